@@ -1,13 +1,12 @@
 """Clients of share groups, judged from two sides: what they send, and what their application sees.
 
-campaign    random scripts, each run against a broker; what is found is shrunk
+kit         what ``conformance.campaign`` needs: random scripts, played and judged as a whole
   scripts   what an application and the broker do, as values; drawn at random
   play      runs a script: a broker of ``serve``, a client behind a driver, and a journal
     broker, journal, drivers, process; transactions: batches that no producer may send
   judge     a pure function from a journal to violations of duties
     held, sessions, membership     records in the client's hands; session epochs; heartbeats
-  exercise, stakes  how often what the duties are about has happened, and each was at stake
-  known     known violations, from a file
+  stakes    how often each duty was at stake
   duties    the register: each duty with its sentence
   events    what a journal holds
 """

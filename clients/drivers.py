@@ -53,6 +53,8 @@ class Hello:
     modes: tuple[str, ...] = MODES
     without: tuple[Duty, ...] = ()
     renews: bool = False
+    version: str = ""
+    profile: str = "kip"
 
 
 def hello(driver: Driver) -> Hello:

@@ -1,6 +1,5 @@
 """Scripts: what an application does, and what its broker does meanwhile, as values and as JSON."""
 
-import json
 from enum import Enum
 from random import Random
 from typing import Any, TypeAlias
@@ -89,11 +88,11 @@ class Script:
     brokers: int = 1
 
 
-def as_json(script: Script) -> str:
-    """Return a script as one line."""
+def as_object(script: Script) -> dict[str, Any]:
+    """Return a script as JSON has it."""
     settings = script.settings
     steps = [[do.value, number] if do in NUMBERED else [do.value] for do, number in script.steps]
-    document = {
+    return {
         "mode": "explicit" if settings.explicit else "implicit",
         "acquire_mode": "record_limit" if settings.record_limit else "batch_optimized",
         "max_poll_records": settings.max_poll_records,
@@ -101,15 +100,10 @@ def as_json(script: Script) -> str:
         **({"brokers": script.brokers} if script.brokers > 1 else {}),
         "steps": steps,
     }
-    return json.dumps(document, separators=(",", ":"))
 
 
-def from_json(text: str) -> Script:
-    """Return the script in a line. Raises ScriptError that says what is wrong and allowed."""
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        raise ScriptError("a script is JSON, as reports have it") from None
+def from_object(document: object) -> Script:
+    """Return the script in JSON. Raises ScriptError that says what is wrong and allowed."""
     if not isinstance(document, dict):
         raise ScriptError("a script is a JSON object, as reports have it")
     explicit = _choice(document, "mode", ("implicit", "explicit")) == "explicit"

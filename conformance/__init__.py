@@ -4,13 +4,12 @@ From the bottom up:
 
 - ``target``, ``deviation``: what cores and brokers share;
 - ``build``: builds targets in other languages;
-- ``kit``, ``shrink``, ``campaign``: the search for deviations, with cores or with brokers;
+- ``kit``, ``shrink``, ``campaign``: the search for deviations, with cores, brokers or clients;
 - ``cores``: implementations of one share-partition; ``wire``: brokers, by what can be seen on the
   wire; ``subjects``: both by name;
 - ``goals``: what a coverage goal is, and what the counts of a search cover;
-- ``known``: deviations that are known, with their reasons;
+- ``known``: deviations that are known, with their reasons; ``commands``: sequences as JSON;
 - ``vectors``: short sequences with what the specification answers, for any language;
 - ``citations``: what each rule rests on;
-- ``report``: what was found, in words; ``terminal``, ``plain`` (JSON), ``junit``, ``markdown`` and
-  ``picture``, ``page`` (HTML): what people and other programs see of it.
+- ``report``: what was found, as a document, with ``picture``; ``plain``: as JSON; ``junit``.
 """

@@ -9,11 +9,13 @@ from typing import Any, Generic, TypeVar
 
 import attrs
 
-from conformance.deviation import Deviation, Signature, StepText
+from conformance.deviation import Signature, StepText
 from conformance.goals import Coverage
 from conformance.kit import Hello, Kit, Stage, features_of
+from conformance.known import KnownDeviation
 from conformance.shrink import shrunk
 from conformance.target import TargetError
+from judge.finding import Finding
 
 C = TypeVar("C")
 C_co = TypeVar("C_co", covariant=True)
@@ -53,7 +55,7 @@ class Fault(Generic[C_co]):
     signature; ``seen`` counts the random sequences with this signature and probable cause.
     """
 
-    deviation: Deviation
+    deviation: Finding
     sequence: tuple[C_co, ...]
     steps: tuple[StepText, ...]
     kinds: tuple[str, ...]
@@ -69,6 +71,8 @@ class Campaign(Generic[C_co]):
 
     ``hello`` describes the target. ``unjudged`` counts the sequences that ended early because the
     judge could no longer follow. ``failure`` is why the target stopped responding; else empty.
+    ``lack``: why what was exercised bears no verdict; empty if it does. ``met`` counts those that
+    showed what was known before, by name, where the search passes over that.
     """
 
     hello: Hello
@@ -84,21 +88,34 @@ class Campaign(Generic[C_co]):
     failure: str = ""
     coverage: Coverage = _NO_COVERAGE
     judges_invariants: bool = True
+    lack: str = ""
+    met: dict[str, int] = attrs.field(factory=dict)
 
 
-def campaign(
+@attrs.frozen
+class Replayed(Generic[C_co]):
+    """A known deviation, replayed: ``fault`` is what its sequence showed, None if it is gone."""
+
+    known: KnownDeviation
+    fault: Fault[C_co] | None
+
+
+def campaign(  # noqa: PLR0913 - how long, with which chance, and beside what
     target: T,
     limits: Limits,
     kit: Kit[C, T, H, S],
     seed: int = 0,
     progress: Callable[[int, int], None] = lambda _sequences, _faults: None,
+    *,
+    known: Sequence[KnownDeviation] = (),
 ) -> Campaign[C]:
     """Search until a limit is reached or the target stops responding.
 
-    Raises TargetError if it stops in the first sequence and that shows no deviation.
+    What is ``known`` is counted and not shrunk. Raises TargetError if the target stops in the first
+    sequence and that shows no deviation.
     """
     hello = kit.hello(target)
-    search = _Search(target, hello, limits, kit)
+    search = _Search(target, hello, limits, kit, known)
     began = time.monotonic()
     sequences, interrupted, failure = 0, False, ""
     try:
@@ -131,6 +148,8 @@ def campaign(
         failure=failure,
         coverage=kit.coverage(search.exercised, hello) if search.exercised else _NO_COVERAGE,
         judges_invariants=kit.judges_invariants,
+        lack=kit.lack(search.exercised, hello) if sequences else "",
+        met=dict(search.met),
     )
 
 
@@ -141,36 +160,84 @@ def alone(target: T, sequence: tuple[C, ...], kit: Kit[C, T, H, S]) -> Campaign[
     """
     hello, began = kit.hello(target), time.monotonic()
     for _try in range(kit.tries):
-        stage, index, deviation = play(target, hello, sequence, kit)
-        if deviation:
+        stage, index, found = _played(target, hello, sequence, kit)
+        if found:
             break
     shown = sequence[: index + 1]
-    faults = (
-        (Fault(deviation, shown, tuple(stage.steps), features_of(kit, shown), 1),)
-        if deviation
-        else ()
-    )
     return Campaign(
         hello,
-        faults,
+        tuple(_fault(kit, stage, deviation, shown, 1) for deviation in found),
         sequences=1,
         steps=sum(stage.answered.values()),
         seconds=time.monotonic() - began,
         asked=dict(sorted(stage.answered.items())),
-        unjudged=int(stage.unjudged and not faults),
+        exercised=dict(stage.exercised),
+        unjudged=int(stage.unjudged and not found),
         judges_invariants=kit.judges_invariants,
     )
 
 
 def play(
     target: T, hello: H, sequence: Sequence[C], kit: Kit[C, T, H, S]
-) -> tuple[S, int, Deviation | None]:
+) -> tuple[S, int, Finding | None]:
     """Play a sequence up to its first deviation; return the stage, at which command, and what."""
+    stage, index, found = _played(target, hello, sequence, kit)
+    return stage, index, next(iter(found), None)
+
+
+def _played(
+    target: T, hello: H, sequence: Sequence[C], kit: Kit[C, T, H, S]
+) -> tuple[S, int, Sequence[Finding]]:
+    """Do the same, and return all that shows at the end of the sequence."""
     with _staged(target, hello, kit) as stage:
         for index, command in enumerate(sequence):
             if deviation := stage.ask(command):
-                return stage, index, deviation
-    return stage, len(sequence), None
+                return stage, index, (deviation,)
+        return stage, len(sequence) - 1, stage.end()
+
+
+def replayed(
+    target: T, hello: H, known: Sequence[KnownDeviation], kit: Kit[C, T, H, S]
+) -> list[Replayed[C]]:
+    """Play the sequence of each known deviation. Raises TargetError."""
+    return [_replayed(target, hello, each, kit) for each in known]
+
+
+def _replayed(target: T, hello: H, known: KnownDeviation, kit: Kit[C, T, H, S]) -> Replayed[C]:
+    for _try in range(kit.tries):
+        stage, index, found = _played(target, hello, known.sequence, kit)
+        for deviation in found if index == len(known.sequence) - 1 else ():
+            if deviation.signature == known.signature and _differs_so(deviation, known):
+                return Replayed(known, _fault(kit, stage, deviation, known.sequence))
+    return Replayed(known, None)
+
+
+def unknown(faults: Sequence[Fault[C]], known: Sequence[KnownDeviation]) -> list[Fault[C]]:
+    """Return the faults that no known deviation accounts for.
+
+    A known deviation accounts for a fault if it names the vector, or if both have the same
+    signature and the sequence of the fault has every feature that the known one needs; and if the
+    fault has the probable cause that it names, if any.
+    """
+    return [fault for fault in faults if not any(_accounts(each, fault) for each in known)]
+
+
+def _accounts(known: KnownDeviation, fault: Fault[Any]) -> bool:
+    deviation, kinds = fault.deviation, set(fault.kinds)
+    named = deviation.vector in known.vectors
+    alike = known.signature == deviation.signature and known.needs <= kinds
+    comes_after = not known.after or bool(known.after & kinds)
+    return (named or (alike and comes_after)) and _differs_so(deviation, known)
+
+
+def _differs_so(deviation: Finding, known: KnownDeviation) -> bool:
+    return known.difference in ((), deviation.probable_cause)
+
+
+def _fault(
+    kit: Kit[C, Any, Any, S], stage: S, deviation: Finding, shown: tuple[C, ...], seen: int = 0
+) -> Fault[C]:
+    return Fault(deviation, shown, stage.steps_of(deviation), features_of(kit, shown), seen)
 
 
 @contextmanager
@@ -189,7 +256,7 @@ def _staged(target: T, hello: H, kit: Kit[C, T, H, S]) -> Iterator[S]:
 _Kind = tuple[Signature, tuple[str, ...]]
 
 
-def _kind(deviation: Deviation) -> _Kind:
+def _kind(deviation: Finding) -> _Kind:
     """Return what deviations have in common that are shrunk as one."""
     return deviation.signature, deviation.probable_cause
 
@@ -197,11 +264,20 @@ def _kind(deviation: Deviation) -> _Kind:
 class _Search(Generic[C, T, H, S]):
     """The results of a search so far."""
 
-    def __init__(self, target: T, hello: H, limits: Limits, kit: Kit[C, T, H, S]) -> None:
+    def __init__(
+        self,
+        target: T,
+        hello: H,
+        limits: Limits,
+        kit: Kit[C, T, H, S],
+        known: Sequence[KnownDeviation],
+    ) -> None:
         self._target, self._hello, self._limits, self._kit = target, hello, limits, kit
+        self._known = known
         self.seen: Counter[_Kind] = Counter()
         self.asked: Counter[str] = Counter()
         self.exercised: Counter[str] = Counter()
+        self.met: Counter[str] = Counter()
         self.faults: dict[tuple[_Kind, tuple[str, ...]], Fault[C]] = {}
         self.unjudged = 0
 
@@ -210,34 +286,35 @@ class _Search(Generic[C, T, H, S]):
 
         It is shrunk even if the target dies.
         """
-        fault = None
+        faults: list[Fault[C]] = []
         try:
             with _staged(self._target, self._hello, self._kit) as stage:
                 try:
-                    fault = self._played(random, stage, times)
+                    faults = self._drawn(random, stage, times)
                 finally:
                     self.asked.update(stage.answered)
                     self.exercised.update(stage.exercised)
-                    self.unjudged += stage.unjudged and not fault
+                    self.unjudged += stage.unjudged and not faults
         finally:
-            if fault:
+            for fault in faults:
                 self._note(fault)
 
-    def _played(self, random: Random, stage: S, times: int) -> Fault[C] | None:
-        first, next_command = self._kit.draws(random, self._hello)
-        sequence = [first]
-        deviation = stage.ask(first)
-        while not (deviation or stage.over) and len(sequence) < self._longest(stage, times):
-            sequence.append(next_command(stage))
-            deviation = stage.ask(sequence[-1])
-        return self._fault(deviation, tuple(sequence), stage) if deviation else None
+    def _drawn(self, random: Random, stage: S, times: int) -> list[Fault[C]]:
+        command, next_command = self._kit.draws(random, self._hello)
+        following: C | None = command
+        sequence: list[C] = []
+        deviation = None
+        while not (following is None or deviation or stage.over):
+            sequence.append(following)
+            deviation = stage.ask(following)
+            is_whole = len(sequence) >= self._longest(stage, times)
+            following = None if is_whole or deviation or stage.over else next_command(stage)
+        found = (deviation,) if deviation else stage.end()
+        return [_fault(self._kit, stage, each, tuple(sequence)) for each in found]
 
     def _longest(self, stage: S, times: int) -> int:
         """Return how long a sequence may get: longer while a record waits to be offered."""
         return self._limits.length * max(times, _WAITING if stage.waits else 1)
-
-    def _fault(self, deviation: Deviation, sequence: tuple[C, ...], stage: S) -> Fault[C]:
-        return Fault(deviation, sequence, tuple(stage.steps), features_of(self._kit, sequence))
 
     def sorted_faults(self) -> tuple[Fault[C], ...]:
         """Return the faults, the most frequent signature first."""
@@ -248,6 +325,9 @@ class _Search(Generic[C, T, H, S]):
         return tuple(sorted(faults, key=lambda f: (-f.seen, f.deviation.signature, f.kinds)))
 
     def _note(self, fault: Fault[C]) -> None:
+        if accounting := next((each for each in self._known if _accounts(each, fault)), None):
+            self.met[accounting.name] += 1
+            return
         kind = _kind(fault.deviation)
         self.seen[kind] += 1
         if self.seen[kind] > self._limits.examples:
@@ -256,13 +336,15 @@ class _Search(Generic[C, T, H, S]):
 
         def shows(sequence: tuple[C, ...]) -> int | None:
             nonlocal best
-            if time.monotonic() > until:
-                return None
-            stage, index, deviation = play(self._target, self._hello, sequence, self._kit)
-            if deviation is None or _kind(deviation) != kind:
-                return None
-            best = self._fault(deviation, sequence[: index + 1], stage)
-            return index
+            for _try in range(self._kit.shrink_tries):
+                if time.monotonic() > until:
+                    return None
+                stage, index, found = _played(self._target, self._hello, sequence, self._kit)
+                for deviation in found:
+                    if _kind(deviation) == kind:
+                        best = _fault(self._kit, stage, deviation, sequence[: index + 1])
+                        return index
+            return None
 
         try:
             shrunk(fault.sequence, shows, self._kit)

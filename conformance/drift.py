@@ -12,8 +12,8 @@ from typing import Literal
 
 import attrs
 
-from conformance.citations import CITATIONS, TRANSITIONS
 from conformance.vectors.source import Case, Quotation
+from model.rules import RULES, VERDICT_RULES, RuleKind
 
 _CANDIDATES, _LONGEST = 20, 2000
 """How many sentences are compared letter by letter with one that is gone, and how much of each."""
@@ -66,9 +66,9 @@ def _compared(quotation: Quotation, of: list[Case], whole: str, sentences: list[
         near = get_close_matches(says, some, n=1)
     kip, section = f"KIP-{quotation.kip}", quotation.section.removesuffix(" API")
     rules = [
-        rule
-        for rule, citation in (CITATIONS | TRANSITIONS).items()
-        if {kip, section} <= set(re.split(", |; ", citation.source))
+        name
+        for name, rule in {**VERDICT_RULES, **RULES[RuleKind.TRANSITION]}.items()
+        if {kip, section} <= set(re.split(", |; ", rule.source))
     ]
     vectors = tuple(case.name for case in of)
     about = dict.fromkeys(pin for case in of for pin in case.pins)

@@ -6,11 +6,13 @@ Searches count by the sentence of a goal, which stands in its row alone.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from enum import Enum, StrEnum
+from enum import StrEnum
+from fnmatch import fnmatchcase
 from typing import Any, Generic, TypeVar
 
 import attrs
 
+from model.rules import RULES
 from model.states import AcquireMode
 
 View = TypeVar("View")
@@ -30,10 +32,9 @@ class Goal:
     """A transition, answer, situation or rule that a search should reach.
 
     ``needs`` names capabilities of the target, or acquire modes. ``optional``: an implementation
-    may legally never do it. ``never``: why the kit cannot reach it. ``rules``: the guards and
-    differences that a target could break here. ``scope`` and ``covers`` recognise a situation: it
-    occurred if ``covers`` holds of something that the scope finds in an observation. A rule instead
-    is covered by any of the goals in ``any_of``.
+    may legally never do it. ``never``: why the kit cannot reach it. ``scope`` and ``covers``
+    recognise a situation: it occurred if ``covers`` holds of something that the scope finds in an
+    observation. A rule instead is covered by any of the goals in ``any_of``.
     """
 
     group: Group
@@ -41,7 +42,6 @@ class Goal:
     needs: tuple[str, ...] = ()
     optional: bool = False
     never: str = ""
-    rules: tuple[Enum, ...] = ()
     scope: "Scope[Any] | None" = None
     covers: Callable[[Any], bool] = bool
     any_of: tuple["Goal", ...] = ()
@@ -58,15 +58,10 @@ class Scope(Generic[View]):
     views: Callable[[Any], Iterable[View]]
 
     def __call__(
-        self,
-        name: str,
-        covers: Callable[[View], bool],
-        *needs: str,
-        rules: tuple[Enum, ...] = (),
-        optional: bool = False,
+        self, name: str, covers: Callable[[View], bool], *needs: str, optional: bool = False
     ) -> Goal:
         """Return a situation that occurs where the predicate holds of a view."""
-        return Goal(Group.SITUATION, name, needs, optional, "", rules, self, covers)
+        return Goal(Group.SITUATION, name, needs, optional, "", self, covers)
 
 
 def recognised(goals: Iterable[Goal]) -> Callable[[object], Iterator[str]]:
@@ -84,14 +79,14 @@ def recognised(goals: Iterable[Goal]) -> Callable[[object], Iterator[str]]:
     return names
 
 
-def rule_goals(goals: Iterable[Goal]) -> Iterator[Goal]:
-    """Yield a goal for each rule that some of these goals put at stake."""
-    at_stake: dict[Enum, list[Goal]] = {}
-    for goal in goals:
-        for rule in goal.rules:
-            at_stake.setdefault(rule, []).append(goal)
-    for rule, some in at_stake.items():
-        yield Goal(Group.RULE, rule.name, any_of=tuple(some))
+def rule_goals(goals: Iterable[Goal], kit: str) -> Iterator[Goal]:
+    """Yield a goal for each rule that some of a kit's goals put at stake, as the table says."""
+    goals = tuple(goals)
+    for rule in (rule for rules in RULES.values() for rule in rules.values()):
+        names = rule.at_stake.get(kit, ())
+        some = tuple(goal for goal in goals if any(fnmatchcase(goal.name, name) for name in names))
+        if some:
+            yield Goal(Group.RULE, rule.name, any_of=some)
 
 
 CANNOT = "it cannot: "

@@ -6,25 +6,17 @@ from typing import Generic, TypeVar
 import attrs
 
 from conformance.campaign import Fault
-from conformance.deviation import CRASHED, UNREADABLE
+from conformance.deviation import UNREADABLE
+from judge.finding import CRASHED
 from judge.words import printable
-from model.guards import Difference, Guard
+from model.guards import Difference
+from model.rules import RULES
 
 C_co = TypeVar("C_co", covariant=True)
 
-_GRAVITY: tuple[frozenset[str], ...] = (
-    frozenset({CRASHED, UNREADABLE, Difference.EXCEPTION.name}),
-    frozenset(
-        {
-            *(Guard.NO_RECORD_LOST.name, Guard.NO_RECORD_SKIPPED.name),
-            *(Guard.START_STOPS_AT_UNFINISHED.name, Guard.START_NEVER_GOES_BACK.name),
-            *(Guard.ONLY_AVAILABLE_IS_ACQUIRED.name, Guard.LOCK_LASTS_ITS_DURATION.name),
-            *(Guard.ACKNOWLEDGEMENT_JUDGED.name, Guard.ACKNOWLEDGED_WAS_DELIVERED.name),
-            *(Difference.WRITTEN_STATE.name, Difference.RECORDS.name, Difference.PERSISTED.name),
-        }
-    ),
-)
-"""No answer; then what can lose a record or deliver one wrongly. Other rules come after these."""
+_NO_ANSWER = {CRASHED, UNREADABLE, Difference.EXCEPTION.name}
+_GRAVE = {rule.name for rules in RULES.values() for rule in rules.values() if rule.grave}
+"""What can lose a record or deliver one wrongly."""
 
 
 @attrs.frozen
@@ -41,12 +33,12 @@ class Group(Generic[C_co]):
     @property
     def vectors(self) -> int:
         """Return how many vectors showed it."""
-        return sum(bool(fault.deviation.rule) for fault in self.forms)
+        return sum(bool(fault.deviation.vector) for fault in self.forms)
 
     @property
     def sequences(self) -> int:
         """Return how many random sequences showed it."""
-        seen = {f.deviation.signature: f.seen for f in self.forms if not f.deviation.rule}
+        seen = {f.deviation.signature: f.seen for f in self.forms if not f.deviation.vector}
         return sum(seen.values())
 
     @property
@@ -54,8 +46,8 @@ class Group(Generic[C_co]):
         """Return the cause in words: the transition and the difference, or the rule."""
         deviation = self.first.deviation
         transition, *rest = deviation.probable_cause
-        if transition == deviation.broken:
-            return f"{deviation.broken} in {deviation.operation}: {deviation.sentence}"
+        if transition == deviation.name:
+            return f"{deviation.where}: {deviation.sentence}"
         return printable(": ".join((transition, *rest)))
 
     @property
@@ -82,7 +74,7 @@ def _simplicity(fault: Fault[object]) -> tuple[object, ...]:
     deviation = fault.deviation
     return (
         len(fault.steps),
-        not deviation.rule,
+        not deviation.vector,
         deviation.rests_on is None,
         len(fault.kinds),
         deviation.signature,
@@ -91,13 +83,15 @@ def _simplicity(fault: Fault[object]) -> tuple[object, ...]:
 
 
 def _order(group: Group[object]) -> tuple[object, ...]:
-    first = group.first
-    grave = next(
-        (place for place, rules in enumerate(_GRAVITY) if first.deviation.broken in rules),
-        len(_GRAVITY),
-    )
+    first, name = group.first, group.first.deviation.name
     often = group.vectors + group.sequences
-    return (grave, len(first.steps), -often, first.deviation.probable_cause)
+    return (
+        name not in _NO_ANSWER,
+        name not in _GRAVE,
+        len(first.steps),
+        -often,
+        first.deviation.probable_cause,
+    )
 
 
 def _number(count: int, name: str) -> str:

@@ -7,10 +7,12 @@ each known deviation.
 from collections.abc import Iterator
 
 from conformance.campaign import Fault
-from conformance.citations import CITATIONS, DRAFT, cited
-from conformance.deviation import CRASHED, UNREADABLE
+from conformance.citations import DRAFT, cited
+from conformance.deviation import UNREADABLE
 from conformance.goals import Group
 from conformance.report import Report, plain_steps, reproducing, rule_text
+from judge.finding import CRASHED
+from model.rules import VERDICT_RULES
 from report.junit import JUnitCase, junit_text
 from spec.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS
 
@@ -20,7 +22,7 @@ _ALWAYS = (
     *(
         invariant.name
         for invariant in (*RECORD_INVARIANTS, *PARTITION_INVARIANTS)
-        if CITATIONS[invariant.name].source != DRAFT
+        if VERDICT_RULES[invariant.name].source != DRAFT
     ),
 )
 """Rules that every operation is judged by; those of the draft are not asked about."""
@@ -33,7 +35,7 @@ def as_junit(report: Report) -> str:
     deviation that shows: it is expected to fail. One that is gone is a failure.
     """
     hello = report.campaign.hello
-    name = f"sharespec verify {hello.name} {hello.version}"
+    name = f"{report.title} {hello.name} {hello.version}".strip()
     return junit_text(name, list(_cases(report)), report.campaign.seconds, _properties(report))
 
 
@@ -75,7 +77,7 @@ def _rules(report: Report) -> Iterator[JUnitCase]:
     faults: dict[str, list[Fault[object]]] = {}
     causes = _causes(report)
     for fault in (fault for group in report.groups for fault in group.forms):
-        if fault.deviation.name not in report.vectors.names:
+        if fault.deviation.label not in report.vectors.names:
             faults.setdefault(fault.deviation.name, []).append(fault)
     reasons = _not_at_stake(report)
     at_stake = [i.name for i, _count in report.coverage.covered if i.group is Group.RULE]
@@ -92,9 +94,9 @@ def _rules(report: Report) -> Iterator[JUnitCase]:
 
 
 def _vectors(report: Report) -> Iterator[JUnitCase]:
-    new = {fault.deviation.name: fault for fault in report.new}
+    new = {fault.deviation.label: fault for fault in report.new}
     causes = _causes(report)
-    known = {fault.deviation.name for fault in report.vectors.faults} - new.keys()
+    known = {fault.deviation.label for fault in report.vectors.faults} - new.keys()
     for name in report.vectors.names:
         if name in new:
             yield _failed(name, report, new[name], causes[new[name]], "vector")
@@ -137,5 +139,5 @@ def _failed(
         *plain_steps(fault),
         f"again: {command}" if (command := reproducing(report, fault)) else "",
     ]
-    message = f"{deviation.name} in {deviation.operation}: {deviation.recorded}"
+    message = f"{deviation.where}: {deviation.recorded}"
     return JUnitCase(suite, name, "failure", message, "\n".join(line for line in lines if line))

@@ -1,18 +1,22 @@
-"""What the search asks of cores and of brokers: one protocol, which each kit implements."""
+"""What the search asks of cores and of brokers: what each kit does in its own way."""
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
 from random import Random
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import attrs
 
-from conformance.deviation import Deviation, StepText
+from conformance.commands import plain_commands, read_commands
+from conformance.deviation import StepText
 from conformance.goals import Coverage
+from judge.finding import Finding
 
 C = TypeVar("C")
 C_contra = TypeVar("C_contra", contravariant=True)
-T_contra = TypeVar("T_contra", contravariant=True)
+T = TypeVar("T")
 H = TypeVar("H", bound="Hello")
 S = TypeVar("S", bound="Stage[Any]")
 
@@ -53,83 +57,104 @@ class Stage(Protocol[C_contra]):
     def waits(self) -> bool:
         """Whether a longer sequence may show what this one has begun: a record that waits."""
 
-    def ask(self, command: C_contra, /) -> Deviation | None:
+    def ask(self, command: C_contra, /) -> Finding | None:
         """Send a command and judge the answer. Raises TargetError if there is none."""
+
+    def end(self) -> Sequence[Finding]:
+        """Return what shows only at the end of a sequence. Raises TargetError."""
+
+    def steps_of(self, deviation: Finding, /) -> tuple[StepText, ...]:
+        """Return the steps that led to a deviation."""
 
     def close(self) -> None:
         """Release what was created for this stage."""
 
 
-class Kit(Protocol[C, T_contra, H, S]):
+@attrs.frozen
+class Kit(ABC, Generic[C, T, H, S]):
     """How to drive the targets of a kit, and how to shorten a sequence of its commands.
 
     The type parameters are the kit's commands, targets, what these say of themselves, and stages.
+    ``tries``: how often a known sequence is played before its deviation counts as gone, more than
+    once in real time, where a run can miss a deviation.
     """
 
-    @property
-    def commands(self) -> Any:  # noqa: ANN401 - a union of classes, for cattrs
-        """The union of the classes of commands."""
+    tries: int = 1
 
-    @property
-    def tries(self) -> int:
-        """How often a known sequence is played before its deviation counts as gone.
+    commands: ClassVar[Any] = object
+    """The type of the commands, as a union of classes."""
+    passes_over_known: ClassVar[bool] = False
+    """Whether a search counts what is known and does not shrink it: only where a sequence that is
+    not shrunk yet tells one known deviation from another."""
+    shrink_tries: ClassVar[int] = 1
+    """How often a shorter sequence is played before it counts as showing nothing."""
+    judges_invariants: ClassVar[bool] = False
+    """Whether the invariants of a share-partition are checked after every command."""
+    plays_vectors: ClassVar[bool] = False
+    """Whether targets play the test vectors before the search."""
+    sequences: ClassVar[int] = 100
+    """How many sequences a search has that is told nothing else."""
+    longer: ClassVar[int] = 1
+    """How many times as long as most a few sequences are: some faults need many commands."""
+    examples: ClassVar[int] = 1
+    """How many sequences with the same signature are shrunk."""
+    shrink_seconds: ClassVar[float] = inf
+    """How long shrinking one sequence may take."""
 
-        More than once in real time, where a run can miss a deviation.
-        """
-
-    @property
-    def judges_invariants(self) -> bool:
-        """Whether the invariants of a share-partition are checked after every command."""
-
-    @property
-    def plays_vectors(self) -> bool:
-        """Whether targets play the test vectors before the search."""
-
-    @property
-    def sequences(self) -> int:
-        """How many sequences a search has that is told nothing else."""
-
-    @property
-    def longer(self) -> int:
-        """How many times as long as most a few sequences are: some faults need many commands."""
-
-    @property
-    def examples(self) -> int:
-        """How many sequences with the same signature are shrunk."""
-
-    @property
-    def shrink_seconds(self) -> float:
-        """How long shrinking one sequence may take."""
-
-    def hello(self, target: T_contra, /) -> H:
+    @abstractmethod
+    def hello(self, target: T, /) -> H:
         """Return what a target says of itself. Raises TargetError."""
 
-    def stage(self, target: T_contra, hello: H, /) -> S:
+    @abstractmethod
+    def stage(self, target: T, hello: H, /) -> S:
         """Return a fresh stage. Raises TargetError."""
 
-    def draws(self, random: Random, hello: H, /) -> tuple[C, Callable[[S], C]]:
-        """Return the first command of a random sequence, and what draws the next for a stage."""
+    @abstractmethod
+    def draws(self, random: Random, hello: H, /) -> tuple[C, Callable[[S], C | None]]:
+        """Return the first command of a random sequence, and what draws the next for a stage.
 
-    def simpler(self, command: C, /) -> Iterable[C]:
+        None ends the sequence.
+        """
+
+    @abstractmethod
+    def coverage(self, counts: Mapping[str, int], hello: H, /) -> Coverage:
+        """Return which goals such counts cover, for what a target can do."""
+
+    def plain(self, sequence: Sequence[C], /, *, short: bool = False) -> Any:  # noqa: ANN401 - JSON
+        """Return a sequence as JSON has it, ``short`` without what is the default."""
+        return plain_commands(sequence, short=short)
+
+    def read(self, plain: Any, /) -> tuple[C, ...]:  # noqa: ANN401 - JSON
+        """Return the sequence in JSON. Raises KnownError."""
+        return read_commands(plain, self.commands)
+
+    def simpler(self, _command: C, /) -> Iterable[C]:
         """Yield commands that are simpler in one respect, the simplest first."""
+        return ()
 
-    def plainer(self, sequence: tuple[C, ...], /) -> Iterable[tuple[C, ...]]:
+    def plainer(self, _sequence: tuple[C, ...], /) -> Iterable[tuple[C, ...]]:
         """Yield whole sequences that are simpler, such as with fewer members."""
+        return ()
 
-    def produced(self, command: C, /) -> int:
-        """Return how many offsets a command appends to a log."""
+    def produced(self, _command: C, /) -> int:
+        """Return how many offsets a command appends to a log that later commands name."""
+        return 0
 
-    def moved_down(self, command: C, by: int, /) -> C:
+    def moved_down(self, command: C, _by: int, /) -> C:
         """Return the command with every offset that it names lower by ``by``."""
+        return command
 
     def features(self, command: C, /) -> Iterable[str]:
         """Yield what distinguishes a command: the name of its class, and what is unusual."""
+        return (type(command).__name__,)
 
-    def bounds(self, hello: H, /) -> tuple[str, ...]:
+    def bounds(self, _hello: H, /) -> tuple[str, ...]:
         """Return the numbers that the judgement takes where the KIPs have none, in words."""
+        return ()
 
-    def coverage(self, counts: Mapping[str, int], hello: H, /) -> Coverage:
-        """Return which goals such counts cover, for what a target can do."""
+    def lack(self, _counts: Mapping[str, int], _hello: H, /) -> str:
+        """Return why such counts bear no verdict; empty if they do."""
+        return ""
 
 
 AnyKit = Kit[Any, Any, Any, Any]

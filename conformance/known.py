@@ -1,172 +1,200 @@
-"""Known deviations of a target: a TOML file, each with a reason and a sequence."""
+"""Known deviations of a core, a broker, a client or a trace: a TOML file, read and written here."""
 
 import json
+import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import attrs
-import cattrs
-from cattrs.strategies import configure_tagged_union
 
-from conformance.campaign import Fault, play
-from conformance.deviation import Deviation
-from conformance.kit import Hello, Kit, Stage, features_of
-from model.errors import ErrorCode
-
-C = TypeVar("C")
-C_co = TypeVar("C_co", covariant=True)
-T = TypeVar("T")
-H = TypeVar("H", bound=Hello)
-S = TypeVar("S", bound=Stage[Any])
+REASON = "Not judged yet."
+_HEAD = "# Deviations that a run of `sharespec verify` showed. Each sequence is played again.\n"
+_MOST = 10_000
 
 
 class KnownError(Exception):
-    """A file of known deviations cannot be read; the text says where and what is allowed."""
+    """A file of known deviations, or a sequence, cannot be used; one line says why."""
 
 
 @attrs.frozen
-class Known(Generic[C_co]):
+class KnownDeviation:
     """A known deviation. ``signature``: rule and operation, and of a failure its text.
 
     ``sequence`` is a shortest sequence that shows it; ``needs`` are features that every such
-    sequence has, to exclude other deviations with the same signature. ``vectors`` names test
-    vectors that show it. ``difference``, if it is there, is the probable cause as the kit words it,
-    which every such deviation has. ``consequence`` is what it means to an operator, ``cause`` its
-    origin.
+    sequence has, to exclude other deviations with the same signature, and of the features
+    ``after`` it has one, if any are named. ``vectors`` names test vectors that show it.
+    ``difference``, if it is there, is the probable cause as the kit words it, which every such
+    deviation has. ``consequence`` is what it means to an operator, ``cause`` its origin, ``page``
+    where it is explained.
     """
 
     name: str
     title: str
     signature: tuple[str, ...]
-    reason: str
-    sequence: tuple[C_co, ...]
+    reason: str = ""
+    sequence: tuple[Any, ...] = ()
     needs: frozenset[str] = frozenset()
     vectors: frozenset[str] = frozenset()
     difference: tuple[str, ...] = ()
     consequence: str = ""
     cause: str = ""
+    after: frozenset[str] = frozenset()
+    page: str = ""
 
 
-@attrs.frozen
-class Replayed(Generic[C_co]):
-    """A known deviation, replayed: ``fault`` is what its sequence showed, None if it is gone."""
-
-    known: Known[C_co]
-    fault: Fault[C_co] | None
+Reader = Callable[[Any], tuple[Any, ...]]
+"""Returns the commands in a sequence, as JSON has it. Raises KnownError."""
 
 
-def _converter() -> cattrs.Converter:
-    converter = cattrs.Converter(forbid_extra_keys=True)
-    converter.register_unstructure_hook(ErrorCode, lambda status: status.name)
-    converter.register_structure_hook(ErrorCode, lambda name, _type: ErrorCode[name])
-    return converter
+def read_known(path: Path, read: Reader | None = None) -> tuple[KnownDeviation, ...]:
+    """Return the deviations of a file. Raises KnownError.
+
+    Without a reader no sequence is needed, and fields that are not known are passed over. In a
+    file about a client each is a ``[[violation]]`` with a ``duty`` and a ``script``.
+    """
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise KnownError(f"{path}: {_TOO_DEEP}") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise KnownError(f"{path}: {' '.join(str(error).split())[:200]}") from None
+    listed = [each for kind in _KINDS for each in _entries(document, path, kind, read)]
+    names = [known.name for known in listed]
+    if read and (doubled := {name for name in names if names.count(name) > 1}):
+        raise KnownError(f"{path}: {min(doubled)} is listed twice")
+    return tuple(listed)
 
 
-_PLAIN = _converter()
+_TOO_DEEP = "it is nested too deep to be read"
+_KINDS = {
+    "deviation": ("name", "reason", "signature"),
+    "violation": ("name", "title", "duty", "script"),
+}
+"""The two names of the tables of a file, and the fields that each must have."""
 
 
-def plain_sequence(sequence: Sequence[object]) -> list[dict[str, Any]]:
-    """Return a sequence of commands, of whatever kit, as a file contains it."""
-    plain = [{**_PLAIN.unstructure(command), "ask": type(command).__name__} for command in sequence]
-    return json.loads(json.dumps(plain))  # type: ignore[no-any-return] # a list of objects
+def _entries(
+    document: Mapping[str, Any], path: Path, kind: str, read: Reader | None
+) -> Iterator[KnownDeviation]:
+    entries = document.get(kind, [])
+    if not isinstance(entries, list) or len(entries) > _MOST:
+        raise KnownError(f"{path}: allowed: at most {_MOST:,} tables, [[{kind}]]")
+    for number, entry in enumerate(entries, start=1):
+        try:
+            yield _known(entry, kind, read)
+        except RecursionError:
+            raise KnownError(f"{path}: {kind} {number}: {_TOO_DEEP}") from None
+        except KnownError as error:
+            raise KnownError(f"{path}: {kind} {number}: {error}") from None
 
 
-_SHORT = cattrs.Converter(omit_if_default=True)
-_SHORT.register_unstructure_hook(ErrorCode, lambda status: status.name)
+def _known(entry: object, kind: str, read: Reader | None) -> KnownDeviation:
+    if not isinstance(entry, dict):
+        raise KnownError("it is no table")
+    fields = {field.name: field for field in attrs.fields(KnownDeviation)}
+    allowed = (*fields, "duty", "script")
+    if read and (strange := sorted(set(entry) - set(allowed))):
+        raise KnownError(f"{strange[0]!r:.80} is no field; allowed: {', '.join(allowed)}")
+    values: dict[str, Any] = {name: _text(entry, name) for name in _TEXTS if name in entry}
+    for name in filter(entry.__contains__, _LISTS):
+        kind_of = frozenset if fields[name].default == frozenset() else tuple
+        values[name] = kind_of(_texts(entry, name))
+    for name in _KINDS[kind]:
+        if not entry.get(name):
+            raise KnownError(f"{name} is {entry.get(name)!r:.80}; allowed: {_form(name)}")
+    if "duty" in entry:
+        values["signature"] = (_text(entry, "duty"), "")
+        values.setdefault("reason", f"It violates {entry['duty']}.")
+    if len(values["signature"]) < 2:  # noqa: PLR2004 - a rule and an operation
+        found = list(values["signature"])
+        raise KnownError(f"signature is {found!r:.80}; allowed: [rule, operation]")
+    known = KnownDeviation(**{"title": values["name"], **values})
+    sequence = _text(entry, "script" if "script" in entry else "sequence", "[]")
+    return attrs.evolve(known, sequence=_commands(sequence, read)) if read else known
 
 
-def sequence_text(sequence: Sequence[object]) -> str:
-    """Return a sequence as short JSON, without what is the default."""
-    plain = [{**_SHORT.unstructure(command), "ask": type(command).__name__} for command in sequence]
-    return json.dumps(plain, separators=(",", ":"))
+_LISTS = ("signature", "needs", "vectors", "difference", "after")
+_TEXTS = ("name", "title", "reason", "consequence", "cause", "page")
 
 
-def read_sequence(text: str, kit: Kit[C, Any, Any, Any]) -> tuple[C, ...]:
+def _form(name: str) -> str:
+    return "a list of texts" if name in _LISTS else "a text"
+
+
+def _text(entry: Mapping[str, Any], name: str, default: str = "") -> str:
+    value = entry.get(name, default)
+    if not isinstance(value, str):
+        raise KnownError(f"{name} is {value!r:.80}; allowed: {_form(name)}")
+    return value
+
+
+def _texts(entry: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    values = entry[name]
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise KnownError(f"{name} is {values!r:.80}; allowed: {_form(name)}")
+    return tuple(values)
+
+
+def _commands(text: str, read: Reader) -> tuple[Any, ...]:
+    try:
+        plain = json.loads(text)
+    except ValueError as error:
+        raise KnownError(f"the sequence: {error}") from None
+    return read(plain) if plain else ()
+
+
+def read_sequence(text: str, read: Reader) -> tuple[Any, ...]:
     """Return the commands that JSON contains, as reports have them. Raises KnownError."""
     try:
-        sequence = _structured(json.loads(text), kit)
+        sequence = _commands(text, read)
     except RecursionError:
         raise KnownError(f"the sequence: {_TOO_DEEP}") from None
-    except _WRONG as error:
-        raise KnownError(f"the sequence: {'; '.join(cattrs.transform_error(error))}") from None
     if not sequence:
         raise KnownError("the sequence has no commands")
     return sequence
 
 
-def _structured(plain: Any, kit: Kit[C, Any, Any, Any]) -> tuple[C, ...]:  # noqa: ANN401 - as JSON has it
-    converter = _converter()
-    configure_tagged_union(kit.commands, converter, tag_name="ask")
-    return tuple(converter.structure(command, kit.commands) for command in plain)
+def free_name(text: str, taken: Collection[str]) -> str:
+    """Return a name made of a text that no known deviation has."""
+    name = re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")[:80]
+    number = 1
+    while (numbered := name if number == 1 else f"{name}-{number}") in taken:
+        number += 1
+    return numbered
 
 
-_TOO_DEEP = "it is nested too deep to be read"
-_WRONG = (ValueError, TypeError, KeyError, AttributeError, cattrs.BaseValidationError)
+def as_toml(listed: Sequence[KnownDeviation], plain: Callable[[tuple[Any, ...]], Any]) -> str:
+    """Return a file with these deviations, as ``read_known`` reads it.
 
-
-def read_known(path: Path, kit: Kit[C, Any, Any, Any]) -> tuple[Known[C], ...]:
-    """Return the deviations of a file, with commands of a kit. Raises KnownError."""
-    try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8")).get("deviation", [])
-    except RecursionError:
-        raise KnownError(f"{path}: {_TOO_DEEP}") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise KnownError(f"{path}: {error}") from None
-    if not isinstance(entries, list):
-        raise KnownError(f"{path}: deviation is {entries!r:.80}; allowed: tables, [[deviation]]")
-    listed: list[Known[C]] = []
-    for number, entry in enumerate(entries, start=1):
-        try:
-            sequence = _structured(json.loads(entry.get("sequence", "[]")), kit)
-            known = _PLAIN.structure({**entry, "sequence": []}, Known[Any])
-            listed.append(attrs.evolve(known, sequence=sequence))
-        except RecursionError:
-            raise KnownError(f"{path}: deviation {number}: {_TOO_DEEP}") from None
-        except _WRONG as error:
-            errors = "; ".join(cattrs.transform_error(error))
-            raise KnownError(f"{path}: deviation {number}: {errors}") from None
-    names = [known.name for known in listed]
-    if doubled := {name for name in names if names.count(name) > 1}:
-        raise KnownError(f"{path}: {min(doubled)} is listed twice")
-    return tuple(listed)
-
-
-def replayed(
-    target: T, hello: H, known: Sequence[Known[C]], kit: Kit[C, T, H, S]
-) -> list[Replayed[C]]:
-    """Play the sequence of each known deviation. Raises TargetError."""
-    return [_replayed(target, hello, deviation, kit) for deviation in known]
-
-
-def _replayed(target: T, hello: H, known: Known[C], kit: Kit[C, T, H, S]) -> Replayed[C]:
-    sequence = known.sequence
-    for _try in range(kit.tries):
-        stage, index, deviation = play(target, hello, sequence, kit)
-        shows = deviation and deviation.signature == known.signature
-        if deviation and shows and index == len(sequence) - 1 and _differs_so(deviation, known):
-            fault = Fault(deviation, sequence, tuple(stage.steps), features_of(kit, sequence))
-            return Replayed(known, fault)
-    return Replayed(known, None)
-
-
-def unknown(faults: Sequence[Fault[C]], known: Sequence[Known[C]]) -> list[Fault[C]]:
-    """Return the faults that no known deviation accounts for.
-
-    A known deviation accounts for a fault if it names the vector, or if both have the same
-    signature and the sequence of the fault has every feature that the known one needs; and if the
-    fault has the probable cause that it names, if any.
+    ``plain`` returns the sequence of a kit's commands as JSON has it.
     """
-    return [fault for fault in faults if not any(_accounts(each, fault) for each in known)]
+    tables = ("\n".join(_lines(each, plain(each.sequence))) + "\n" for each in listed)
+    return "\n".join((_HEAD, *tables))
 
 
-def _accounts(known: Known[C], fault: Fault[C]) -> bool:
-    deviation = fault.deviation
-    named = deviation.name in known.vectors
-    alike = known.signature == deviation.signature and known.needs <= set(fault.kinds)
-    return (named or alike) and _differs_so(deviation, known)
+def _lines(known: KnownDeviation, sequence: object) -> Iterator[str]:
+    yield "[[deviation]]"
+    for field in attrs.fields(KnownDeviation):
+        value = getattr(known, field.name)
+        if field.name == "sequence" or value == field.default:
+            continue
+        plain = value if isinstance(value, str) else list(value)
+        plain = sorted(plain) if isinstance(value, frozenset) else plain
+        yield f"{field.name} = {_toml(plain)}"
+    if isinstance(sequence, list):
+        commands = ",\n".join(f"  {json.dumps(command)}" for command in sequence)
+        literal = f"[\n{commands}\n]"
+    else:
+        literal = json.dumps(sequence)
+    # JSON with only ASCII in it has no character that a literal string must not have; three quotes
+    # in a row could only be part of a name.
+    yield f"sequence = {_toml(literal)}" if "'''" in literal else f"sequence = '''{literal}'''"
 
 
-def _differs_so(deviation: Deviation, known: Known[Any]) -> bool:
-    return known.difference in ((), deviation.probable_cause)
+def _toml(value: object) -> str:
+    """Return a string or a list of strings in TOML, whose basic strings are JSON's but for DEL."""
+    if isinstance(value, list):
+        return f"[{', '.join(_toml(part) for part in value)}]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import attrs
 
 from conformance.campaign import Fault
 from conformance.citations import cited
-from conformance.known import plain_sequence
+from conformance.kit import Hello
 from conformance.report import Report, reproducing
 
 
@@ -19,13 +20,20 @@ def as_json(report: Report) -> Iterator[str]:
     for number, group in enumerate(report.groups, start=1):
         for fault in group.forms:
             about = {"group": number, "cause": group.title, "again": reproducing(report, fault)}
-            yield json.dumps({"kind": "new", **about, **_plain(fault)})
+            yield json.dumps({"kind": "new", **about, **_plain(report, fault)})
+    campaign, coverage = report.campaign, report.coverage
     for each in report.replayed:
         shows = each.fault is not None
         again = reproducing(report, each.fault, each.known.name) if each.fault else ""
-        line = {"kind": "known", "name": each.known.name, "shows": shows, "again": again}
+        met = campaign.met.get(each.known.name, 0)
+        line = {
+            "kind": "known",
+            "name": each.known.name,
+            "shows": shows,
+            "again": again,
+            "met": met,
+        }
         yield json.dumps(line)
-    campaign, coverage = report.campaign, report.coverage
     yield json.dumps(
         {
             "kind": "exercised",
@@ -42,7 +50,7 @@ def as_json(report: Report) -> Iterator[str]:
             "verdict": report.verdict.value,
             "reason": report.unknown,
             "causes": len(report.groups),
-            "target": attrs.asdict(campaign.hello, filter=lambda a, _v: a.name != "capabilities"),
+            "target": _target(campaign.hello),
             "sequences": campaign.sequences,
             "unjudged": campaign.unjudged,
             "operations": campaign.steps,
@@ -51,7 +59,7 @@ def as_json(report: Report) -> Iterator[str]:
             "asked": campaign.asked,
             "vectors": {
                 "played": report.vectors.number,
-                "deviate": [fault.deviation.name for fault in report.vectors.faults],
+                "deviate": [fault.deviation.label for fault in report.vectors.faults],
                 "skipped": report.vectors.skipped,
             },
             "interrupted": campaign.interrupted,
@@ -60,12 +68,19 @@ def as_json(report: Report) -> Iterator[str]:
     )
 
 
-def _plain(fault: Fault[object]) -> dict[str, object]:
+def _target(hello: Hello) -> dict[str, Any]:
+    """Return what a target says of itself, but for what it can do."""
+    plain = attrs.asdict(hello, filter=lambda field, _value: field.name != "capabilities")
+    text = json.dumps(plain, default=lambda word: word.value)
+    return json.loads(text)  # type: ignore[no-any-return] # an object
+
+
+def _plain(report: Report, fault: Fault[object]) -> dict[str, object]:
     deviation, citation = fault.deviation, cited(fault.deviation)
     return {
-        "rule": deviation.name,
+        "rule": deviation.label,
         "operation": deviation.operation,
-        "broken": deviation.broken,
+        "broken": deviation.name,
         "difference": deviation.probable_cause,
         "sentence": deviation.sentence,
         "pins": deviation.pins,
@@ -82,5 +97,5 @@ def _plain(fault: Fault[object]) -> dict[str, object]:
             }
             for step in fault.steps
         ],
-        "sequence": plain_sequence(fault.sequence),
+        "sequence": report.kit.plain(fault.sequence),
     }

@@ -1,5 +1,6 @@
-"""What a verification found, and the words that every report of it shares."""
+"""What a verification found, and what its report says."""
 
+import json
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -7,14 +8,31 @@ from enum import StrEnum
 
 import attrs
 
-from conformance.campaign import Campaign, Fault
+from conformance.campaign import Campaign, Fault, Replayed
+from conformance.citations import cited
 from conformance.deviation import StepText
 from conformance.goals import CANNOT, Coverage
 from conformance.groups import Group, grouped
-from conformance.known import Replayed, sequence_text
+from conformance.kit import AnyKit
+from conformance.known import REASON, KnownDeviation, free_name
+from conformance.picture import picture
 from conformance.vectors.play import NEEDS, Played
 from judge.weighing import Given, too_little
 from judge.words import printable
+from report.document import (
+    Block,
+    Command,
+    Document,
+    Folded,
+    Grid,
+    Heading,
+    ItemList,
+    Prose,
+    Section,
+    Toned,
+    fields,
+    paragraph,
+)
 
 
 class KitVerdict(StrEnum):
@@ -35,18 +53,19 @@ class KitVerdict(StrEnum):
 class Report:
     """A search, the replayed known deviations, and the deviations that none of them explains.
 
-    ``vectors`` are the results of the test vectors, which run before the search. ``bounds`` are
-    the numbers that the judgement takes where the KIPs have none. ``command`` verifies the target,
-    quoted for a shell, and ``known_option`` names the file of known deviations, if it must.
+    ``vectors`` are the results of the test vectors, which run before the search. ``command``
+    verifies the target, quoted for a shell, and ``known_option`` names the file of known
+    deviations, if it must. ``title`` is the name of the command.
     """
 
+    kit: AnyKit
     campaign: Campaign[object]
     replayed: tuple[Replayed[object], ...]
     new: tuple[Fault[object], ...]
     vectors: Played = attrs.Factory(Played)
-    bounds: tuple[str, ...] = ()
     command: str = ""
     known_option: str = ""
+    title: str = "sharespec verify"
 
     @property
     def groups(self) -> tuple[Group[object], ...]:
@@ -69,6 +88,11 @@ class Report:
         return tuple(getattr(self.campaign.hello, "skipped", ()))
 
     @property
+    def bounds(self) -> tuple[str, ...]:
+        """Return the numbers that the judgement takes where no document has one."""
+        return self.kit.bounds(self.campaign.hello)
+
+    @property
     def verdict(self) -> KitVerdict:
         """Return the verdict of the whole verification."""
         if self.new or self.gone:
@@ -89,7 +113,8 @@ class Report:
         played = self.campaign.sequences
         if self.new or self.gone or not played:
             return ""
-        return too_little(Given.SEQUENCES, played - self.campaign.unjudged, played)
+        judged = played - self.campaign.unjudged
+        return self.campaign.lack or too_little(Given.SEQUENCES, judged, played)
 
 
 def headline_text(report: Report) -> str:
@@ -131,17 +156,6 @@ def has_time(steps: Sequence[StepText]) -> bool:
     return any(step.time_ms for step in steps)
 
 
-def step_row(step: StepText, *, timed: bool) -> tuple[str, ...]:
-    """Return the texts of a step, where time matters after the clock."""
-    clock = "" if step.time_ms is None else str(step.time_ms)
-    return (*((clock,) if timed else ()), step.asked, step.answered, step.after)
-
-
-def step_columns(*, timed: bool) -> tuple[str, ...]:
-    """Return the names of the columns of ``step_row``."""
-    return (*(("clock (ms)",) if timed else ()), "operation", "answer", "state after it")
-
-
 def plain_steps(fault: Fault[object]) -> Iterator[str]:
     """Yield the steps of a deviation as lines of text."""
     timed = has_time(fault.steps)
@@ -160,9 +174,13 @@ def reproducing(report: Report, fault: Fault[object], known: str = "") -> str:
         return ""
     if known:
         return f"{report.command}{report.known_option} --only {shlex.quote(known)}"
-    if fault.deviation.rule:
-        return f"{report.command} --vector {shlex.quote(fault.deviation.name)}"
-    return f"{report.command} --play {shlex.quote(sequence_text(fault.sequence))}"
+    if fault.deviation.vector:
+        return f"{report.command} --vector {shlex.quote(fault.deviation.vector)}"
+    return f"{report.command} --play {shlex.quote(_short(report.kit, fault))}"
+
+
+def _short(kit: AnyKit, fault: Fault[object]) -> str:
+    return json.dumps(kit.plain(fault.sequence, short=True), separators=(",", ":"))
 
 
 def skipped_text(report: Report) -> str:
@@ -193,15 +211,161 @@ def _counted(count: int, name: str) -> str:
 def form_text(fault: Fault[object]) -> str:
     """Return in one line how a deviation shows: the vector, or the commands of the sequence."""
     deviation, steps = fault.deviation, f"{len(fault.steps)} steps"
-    if deviation.rule:
-        return f"vector {deviation.name}, in {deviation.operation}, {steps}"
+    if deviation.vector:
+        return f"vector {deviation.vector}, in {deviation.operation}, {steps}"
     met = f"met {fault.seen}×, {steps}: {', '.join(fault.kinds)}"
-    return f"{deviation.name} in {deviation.operation}, {met}"
+    return f"{deviation.where}, {met}"
 
 
 def rule_text(fault: Fault[object]) -> str:
     """Return the broken rule and its sentence, and what a vector pins."""
     deviation = fault.deviation
-    pins = f" (vector {deviation.name}, which pins {', '.join(deviation.pins)})"
-    sentence = f"{deviation.broken}: {deviation.sentence}"
+    pins = f" (vector {deviation.vector}, which pins {', '.join(deviation.pins)})"
+    sentence = f"{deviation.name}: {deviation.sentence}"
     return sentence + (pins if deviation.pins else "")
+
+
+def document(report: Report) -> Document:
+    """Return the report: new deviations by cause, then gone and known ones, then what was asked."""
+    hello = report.campaign.hello
+    told = (
+        f"Profile {hello.profile}, seed {report.campaign.seed}",
+        vectors_text(report.vectors) if report.vectors.number or report.vectors.skipped else "",
+        skipped_text(report),
+        report.unknown,
+        totals_text(report),
+    )
+    new = (_group_section(report, n, group) for n, group in enumerate(report.groups, start=1))
+    gone = (_gone_section(each.known) for each in report.gone)
+    known = (_known_section(report, e.known, e.fault) for e in report.replayed if e.fault)
+    return Document(
+        report.title,
+        f"{hello.name} {hello.version}".strip(),
+        Toned(headline_text(report), report.verdict.value),
+        tuple(paragraph(text) for text in told if text),
+        (*new, *gone, *known),
+        tuple(_others(report)),
+    )
+
+
+def known_section(known: KnownDeviation, fault: Fault[object] | None) -> Section:
+    """Return a known deviation with its steps, or that it no longer shows."""
+    if fault is None:
+        return _gone_section(known)
+    return Heading(f"{known.name}: {known.title}", "known"), *_fault_blocks(fault, "", known)
+
+
+def _group_section(report: Report, number: int, group: Group[object]) -> Section:
+    return (
+        Heading(f"{number}. {group.title}", "new"),
+        paragraph(f"Shown by {group.often}."),
+        *_fault_blocks(group.first, reproducing(report, group.first)),
+        *(
+            Folded(form_text(fault), _fault_blocks(fault, reproducing(report, fault)))
+            for fault in group.forms[1:]
+        ),
+    )
+
+
+def _gone_section(known: KnownDeviation) -> Section:
+    return Heading(f"{known.name}: {known.title}", "gone"), paragraph("It does not show any more.")
+
+
+def _known_section(report: Report, known: KnownDeviation, fault: Fault[object]) -> Section:
+    command = reproducing(report, fault, known.name)
+    met = report.campaign.met.get(known.name, 0)
+    often = (paragraph(f"Shown by {_counted(met, 'random sequence')}."),) if met else ()
+    brief = (*often, *((Command(command),) if command else ()))
+    blocks = (*often, *_fault_blocks(fault, command, known))
+    return (Folded(f"{known.name}: {known.title}", blocks, "known", brief, level=2),)
+
+
+def _fault_blocks(
+    fault: Fault[object], command: str, known: KnownDeviation | None = None
+) -> tuple[Block, ...]:
+    citation, shown = cited(fault.deviation), picture(fault)
+    words = fields(
+        ("observed", fault.deviation.recorded),
+        ("expected", fault.deviation.expected),
+        ("rule", rule_text(fault)),
+        ("rests on", f"{citation.source}: {citation.says}" if citation else ""),
+        ("shown by", "" if known else form_text(fault)),
+        ("verdict", Prose(known.reason if known else "")),
+        ("means", Prose(known.consequence if known else "")),
+        ("cause", Prose(known.cause if known else "")),
+        ("explained in", known.page if known else ""),
+    )
+    commands = (Command(command),) if command else ()
+    return (_steps(fault.steps), words, *((shown,) if shown else ()), *commands)
+
+
+def _steps(steps: Sequence[StepText]) -> Grid:
+    timed = has_time(steps)
+    clock = ("clock (ms)",) if timed else ()
+    rows = [
+        (str(number), *((str(s.time_ms or 0),) if timed else ()), s.asked, s.answered, s.after)
+        for number, s in enumerate(steps, start=1)
+    ]
+    return Grid(("", *clock, "operation", "answer", "state after it"), tuple(rows), kind="steps")
+
+
+def _others(report: Report) -> Iterator[Section]:
+    """Yield what was asked and covered, and what bounds the judgement."""
+    asked: dict[str, list[str]] = {}
+    for what, count in report.campaign.asked.items():
+        operation, status = what.split(" ", 1)
+        asked.setdefault(operation, []).append(f"{status} {count:,}")
+    rows = tuple((operation, ", ".join(answers)) for operation, answers in asked.items())
+    if rows:
+        yield Heading("What was asked"), Grid(("operation", "answers, and how often"), rows)
+    if report.coverage.covered:
+        yield _covered(report.coverage)
+    for title, texts in ("What could not be asked", report.cannot), ("Judged by", report.bounds):
+        if texts:
+            yield Heading(title), ItemList(texts)
+
+
+def _covered(coverage: Coverage) -> Section:
+    totals = tuple(f"{number} of {of} {group.value}" for group, number, of in coverage.totals())
+    missed = tuple(goal.name + " (optional)" * goal.optional for goal in coverage.missed)
+    skipped = tuple(f"{goal.name}: {reason}" for goal, reason in coverage.skipped)
+    others = Counter(why for _goal, why in coverage.skipped if not why.startswith(CANNOT))
+    reasons = tuple(f"{number} skipped: {reason}" for reason, number in others.items())
+    covered = tuple(f"{goal.name}: {count:,}" for goal, count in coverage.covered)
+    brief = (ItemList(reasons),) if reasons else ()
+    return (
+        Heading("What was covered"),
+        ItemList(totals),
+        Heading(f"Not covered: {len(missed)}", level=3),
+        ItemList(missed) if missed else paragraph("Nothing is left."),
+        Folded(f"{len(skipped)} goals", (ItemList(skipped),), "skipped", brief),
+        Folded(f"{len(covered)} goals, and how often", (ItemList(covered),), "covered"),
+    )
+
+
+def known_now(report: Report) -> tuple[KnownDeviation, ...]:
+    """Return the known deviations that still show, and one for each way in which a new one does.
+
+    The forms of a cause that have the same rule and operation are one: its sequence is the
+    simplest, and it names the vectors. With these the same run has nothing new.
+    """
+    listed = [each.known for each in report.replayed if each.fault is not None]
+    for group in report.groups:
+        ways: dict[tuple[str, ...], list[Fault[object]]] = {}
+        for fault in group.forms:
+            signature = attrs.evolve(fault.deviation, vector="").signature
+            ways.setdefault(signature, []).append(fault)
+        for signature, forms in ways.items():
+            operation = forms[0].deviation.operation
+            title = f"{group.title.split(' in ')[0]} {operation}"
+            known = KnownDeviation(
+                name=free_name(title, {known.name for known in listed}),
+                title=f"{group.title} ({operation})",
+                signature=signature,
+                reason=REASON,
+                sequence=forms[0].sequence,
+                vectors=frozenset(f.deviation.vector for f in forms if f.deviation.vector),
+                difference=forms[0].deviation.probable_cause,
+            )
+            listed.append(known)
+    return tuple(listed)

@@ -17,7 +17,7 @@ from serve.node import Cluster
 from serve.settings import number
 from serve.topics import forget, lead, settings_of
 from spec import group_lifecycle as lifecycle
-from spec.group_lifecycle import Plan
+from spec.group_lifecycle import GroupPlan
 from spec.share_group import Coordinators, assignable
 
 JOIN, LEAVE = 0, -1
@@ -134,7 +134,7 @@ def update_all(cluster: Cluster) -> None:
         update(cluster, group)
 
 
-def carry_out(cluster: Cluster, group: Group, plan: Plan) -> None:
+def carry_out(cluster: Cluster, group: Group, plan: GroupPlan) -> None:
     """Carry out a plan, and let the leader lead or forget the share-partitions it concerns."""
     before = _current(cluster, group)
     after = lifecycle.carry_out(before, plan.effects)
@@ -153,7 +153,7 @@ def _current(cluster: Cluster, group: Group) -> Coordinators:
     return attrs.evolve(group.coordinators, topics=cluster.counts, states=Map(states))
 
 
-def alter_offsets(cluster: Cluster, group_id: str, offsets: dict[TopicPartition, int]) -> Plan:
+def alter_offsets(cluster: Cluster, group_id: str, offsets: dict[TopicPartition, int]) -> GroupPlan:
     """Set start offsets of a group without members, which may be new."""
     group = cluster.groups.get(group_id) or Group(group_id)
     plan = lifecycle.alter_offsets(_current(cluster, group), offsets)
@@ -163,14 +163,14 @@ def alter_offsets(cluster: Cluster, group_id: str, offsets: dict[TopicPartition,
     return plan
 
 
-def delete_offsets(cluster: Cluster, group: Group, topics: frozenset[str]) -> Plan:
+def delete_offsets(cluster: Cluster, group: Group, topics: frozenset[str]) -> GroupPlan:
     """Remove topics (by id) from a group without members."""
     plan = lifecycle.delete_offsets(_current(cluster, group), topics)
     carry_out(cluster, group, plan)
     return plan
 
 
-def delete_group(cluster: Cluster, group: Group) -> Plan:
+def delete_group(cluster: Cluster, group: Group) -> GroupPlan:
     """Delete a group without members."""
     plan = lifecycle.delete_group(_current(cluster, group))
     if plan.error is ErrorCode.NONE:

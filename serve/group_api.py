@@ -5,6 +5,7 @@ from uuid import UUID
 
 from kio.schema.errors import ErrorCode as KafkaError
 
+from judge.view import durable
 from model.errors import InvalidValueError
 from model.share_messages import TopicPartition
 from serve.asked import Asked, Values
@@ -27,7 +28,6 @@ from serve.node import Node
 from serve.rare import Habit
 from spec.group_lifecycle import describe_offsets
 from spec.lag import durable_lag
-from spec.view import durable
 
 _NONE = KafkaError.none
 _GROUP_KEY = 0

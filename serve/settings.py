@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from model.config import SharePartitionConfig
 from model.config_table import Scope, Value, effective_values
+from model.configuration import check_group_values, effective_config
 from model.errors import InvalidValueError
 from model.profile import Profile
-from spec.configuration import check_group_values, effective_config
 
 _DURATION = re.compile(
     r"P(?:(?P<days>\d+)D)?(?:T(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?"

@@ -6,13 +6,13 @@ from typing import BinaryIO
 
 import attrs
 
+from judge.view import snapshot
 from model.operations import AdvanceTime, Initialize
 from model.outcome import Outcome
 from model.trace import TraceEvent
 from model.trace_codec import row_from_event
 from model.trace_json import line_from_row
 from spec.share_broker import Applied, PartitionKey
-from spec.view import snapshot
 
 _NOTHING = Outcome()
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import replay
 from impl.partition import FastSharePartition
+from judge.finding import Finding
 from model.profile import KAFKA, KIP, Profile, profile_named
 from replay.generate import Request, generate_traces
 from replay.plan import Plan
@@ -12,7 +13,7 @@ from replay.processes import HereRunner
 from replay.run import replay_sources
 from replay.runner import SessionError
 from replay.sources import NoSuchTraceError, find_sources
-from replay.verdict import Divergence, PartitionVerdict, Problem, Replay, Verdict
+from replay.verdict import PartitionVerdict, Problem, Replay, Verdict
 from sharespec.extras import what_to_install
 from spec.step import apply, new_partition
 
@@ -28,8 +29,8 @@ __all__ = [
     "KIP",
     "Batch",
     "Checked",
-    "Divergence",
     "FastSharePartition",
+    "Finding",
     "HereRunner",
     "NoSuchTraceError",
     "PartitionVerdict",

@@ -25,6 +25,7 @@ COMMANDS = {
     "verify-client": "Search a share consumer for what no client may do.",
     "serve": "Serve the specification as a Kafka broker on this machine.",
     "vectors": "Write the test vectors, or check that they are current.",
+    "simulate": "Run clusters of Kafka's own classes under faults.",
     "prove": "Prove the theorems about the rules with Z3.",
     "refine": "Compare implementation and specification for whole small sizes.",
     "explore": "Visit every state of a small world.",

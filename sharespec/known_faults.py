@@ -3,17 +3,15 @@
 The file is one of known deviations, as ``sharespec verify`` has them.
 """
 
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import attrs
 
 import conformance
-from judge.finding import CRASHED
-from model.errors import value_text
-from replay.verdict import Divergence, Replay
+from conformance.known import KnownDeviation, read_known
+from judge.finding import CRASHED, Finding
+from replay.verdict import Replay
 
 KAFKA_KNOWN = Path(conformance.__file__).parent / "targets" / "kafka" / "known.toml"
 KAFKA_PAGE = "docs/findings/apache-kafka.md"
@@ -37,37 +35,22 @@ _SHOWN_BY = {
 """By which operations a trace shows that it has what a known deviation needs."""
 
 
-class KnownFaultsError(Exception):
-    """A file of known deviations cannot be used; one line."""
+def known_text(known: KnownDeviation) -> str:
+    """Return the name, the title and the page of a known deviation."""
+    return f"{known.name}: {known.title}" + (f"; {known.page}" if known.page else "")
 
 
-@attrs.frozen
-class KnownFault:
-    """A known deviation: its signature, and which commands came before it. ``page`` explains it."""
-
-    name: str
-    title: str
-    signature: tuple[str, ...]
-    reason: str
-    needs: frozenset[str] = frozenset()
-    page: str = ""
-
-    @property
-    def text(self) -> str:
-        """Return the name, the title and the page."""
-        return f"{self.name}: {self.title}" + (f"; {self.page}" if self.page else "")
-
-    def explains(self, divergence: Divergence) -> bool:
-        """Return whether a divergence looks like this one, and what it needs came before it."""
-        rule, operation, *text = divergence.signature
-        head = (rule, _SAME.get(operation, operation))
-        known = self.signature
-        alike = head == (known[0], _SAME.get(known[1], known[1]))
-        if alike and rule == CRASHED and text:
-            wanted = "".join(known[2:])
-            alike = bool(wanted) and text[0].startswith(wanted)
-        before = set(divergence.operations_before)
-        return alike and all(_SHOWN_BY.get(need, set()) & before for need in self.needs)
+def explains(known: KnownDeviation, divergence: Finding) -> bool:
+    """Return whether a divergence looks like a known one, and what that needs came before it."""
+    rule, operation, *text = divergence.signature
+    head = (rule, _SAME.get(operation, operation))
+    signature = known.signature
+    alike = head == (signature[0], _SAME.get(signature[1], signature[1]))
+    if alike and rule == CRASHED and text:
+        wanted = "".join(signature[2:])
+        alike = bool(wanted) and text[0].startswith(wanted)
+    before = set(divergence.operations_before)
+    return alike and all(_SHOWN_BY.get(need, set()) & before for need in known.needs)
 
 
 @attrs.frozen
@@ -79,15 +62,15 @@ class Sorted:
     """
 
     replay: Replay
-    faults: tuple[KnownFault, ...]
-    gone: tuple[KnownFault, ...]
+    faults: tuple[KnownDeviation, ...]
+    gone: tuple[KnownDeviation, ...]
     known: int
     new: int
 
-    def label(self, divergence: Divergence) -> str:
+    def label(self, divergence: Finding) -> str:
         """Return the name, the title and the page of what a divergence is, if that is known."""
         known = known_of(divergence, self.faults)
-        return known.text if known else ""
+        return known_text(known) if known else ""
 
     def totals(self) -> dict[str, object]:
         """Return the totals, for a line of JSON."""
@@ -103,47 +86,7 @@ class Sorted:
             yield f"known, and not shown by this trace: {names}"
 
 
-def read_known(path: Path, page: str = "") -> tuple[KnownFault, ...]:
-    """Return the known deviations of a file. Raises KnownFaultsError."""
-    try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8")).get("deviation", [])
-    except RecursionError:
-        raise KnownFaultsError(f"{path}: it is nested too deep to be read") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise KnownFaultsError(f"{path}: {' '.join(str(error).split())[:200]}") from None
-    if not isinstance(entries, list):
-        raise KnownFaultsError(f"{path}: deviation is no list; allowed: [[deviation]] tables")
-    return tuple(
-        _fault(entry, f"{path}: deviation {n}", page) for n, entry in enumerate(entries, 1)
-    )
-
-
-def _fault(entry: Any, where: str, page: str) -> KnownFault:  # noqa: ANN401 - whatever a file holds
-    if not isinstance(entry, Mapping):
-        raise KnownFaultsError(f"{where} is no table")
-    texts = [_text(entry, name, where) for name in ("name", "reason")]
-    signature, needs = (_texts(entry, name, where) for name in ("signature", "needs"))
-    if len(signature) < 2:  # noqa: PLR2004 - a rule and an operation
-        raise KnownFaultsError(f"{where}: signature is {signature}; allowed: [rule, operation]")
-    title = str(entry.get("title", texts[0]))
-    return KnownFault(texts[0], title, signature, texts[1], frozenset(needs), page)
-
-
-def _text(entry: Mapping[str, Any], name: str, where: str) -> str:
-    value = entry.get(name)
-    if not isinstance(value, str) or not value:
-        raise KnownFaultsError(f"{where}: {name} is {value_text(value)}; allowed: a text")
-    return value
-
-
-def _texts(entry: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
-    values = entry.get(name, [])
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise KnownFaultsError(f"{where}: {name} is {value_text(values)}; allowed: a list of texts")
-    return tuple(values)
-
-
-def default_known(profile: str) -> tuple[KnownFault, ...]:
+def default_known(profile: str) -> tuple[KnownDeviation, ...]:
     """Return what is known of released Kafkas, under the profiles that follow them.
 
     What is no fault of a core, such as with states that no share coordinator answers, may be one in
@@ -151,17 +94,17 @@ def default_known(profile: str) -> tuple[KnownFault, ...]:
     """
     if not profile.startswith("kafka"):
         return ()
-    faults = read_known(KAFKA_KNOWN, KAFKA_PAGE)
+    faults = (attrs.evolve(each, page=KAFKA_PAGE) for each in read_known(KAFKA_KNOWN))
     return tuple(fault for fault in faults if not fault.reason.startswith(NO_FAULT))
 
 
-def known_of(divergence: Divergence, faults: Sequence[KnownFault]) -> KnownFault | None:
+def known_of(divergence: Finding, faults: Sequence[KnownDeviation]) -> KnownDeviation | None:
     """Return the first known deviation that explains a divergence."""
-    return next((fault for fault in faults if fault.explains(divergence)), None)
+    return next((fault for fault in faults if explains(fault, divergence)), None)
 
 
 def sorted_out(
-    replay: Replay, listed: Sequence[KnownFault], default: Sequence[KnownFault]
+    replay: Replay, listed: Sequence[KnownDeviation], default: Sequence[KnownDeviation]
 ) -> Sorted:
     """Return a replay sorted by what is known: ``listed`` in a file, and by ``default``."""
     faults = (*listed, *default)

@@ -6,7 +6,6 @@ from pathlib import Path
 from operations.view.many import drawings_of, listed_verdicts
 from operations.view.page import page
 from replay.plan import Plan
-from sharespec.commands.view import cited
 from sharespec.known_faults import Sorted
 
 MAX_NAMES = 3
@@ -29,6 +28,6 @@ def write_page(
         f"{', '.join(names[:MAX_NAMES])}{more}: {counts.diverged} of {counts.partitions} "
         f"share-partitions diverge, profile {plan.profile}"
     )
-    drawings = drawings_of(traces, result.verdicts, plan.rules, cited)
+    drawings = drawings_of(traces, result.verdicts, plan.rules)
     listed = listed_verdicts(result.verdicts, lag, known.label)
     file.write_text(page(title, listed, drawings), encoding="utf-8")

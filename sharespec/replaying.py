@@ -9,39 +9,31 @@ from pathlib import Path
 
 import attrs
 import click
-from rich.text import Text
 
+from conformance.known import KnownDeviation, KnownError, read_known
 from judge.words import printable
 from replay.observed.inputs import sorted_out
 from replay.place import DEFAULT_MASTER, TRACE_MODULES, open_runner
 from replay.plan import Plan
-from replay.report import Bar, json_line, show, verdict_lines
+from replay.report import Bar, document, json_line, junit_document, verdict_lines
 from replay.run import replay_sources
 from replay.runner import SessionError
 from replay.scratch import scratch_folder
 from replay.sources import NoSuchTraceError, find_sources, is_address, local_path, text_of
 from replay.state_file import StateError
 from replay.verdict import Replay, light
-from replay.written import as_junit, as_markdown
+from report.markdown import markdown_text
+from report.terminal import show_document
 from sharespec.cli import is_own_process
 from sharespec.console import output, progress_console
 from sharespec.exit import Exit, exits_on, fail
-from sharespec.known_faults import (
-    KnownFault,
-    KnownFaultsError,
-    Sorted,
-    default_known,
-    known_of,
-    read_known,
-)
-from sharespec.known_faults import (
-    sorted_out as sorted_by_known,
-)
+from sharespec.known_faults import Sorted, default_known, known_of
+from sharespec.known_faults import sorted_out as sorted_by_known
 from sharespec.observed_options import settings_of
 from sharespec.reports import write_reports
 
 
-@exits_on(NoSuchTraceError, SessionError, StateError, KnownFaultsError)
+@exits_on(NoSuchTraceError, SessionError, StateError, KnownError)
 def run(  # noqa: PLR0913 - one argument for each option
     *,
     traces: tuple[str, ...],
@@ -103,10 +95,16 @@ def run(  # noqa: PLR0913 - one argument for each option
         else:
             folder = Path(local_path(out)) if out else None
             told = _with_page(tuple(others), plan, (master, folder), sort, page_file)
-        wanted = (junit, as_junit), (markdown, as_markdown)
-        texts = [(file, functools.partial(text, told.replay, told.label)) for file, text in wanted]
+        shown = document(told.replay, told.label, tuple(told.lines()), with_json=with_json)
+        texts = (
+            (junit, lambda: junit_document(told.replay, told.label)),
+            (markdown, lambda: markdown_text(shown)),
+        )
         statuses.append(write_reports(texts))
-        _print(told, json_lines=json_lines, with_json=with_json)
+        if json_lines:
+            _print_json(told)
+        else:
+            show_document(shown, output())
         statuses.append(_status(told, listed))
     sys.exit(max(statuses, key=_SEVERITY.index))
 
@@ -199,20 +197,13 @@ def _of_table(table: str, plan: Plan, master: str | None, out: str | None) -> Re
         return replay_table(session, table, plan, out)
 
 
-def _print(told: Sorted, *, json_lines: bool, with_json: bool) -> None:
-    if json_lines:
-        for line in verdict_lines(told.replay, told.label):
-            click.echo(line)
-        totals = json.loads(json_line(told.replay))
-        click.echo(json.dumps(totals | told.totals()))
-        return
-    console = output()
-    show(told.replay, console, label=told.label, with_json=with_json)
-    for text in told.lines():
-        console.print(Text(printable(text)), soft_wrap=True)
+def _print_json(told: Sorted) -> None:
+    for line in verdict_lines(told.replay, told.label):
+        click.echo(line)
+    click.echo(json.dumps(json.loads(json_line(told.replay)) | told.totals()))
 
 
-def _status(told: Sorted, listed: tuple[KnownFault, ...]) -> Exit:
+def _status(told: Sorted, listed: tuple[KnownDeviation, ...]) -> Exit:
     result = told.replay
     if result.interrupted:
         return Exit.INTERRUPTED

@@ -6,13 +6,16 @@ import pytest
 
 from tools.rooms import ROOT, modules, read_rooms
 
-_IN_RULES = ("locks", "policy", "reading", "waiting")
+_IN_RULES = (
+    "awaited", "dead_letter", "expiry", "leadership", "locks", "log", "policy", "progress",
+    "reading", "waiting", "window",
+)  # fmt: skip
 TESTED_ELSEWHERE = {
-    "judge": {Path("test_finding.py")},
+    "judge": {Path(f"test_{name}.py") for name in ("finding", "checkpoint", "recorder")},
     "impl": {Path(f"test_{name}.py") for name in _IN_RULES},
 }
-"""Modules without a test module: values that the tests of their users compare, and modules of impl
-that ``tests/rules`` tests under the names of the specification's (``tools.mutation.run``).
+"""Modules without a test module: values that the tests of their users compare, and what
+``tests/rules`` tests, modules of impl under the names of spec's (``tools.mutation.run``).
 """
 
 OF_BOTH_SIDES = {"spec", "impl"}

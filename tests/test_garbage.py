@@ -21,8 +21,7 @@ from conformance.cores.kit import CORES
 from conformance.cores.protocol import decoded, encoded, hello_from
 from conformance.cores.scene import Scene
 from conformance.cores.target import Hello, Reply, Request
-from conformance.known import KnownError
-from conformance.known import read_known as read_known_of_a_core
+from conformance.known import KnownError, read_known
 from conformance.target import TargetError
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
@@ -38,7 +37,6 @@ from replay.lines import strict_row
 from replay.observed.inputs import Form, Input, Part, read
 from replay.observed.rows import line_of
 from replay.request_log.scan import Tally
-from sharespec.known_faults import KnownFaultsError, read_known
 from tests.coordinator_recording import records
 from tests.garbage import as_json, mangled, spoiled
 from tests.replay.observed.real import lines
@@ -269,8 +267,8 @@ def test_a_file_of_known_deviations(
     def try_it(text: bytes) -> None:
         path.write_bytes(text)
         readers: list[tuple[Callable[[], object], type[Exception]]] = [
-            (lambda: read_known(path), KnownFaultsError),
-            (lambda: read_known_of_a_core(path, CORES), KnownError),
+            (lambda: read_known(path), KnownError),
+            (lambda: read_known(path, CORES.read), KnownError),
         ]
         for reader, allowed in readers:
             try:

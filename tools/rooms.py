@@ -1,17 +1,21 @@
-"""The packages of the project: what each is for, what it may import, how long it may be.
+"""The packages of the project: what each may import, how long it may be, where it names rules.
 
 ``rooms.toml`` has the table. ``python -m tools.rooms``, a part of ``make lint``, lists what breaks
 it.
 """
 
 import ast
+import re
 import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from statistics import median
 
 import attrs
+
+from model.guards import Guard
 
 ROOT = Path(__file__).parents[1]
 TABLE = Path(__file__).with_suffix(".toml")
@@ -98,13 +102,28 @@ def wrong_names(sources: Iterable[str], allowed: frozenset[str]) -> Iterator[str
         yield f"class {name} no longer stands twice: take it out of tools/rooms.toml"
 
 
+def wrong_spread(texts: Iterable[str], rules: Iterable[str], most: int, middle: float) -> list[str]:
+    """Return in words which rules are named in too many files, and a median that is too high."""
+    words = [frozenset(re.findall(r"\w+", text)) for text in texts]
+    count = {rule: sum(rule in named for named in words) for rule in rules}
+    usual = median(count.values())
+    high = [f"a rule is named in {usual} files, as the median; at most {middle}"]
+    return [
+        *(f"{rule} is named in {n} files; at most {most}" for rule, n in count.items() if n > most),
+        *(high if usual > middle else []),
+    ]
+
+
 def wrong() -> list[str]:
     """Return in words what breaks the table."""
-    rooms = read_rooms()
+    rooms, files = read_rooms(), tomllib.loads(TABLE.read_text(encoding="utf-8"))["files"]
     product = [room for room in rooms if room.name != "tests"]
     sources = [path.read_text(encoding="utf-8") for room in product for path in modules(room.name)]
     broken = [line for room in rooms for line in wrong_in(room, rooms)]
-    return [*broken, *wrong_names(sources, repeated_names())]
+    paths = (path for room in product for path in ROOT.joinpath(room.name).rglob("*.toml"))
+    texts = [*sources, *(path.read_text(encoding="utf-8") for path in paths)]
+    spread = wrong_spread(texts, Guard.__members__, files["most"], files["median"])
+    return [*broken, *wrong_names(sources, repeated_names()), *spread]
 
 
 def table() -> str:

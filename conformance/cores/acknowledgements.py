@@ -1,13 +1,13 @@
 """Batches of acknowledgements: how one is malformed, and which records it names."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 
 import attrs
 
 from model.operations import AcknowledgementBatch
 from model.states import AcknowledgeType
-from spec.record import Record
+from spec.record import Record, is_acquirable, is_finished, is_held
 from spec.window import Window
 
 
@@ -87,3 +87,19 @@ def named(window: Window, batches: Iterable[AcknowledgementBatch], member: str) 
         inside = range(first, end)
         records = tuple(window.records[offset] for offset in inside if offset in window.records)
         yield Named(window, batch, member, inside, records)
+
+
+BATCH_SITUATIONS: Mapping[str, Callable[[Named], bool]] = {
+    "an acknowledgement of a record that another member holds": lambda n: any(
+        is_held(record) and record.owner != n.member for record in n.records
+    ),
+    "an acknowledgement of a record that is available": lambda n: any(
+        map(is_acquirable, n.records)
+    ),
+    "an acknowledgement of a record that is finished": lambda n: any(map(is_finished, n.records)),
+    "an acknowledgement wholly below the start offset": lambda n: n.below,
+    "an acknowledgement across the start offset": lambda n: n.across,
+    "an acknowledgement past the end offset": lambda n: n.past,
+    "an acknowledgement with a type for each offset": lambda n: n.typed_each,
+}
+"""The situations of one batch that every kit looks for, each with its predicate."""

@@ -14,6 +14,7 @@ from judge.choices import recorded_answers, recorded_choice
 from judge.compare import first_mismatch
 from judge.engine import SpecEngine
 from judge.finding import Finding, FindingKind
+from judge.view import snapshot
 from judge.written import Around
 from model import operations as ops
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
@@ -25,7 +26,6 @@ from model.trace import TraceEvent
 from spec.partition import SharePartition
 from spec.record import UNDELIVERED, Record
 from spec.step import apply
-from spec.view import snapshot
 
 Cause = tuple[str, ...]
 """The rule or the transition, and the difference, in words."""

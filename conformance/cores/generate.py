@@ -196,7 +196,7 @@ def _steered(weights: dict[type[asks.Ask], float], scene: Scene) -> dict[Any, fl
     archiving = any(is_dead_letter(r) for r in records)
     archived = any(r.state is RecordState.ARCHIVED for r in records)
     failed = isinstance(last, CompleteWrite) and last.status is not ErrorCode.NONE
-    waiting = bool(partition.waiting) or partition.stuck is not None
+    waiting = bool(partition.passed_over) or partition.stuck is not None
     idle = {asks.CompleteWrite: not writing, asks.FinishDeadLetter: not archiving}
     return {
         kind: weight

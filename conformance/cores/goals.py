@@ -5,25 +5,31 @@ row is a situation, with the predicate that recognises it in one legal operation
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 import attrs
 
-from conformance.cores.acknowledgements import Malformed, Named, malformed, named, typed
+from conformance.cores.acknowledgements import (
+    BATCH_SITUATIONS,
+    Malformed,
+    Named,
+    malformed,
+    named,
+    typed,
+)
 from conformance.cores.target import Capabilities
 from conformance.cores.transitions import TRANSITIONS, moved, transition_name
 from conformance.goals import Goal, Group, Scope, recognised, rule_goals
 from model import operations as ops
 from model.errors import ErrorCode
-from model.guards import Difference, Guard
 from model.operation_table import OPERATION_TABLE
 from model.outcome import Outcome
 from model.states import AcknowledgeType, AcquireMode
 from model.trace import TraceEvent
 from spec.log import hole_end
 from spec.partition import SharePartition
-from spec.record import UNDELIVERED, Record, is_acquirable, is_finished, is_held, is_held_by
+from spec.record import UNDELIVERED, Record, is_finished, is_held, is_held_by
 from spec.window import tracked
 
 LogBatches = Sequence[Sequence[int]]
@@ -60,7 +66,7 @@ def covered(
 def goals(can: Capabilities) -> tuple[Goal, ...]:
     """Return every goal, also those that this implementation cannot cover."""
     rows = (*TRANSITIONS, *_answers(can), *SITUATIONS)
-    return (*rows, *rule_goals(rows))
+    return (*rows, *rule_goals(rows, "core"))
 
 
 _WRITE, _FAIL, _DLQ = "pending_writes", "write_errors", "dead_letter_queue"
@@ -76,13 +82,6 @@ _OF_NO_CALL = {ops.AdvanceTime: _EXPIRY, ops.FinishDeadLetter: _DEAD_LETTER}
 """The operations that do not wait for their writes."""
 
 _SKIPPED = "skipped"
-_WRITTEN = (
-    Difference.WRITTEN_STATE,
-    Difference.WRITTEN_START_OFFSET,
-    Difference.WRITTEN_DELIVERY_COMPLETE_COUNT,
-)
-
-
 _NAMES = {row.operation: row.op for row in OPERATION_TABLE}
 
 
@@ -103,45 +102,43 @@ def _answers_in(event: TraceEvent) -> Iterator[str]:
         yield from (write_name(whose, write.status.name) for write in outcome.writes)
 
 
-def _answer(
-    operation: type[ops.Operation],
-    status: str,
-    *needs: str,
-    rules: tuple[Guard | Difference, ...] = (),
-) -> Goal:
-    return Goal(Group.ANSWER, answer_name(operation, status), needs, rules=rules)
+_SUCCEEDS: Mapping[type[ops.Operation], tuple[str, ...]] = {
+    ops.Initialize: (),
+    ops.Produce: (),
+    ops.Acquire: (),
+    ops.AdvanceTime: (),
+    ops.AdvanceLogStart: (_LOG,),
+    ops.AlterConfig: (_ALTER,),
+    ops.FinishDeadLetter: (_DLQ,),
+    ops.ArchiveAborted: ("aborted_transactions",),
+    ops.Acknowledge: (),
+    ops.MemberLeaves: (),
+    ops.CompleteWrite: (_WRITE,),
+}
+"""What a target must be able to do for an operation to succeed."""
 
 
 def _answers(can: Capabilities) -> Iterator[Goal]:
     none, pending = ErrorCode.NONE.name, ErrorCode.PENDING.name
     errors = [error.name for error in can.write_errors] or ["an error"]
-    read = (Guard.NO_RECORD_LOST, Guard.READ_IS_OF_THE_LOG, Guard.WITHIN_READABLE_LOG)
-    taken = (Guard.ONLY_READ_IS_ACQUIRED, Guard.RECORD_IS_OFFERED)
-    acquired = (*read, *taken, Difference.STATUS, Difference.ACQUIRED)
-    aborted, judged = Guard.ONLY_COMMITTED_IS_ASKED_FOR, Guard.ACKNOWLEDGEMENT_JUDGED
-    yield _answer(ops.Initialize, none, rules=(Difference.START_OFFSET,))
-    yield _answer(ops.Produce, none)
-    yield _answer(ops.Acquire, none, rules=acquired)
-    yield _answer(ops.AdvanceTime, none)
-    yield _answer(ops.SkipAcquire, _SKIPPED)
-    yield _answer(ops.AdvanceLogStart, none, _LOG)
-    yield _answer(ops.AlterConfig, none, _ALTER)
-    yield _answer(ops.FinishDeadLetter, none, _DLQ)
-    yield _answer(ops.ArchiveAborted, none, "aborted_transactions", rules=(aborted,))
-    yield _answer(ops.Acknowledge, ErrorCode.INVALID_REQUEST.name)
-    yield _answer(ops.Acknowledge, ErrorCode.INVALID_RECORD_STATE.name, rules=(judged,))
-    yield _answer(ops.Acknowledge, none, rules=(judged, *_WRITTEN))
-    yield _answer(ops.MemberLeaves, none, rules=(Difference.STATUS,))
-    yield _answer(ops.CompleteWrite, none, _WRITE, rules=(Difference.COMPLETED,))
+
+    def answered(name: str, *needs: str) -> Goal:
+        return Goal(Group.ANSWER, name, needs)
+
+    for operation, needs in _SUCCEEDS.items():
+        yield answered(answer_name(operation, none), *needs)
+    yield answered(answer_name(ops.SkipAcquire, _SKIPPED))
+    for refusal in (ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_RECORD_STATE):
+        yield answered(answer_name(ops.Acknowledge, refusal.name))
     for operation in (ops.Acknowledge, ops.MemberLeaves):
-        yield _answer(operation, pending, _WRITE)
+        yield answered(answer_name(operation, pending), _WRITE)
     for writing in (ops.Acknowledge, ops.MemberLeaves, ops.CompleteWrite):
-        yield from (_answer(writing, error, _FAIL) for error in errors)
-    for whose, needs, rules in ((_EXPIRY, (), _WRITTEN), (_DEAD_LETTER, (_DLQ,), ())):
-        yield Goal(Group.ANSWER, write_name(whose, none), needs, rules=rules)
-        yield Goal(Group.ANSWER, write_name(whose, pending), (*needs, _WRITE))
-        for error in errors:
-            yield Goal(Group.ANSWER, write_name(whose, error), (*needs, _FAIL))
+        yield from (answered(answer_name(writing, error), _FAIL) for error in errors)
+    for operation, whose in _OF_NO_CALL.items():
+        needs = _SUCCEEDS[operation]
+        yield answered(write_name(whose, none), *needs)
+        yield answered(write_name(whose, pending), *needs, _WRITE)
+        yield from (answered(write_name(whose, error), *needs, _FAIL) for error in errors)
 
 
 # What the predicates look at.
@@ -325,35 +322,33 @@ def _duration_changes(o: Observation[ops.AlterConfig]) -> bool:
 SITUATIONS = (
     # Fetching.
     _any("a fetch finds the window full and nothing available",
-        lambda o: isinstance(o.operation, ops.SkipAcquire),
-        rules=(Guard.CAN_ACQUIRE, Guard.FINISHED_LEAVES_FULL_WINDOW)),
+        lambda o: isinstance(o.operation, ops.SkipAcquire)),
     _acquire("a fetch takes what is available again in a full window",
         lambda o: bool(_again(o)) and _width(o.before) >= _window_limit(o)),
     _acquire("a fetch is stopped by the limit of the window",
-        lambda o: not _enough(o) and _last_read(o) >= o.after.window.end_offset,
-        rules=(Guard.WITHIN_WINDOW_LIMIT,)),
+        lambda o: not _enough(o) and _last_read(o) >= o.after.window.end_offset),
     _acquire("a fetch goes past the limit of the window, to the end of a log batch",
         _passes_window_limit, optional=True),
     _acquire("a fetch is stopped by its maximum of records",
         lambda o: _strict(o) and _enough(o) and _last_read(o) > _offsets(o)[-1],
-        _LIMIT, rules=(Guard.WITHIN_RECORD_LIMIT,)),
+        _LIMIT),
     _acquire("a fetch goes past its maximum of records, to the end of a log batch",
         lambda o: len(_offsets(o)) > o.operation.max_fetch_records,
-        _OPTIMIZED, rules=(Guard.WITHIN_MAXIMUM_AND_ONE_BATCH,)),
+        _OPTIMIZED),
     _any("a fetch reads no log batch",
         lambda o: isinstance(o.operation, ops.Acquire) and not o.operation.log_batches),
     _acquire("a fetch reads over records that are held",
-        lambda o: any(map(is_held, _in_flight(o))), rules=(Guard.ONLY_AVAILABLE_IS_ACQUIRED,)),
+        lambda o: any(map(is_held, _in_flight(o)))),
     _acquire("a fetch reads over records whose write is outstanding",
         lambda o: any(record.pending for record in _in_flight(o)),
-        _WRITE, rules=(Guard.NO_ACQUIRE_DURING_WRITE,)),
+        _WRITE),
     _acquire("a fetch reads over records that are finished",
-        lambda o: any(map(is_finished, _in_flight(o))), rules=(Guard.ONLY_AVAILABLE_IS_ACQUIRED,)),
+        lambda o: any(map(is_finished, _in_flight(o)))),
     _acquire("a fetch reads a log batch that begins below the start offset",
         lambda o: o.operation.log_batches[0].first < o.before.window.start_offset),
     _acquire("a fetch reads a log batch that begins below the log start offset",
         lambda o: o.operation.log_batches[0].first < o.before.log.start_offset,
-        _LOG, rules=(Guard.NOT_BELOW_LOG_START,)),
+        _LOG),
     _acquire("a fetch takes records on both sides of a gap in the log",
         lambda o: any(_is_gap(o.after, offset + 1) for offset in _offsets(o)[:-1])),
     _acquire("a fetch takes a record that a new leader does not know",
@@ -363,22 +358,12 @@ SITUATIONS = (
         lambda o: any(r.delivery_count == o.before.config.delivery_count_limit
             for r in o.outcome.acquired)),
     # Acknowledging.
-    _named("an acknowledgement of a record that another member holds",
-        lambda n: any(is_held(record) and record.owner != n.member for record in n.records)),
-    _named("an acknowledgement of a record that is available",
-        lambda n: any(map(is_acquirable, n.records))),
-    _named("an acknowledgement of a record that is finished",
-        lambda n: any(map(is_finished, n.records))),
+    *(_named(name, covers) for name, covers in BATCH_SITUATIONS.items()),
     _named("an acknowledgement of a record whose write is outstanding",
         lambda n: any(record.pending for record in n.records), _WRITE),
-    _named("an acknowledgement wholly below the start offset", lambda n: n.below),
-    _named("an acknowledgement across the start offset", lambda n: n.across),
-    _named("an acknowledgement past the end offset", lambda n: n.past,
-        rules=(Guard.ACKNOWLEDGED_WAS_DELIVERED,)),
     _named("an acknowledgement of an offset in the window that was never in flight",
         lambda n: len(n.records) < len(n.offsets)),
     _well_formed("an acknowledgement of several batches", lambda o: len(o.operation.batches) > 1),
-    _named("an acknowledgement with a type for each offset", lambda n: n.typed_each),
     _well_formed("an acknowledgement refused after batches that were in order", _refused_late),
     _renewal("a renewal after part of the lock's duration", _after_part, _RENEW),
     _renewal("a renewal together with other types", lambda o: len(_types(o)) > 1, _RENEW),
@@ -400,7 +385,7 @@ SITUATIONS = (
         lambda o: _answered_late(o) and o.operation.status is not ErrorCode.NONE, _FAIL),
     # Time.
     _time("time passes while a lock that is not due is held",
-        lambda o: len(_due(o)) < len(_held(o)), rules=(Guard.LOCK_LASTS_ITS_DURATION,)),
+        lambda o: len(_due(o)) < len(_held(o))),
     _time("some locks expire, and others stay", lambda o: 0 < len(_due(o)) < len(_held(o))),
     _time("locks of several members expire together",
         lambda o: len({record.owner for record in _due(o)}) > 1),
@@ -415,12 +400,11 @@ SITUATIONS = (
         _splits_what_is_held, _LOG),
     _log_start("the log start offset moves past the window",
         lambda o: _new_start(o) > o.before.window.end_offset,
-        _LOG, rules=(Guard.START_NEVER_GOES_BACK,)),
+        _LOG),
     _any("the start offset passes a gap in the log", _passes_gap),
     _any("a finished record waits behind one that is not",
         lambda o: any(offset > o.after.window.start_offset and is_finished(record)
-            for offset, record in o.after.window.records.items()),
-        rules=(Guard.START_STOPS_AT_UNFINISHED, Difference.DELIVERY_COMPLETE_COUNT)),
+            for offset, record in o.after.window.records.items())),
     # Leaders and configurations.
     _leader("a new leader while records are held", lambda o: bool(o.before.window.held), _OVER),
     _leader("a new leader while a write is outstanding",

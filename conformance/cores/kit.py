@@ -12,6 +12,7 @@ from conformance.cores.goals import goals
 from conformance.cores.scene import Scene
 from conformance.cores.target import Hello, Target
 from conformance.goals import Coverage, coverage
+from conformance.kit import Kit
 from model.operations import AcknowledgementBatch
 from model.profile import Profile, profile_named
 
@@ -21,8 +22,8 @@ _FIRST = "m1"
 
 
 @attrs.frozen
-class Cores:
-    """The kit for cores, as ``conformance.kit.Kit`` describes it.
+class Cores(Kit[asks.Ask, Target, Hello, Scene]):
+    """The kit for cores.
 
     ``offered_within``: as in ``model.profile.Profile``; None for the number of the core's profile.
     """
@@ -33,8 +34,6 @@ class Cores:
     sequences = 3000
     longer = 8
     examples = 6
-    shrink_seconds = float("inf")
-    tries: int = 1
     offered_within: int | None = None
 
     def hello(self, target: Target) -> Hello:
@@ -92,10 +91,6 @@ class Cores:
         if not isinstance(ask, asks.Acknowledge):
             return ask
         return attrs.evolve(ask, batches=tuple(_lower(batch, by) for batch in ask.batches))
-
-    def features(self, ask: asks.Ask) -> tuple[str, ...]:
-        """Return the name of its class."""
-        return (type(ask).__name__,)
 
     def bounds(self, hello: Hello) -> tuple[str, ...]:
         """Return how many fetches may pass over a record."""

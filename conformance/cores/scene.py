@@ -11,11 +11,11 @@ from conformance.cores.goals import covered
 from conformance.cores.malformed import error_text, is_form, malformed, sent
 from conformance.cores.target import Hello, Reply, Target
 from conformance.cores.transactions import parts_of
-from conformance.deviation import CRASHED, UNREADABLE, Deviation, StepText
+from conformance.deviation import UNREADABLE, StepText, target_finding
 from judge.bounds import check_offsets
 from judge.choices import recorded_choice
 from judge.engine import SpecEngine
-from judge.finding import Finding, FindingKind
+from judge.finding import CRASHED, Finding, FindingKind
 from judge.follower import Follower
 from judge.words import operation_text, outcome_text, printable, ranges_text, snapshot_text, span
 from model.config import SharePartitionConfig
@@ -81,9 +81,9 @@ class Scene:
     @property
     def waits(self) -> bool:
         """Return whether fetches passed over a record, or found the window full, so far."""
-        return bool(self.partition.waiting) or self.partition.stuck is not None
+        return bool(self.partition.passed_over) or self.partition.stuck is not None
 
-    def ask(self, ask: asks.Ask) -> Deviation | None:
+    def ask(self, ask: asks.Ask) -> Finding | None:
         """Send a command and judge the answer. Raises TargetError if there is none."""
         if isinstance(ask, asks.Compact):
             self._compact(ask.batch)
@@ -95,7 +95,7 @@ class Scene:
             return self._asked(self._log_start(), ())
         return deviation
 
-    def _asked(self, operation: dict[str, Any], answers: asks.Answers) -> Deviation | None:
+    def _asked(self, operation: dict[str, Any], answers: asks.Answers) -> Finding | None:
         reply = self._target.apply(len(self.events), operation, answers)
         name, steps = str(operation["op"]), len(self.steps)
         if "error" in reply:
@@ -161,10 +161,18 @@ class Scene:
         self._follower, self._engine = follower, strict
         return True
 
+    def end(self) -> tuple[Finding, ...]:
+        """Return nothing: each answer is judged as it comes."""
+        return ()
+
+    def steps_of(self, _deviation: Finding) -> tuple[StepText, ...]:
+        """Return all steps: a deviation ends a sequence."""
+        return tuple(self.steps)
+
     def close(self) -> None:
         """Do nothing: the next scene resets the core."""
 
-    def _not_of_the_log(self, operation: Operation) -> Deviation | None:
+    def _not_of_the_log(self, operation: Operation) -> Finding | None:
         """Return a deviation if the core read a log batch that the kit's log does not hold.
 
         The relation cannot say so of a batch that was compacted: a real log may keep its header.
@@ -175,7 +183,8 @@ class Scene:
             guard = Guard.READ_IS_OF_THE_LOG
             held = ranges_text(OffsetRange(first, last) for first, last in self.log)
             texts = f"read {span(read.first, read.last)}", f"parts of {held}"
-            return Deviation(guard.name, "acquire", guard.value, *texts, "", self._follower.state)
+            state = self._follower.state
+            return target_finding(guard.name, "acquire", guard.value, *texts, state=state)
         return None
 
     def _step(
@@ -208,9 +217,9 @@ class Scene:
         profile = f"profile {self.partition.profile.name}: "
         return profile + text if isinstance(operation, Initialize) else text
 
-    def _failed(self, name: str, operation: str, observed: str, expected: str) -> Deviation:
+    def _failed(self, name: str, operation: str, observed: str, expected: str) -> Finding:
         text = printable(observed, _MAX_TEXT)
-        return Deviation(name, operation, _SENTENCES[name], text, expected, "")
+        return target_finding(name, operation, _SENTENCES[name], text, expected)
 
     def _operation(  # noqa: C901, PLR0911 - one for each class
         self, ask: asks.Ask
@@ -362,14 +371,14 @@ def _config(config: SharePartitionConfig) -> dict[str, Any]:
 
 def _deviation(
     operation: str, finding: Finding, cause: tuple[str, ...], state: SharePartitionSnapshot
-) -> Deviation:
-    return Deviation(
+) -> Finding:
+    found = target_finding(
         finding.name,
         operation,
         finding.sentence,
         printable(finding.recorded),
         printable(finding.expected),
-        printable(finding.before),
-        None if finding.kind is FindingKind.GUARD else state,
-        cause=cause,
+        before=printable(finding.before),
+        state=None if finding.kind is FindingKind.GUARD else state,
     )
+    return attrs.evolve(found, cause=cause)

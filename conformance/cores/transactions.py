@@ -5,18 +5,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import attrs
 
 from judge.choices import recorded_choice
+from judge.view import snapshot
 from model.config import IsolationLevel
 from model.errors import IllegalChoiceError
 from model.operations import Acquire, ArchiveAborted
 from model.outcome import Outcome
-from model.ranges import AcquiredRange, OffsetRange
+from model.ranges import AcquiredRange, OffsetRange, offsets, runs
 from model.states import RecordState
 from model.trace import TraceEvent
 from spec.partition import SharePartition
-from spec.ranges import offsets, runs
 from spec.record import UNDELIVERED, is_acquirable
 from spec.step import apply
-from spec.view import snapshot
 
 
 def parts_of(

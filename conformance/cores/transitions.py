@@ -13,7 +13,6 @@ from conformance.cores.acknowledgements import typed
 from conformance.goals import Goal, Group
 from model import operations as ops
 from model.errors import ErrorCode
-from model.guards import Difference, Guard
 from model.states import AcknowledgeType, RecordState
 from model.trace import TraceEvent
 from spec.partition import SharePartition
@@ -86,9 +85,7 @@ _TAKEN_OVER = {
 }
 
 
-def _goal(
-    before: str, cause: Cause, after: str, needs: tuple[str, ...] = (), *rules: Guard | Difference
-) -> Goal:
+def _goal(before: str, cause: Cause, after: str, needs: tuple[str, ...] = ()) -> Goal:
     """Return the goal of a transition.
 
     It needs the dead-letter queue if either state is ARCHIVING, but pending writes only if
@@ -96,25 +93,24 @@ def _goal(
     """
     queued = _DLQ if ARCHIVING in {state.removesuffix(PENDING) for state in (before, after)} else ()
     needs = tuple(dict.fromkeys((*needs, *queued)))
-    return Goal(Group.TRANSITION, transition_name(before, cause, after), needs, rules=rules)
+    return Goal(Group.TRANSITION, transition_name(before, cause, after), needs)
 
 
 def _transitions() -> Iterator[Goal]:
     """Yield a goal for each transition while a share-partition has one leader."""
-    recorded = (Guard.NO_RECORD_SKIPPED, Difference.END_OFFSET, Difference.RECORDS)
-    yield _goal(NEW, Cause.ACQUIRE, ACQUIRED, (), *recorded)
+    yield _goal(NEW, Cause.ACQUIRE, ACQUIRED)
     yield _goal(AVAILABLE, Cause.ACQUIRE, ACQUIRED)
     yield _goal(ACQUIRED, Cause.RENEW, ACQUIRED, ("renew",))
     for cause, states in _ENDS.items():
         yield from (_goal(ACQUIRED, cause, after + PENDING) for after in states)
-    yield _goal(ACQUIRED, Cause.EXPIRES, AVAILABLE, (), Guard.LOCK_ENDS_ON_TIME)
+    yield _goal(ACQUIRED, Cause.EXPIRES, AVAILABLE)
     yield _goal(ACQUIRED, Cause.EXPIRES, ARCHIVED)
     yield _goal(ACQUIRED, Cause.EXPIRES, ARCHIVING)
     for state in _WRITTEN:
         yield _goal(state + PENDING, Cause.SUCCEEDS, state)
         for after in _ROLLED_BACK[state]:
             yield _goal(state + PENDING, Cause.FAILS, after, _FAIL)
-    yield _goal(ARCHIVING, Cause.DEAD_LETTER, ARCHIVED, (), Guard.DEAD_LETTER_IS_ARCHIVING)
+    yield _goal(ARCHIVING, Cause.DEAD_LETTER, ARCHIVED)
     yield _goal(ACQUIRED, Cause.ABORTED, ARCHIVED, _ABORTED)
     yield _goal(AVAILABLE, Cause.LOST, ARCHIVED)
     # What was never delivered need not enter the window without being acquired.
@@ -125,7 +121,7 @@ def _transitions() -> Iterator[Goal]:
 def _ends() -> Iterator[Goal]:
     """Yield a goal for each way to leave the window, or to get another leader."""
     for state in (ACKNOWLEDGED, ARCHIVED):
-        yield _goal(state, Cause.PASSED, GONE, (), Guard.START_NEVER_GOES_BACK)
+        yield _goal(state, Cause.PASSED, GONE)
     for state in (ACQUIRED, *_WRITTEN):
         yield _goal(state, Cause.LOG_PASSED, GONE, _LOG)
     for state in _WRITTEN:

@@ -8,12 +8,11 @@ import attrs
 from model.errors import ErrorCode, IllegalChoiceError
 from model.operations import Acknowledge, Acquire, AdvanceLogStart, AdvanceTime, Initialize
 from model.outcome import Choice
-from model.ranges import OffsetRange
+from model.ranges import OffsetRange, runs
 from model.trace import TraceEvent
 from spec.acknowledge import judge
 from spec.acquire import acquire_records
 from spec.partition import SharePartition
-from spec.ranges import runs
 from spec.validation import validate
 
 _NO_MAXIMUM = 1 << 20

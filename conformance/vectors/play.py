@@ -10,9 +10,9 @@ from conformance.campaign import Fault, play
 from conformance.cores import asks
 from conformance.cores.kit import CORES
 from conformance.cores.target import Hello, Target
-from conformance.deviation import Citation
 from conformance.target import TargetError
 from conformance.vectors.source import Case, cases
+from judge.finding import Citation
 from model.errors import ErrorCode
 from model.operations import Acknowledge
 from model.profile import KIP
@@ -67,8 +67,7 @@ def play_vectors(target: Target, hello: Hello, listed: Iterable[Case]) -> Played
         if deviation:
             named = attrs.evolve(
                 deviation,
-                name=case.name,
-                rule=deviation.name,
+                vector=case.name,
                 pins=case.pins,
                 rests_on=_own(case) if length == len(case.asks) - 1 else None,
             )

@@ -16,9 +16,9 @@ from conformance.cores.target import Hello, Reply, Request
 from conformance.vectors.free import free
 from conformance.vectors.play import needs
 from conformance.vectors.source import Case
+from judge.view import durable
 from model.errors import ErrorCode
 from spec.lag import lag
-from spec.view import durable
 
 DATA = Path(__file__).parent / "data"
 """The folder of the vectors."""

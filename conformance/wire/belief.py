@@ -210,7 +210,7 @@ def merged(beliefs: Mapping[Belief, _T]) -> dict[Belief, _T]:
 def _shortest(first: Belief, other: Belief) -> dict[PartitionKey, tuple[PassedOver, ...]]:
     shortest = {}
     for key, partition in first.broker.partitions.items():
-        mine, theirs = partition.waiting, other.broker.partitions[key].waiting
+        mine, theirs = partition.passed_over, other.broker.partitions[key].passed_over
         shortest[key] = tuple(
             PassedOver(low, high, min(one.fetches, another.fetches))
             for one in mine
@@ -223,8 +223,8 @@ def _shortest(first: Belief, other: Belief) -> dict[PartitionKey, tuple[PassedOv
 def _with_waiting(belief: Belief, waiting: Mapping[PartitionKey, tuple[PassedOver, ...]]) -> Belief:
     partitions = belief.broker.partitions
     for key, partition in partitions.items():
-        if partition.waiting != waiting.get(key, ()):
-            told = attrs.evolve(partition, waiting=waiting.get(key, ()))
+        if partition.passed_over != waiting.get(key, ()):
+            told = attrs.evolve(partition, passed_over=waiting.get(key, ()))
             partitions = partitions.set(key, told)
     return attrs.evolve(belief, broker=attrs.evolve(belief.broker, partitions=partitions))
 

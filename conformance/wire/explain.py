@@ -21,7 +21,7 @@ from model.errors import ErrorCode, IllegalChoiceError
 from model.guards import Guard
 from model.operations import Acquire, ArchiveAborted
 from model.outcome import Choice
-from model.ranges import OffsetRange
+from model.ranges import OffsetRange, offsets, runs
 from model.share_messages import (
     FINAL_EPOCH,
     Conduct,
@@ -37,7 +37,6 @@ from model.share_messages import (
 from model.states import AcquireMode
 from spec.log import hole_end
 from spec.partition import SharePartition
-from spec.ranges import offsets, runs
 from spec.record import UNDELIVERED
 from spec.share_broker import PartitionKey, ShareBroker, apply_to, load
 from spec.share_request import handle
@@ -78,7 +77,7 @@ class WireDifference(Enum):
 
 
 @attrs.frozen
-class Mismatch:
+class AnswerMismatch:
     """Why an answer is not possible: the guard or difference, and both sides in words.
 
     ``about`` is the part of the request that got it: fetch, acknowledge, session, describe.
@@ -94,14 +93,14 @@ class Mismatch:
 
 def explained(
     belief: Belief, request: ShareRequest, response: ShareResponse, connection: str, logs: Logs
-) -> tuple[list[ShareBroker], Mismatch]:
+) -> tuple[list[ShareBroker], AnswerMismatch]:
     """Return each state that a broker may be in after this answer, and the first mismatch.
 
     The mismatch counts only if there is no such state. ``logs`` has what was written to the
     partitions.
     """
     states: list[ShareBroker] = []
-    first: Mismatch | None = None
+    first: AnswerMismatch | None = None
     for broker, asked, excused in _readings(belief, request, response):
         for conduct in _conducts(broker, asked, response, connection, logs):
             try:
@@ -109,7 +108,7 @@ def explained(
                 handled = handle(broker, served, broker.now, conduct, connection)
             except IllegalChoiceError as error:
                 about = _about(broker, asked, response)
-                wrong: Mismatch | None = _illegal(error, response, about)
+                wrong: AnswerMismatch | None = _illegal(error, response, about)
             else:
                 assert handled.response is not None  # noqa: S101 - every write is answered at once
                 about = _about(broker, asked, response)
@@ -119,7 +118,7 @@ def explained(
             first = first or wrong
         if states:
             break
-    return states, first or Mismatch("", "", "", "", "")
+    return states, first or AnswerMismatch("", "", "", "", "")
 
 
 def _uncounted(request: ShareRequest, response: ShareResponse, conduct: Conduct) -> ShareRequest:
@@ -345,7 +344,7 @@ def _sorted(ranges: Iterable[OffsetRange]) -> tuple[OffsetRange, ...]:
     return tuple(sorted(ranges, key=lambda part: (part.first, part.last)))
 
 
-def _illegal(error: IllegalChoiceError, response: ShareResponse, about: str) -> Mismatch:
+def _illegal(error: IllegalChoiceError, response: ShareResponse, about: str) -> AnswerMismatch:
     """Return the guard that the answer breaks, as a mismatch."""
     if error.guard is Guard.ACKNOWLEDGED_WAS_DELIVERED:
         about = "acknowledge answered NONE"
@@ -353,7 +352,7 @@ def _illegal(error: IllegalChoiceError, response: ShareResponse, about: str) -> 
         about = "acknowledge answered " + error.detail.removeprefix("the answer ").split(",")[0]
     elif error.guard is not Guard.ONLY_AVAILABLE_IS_ACQUIRED:
         about = "fetch"
-    return Mismatch(
+    return AnswerMismatch(
         error.guard.name, error.guard.value, about, response_text(response), error.detail
     )
 
@@ -377,7 +376,7 @@ def _difference(
     produced: ShareResponse,
     excused: frozenset[TopicPartition],
     fetch: str,
-) -> Mismatch | None:
+) -> AnswerMismatch | None:
     """Return the first difference between a response and one that is possible.
 
     ``fetch`` is the ``about`` of a difference in the acquired records.
@@ -414,7 +413,9 @@ def _difference(
     return None
 
 
-def _acquired(seen: PartitionResponse, possible: PartitionResponse, about: str) -> Mismatch | None:
+def _acquired(
+    seen: PartitionResponse, possible: PartitionResponse, about: str
+) -> AnswerMismatch | None:
     counts = _counts(seen)
     if counts == _counts(possible):
         return None
@@ -439,5 +440,5 @@ def _mismatch(
     observed: str,
     expected: str,
     topic_partition: TopicPartition | None = None,
-) -> Mismatch:
-    return Mismatch(kind.name, kind.value, about, observed, expected, topic_partition)
+) -> AnswerMismatch:
+    return AnswerMismatch(kind.name, kind.value, about, observed, expected, topic_partition)

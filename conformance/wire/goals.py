@@ -7,9 +7,8 @@ of a record between requests ``meter`` counts: those rows have no predicate.
 
 from collections.abc import Callable, Iterator
 
-from conformance.cores.acknowledgements import Malformed, Named
+from conformance.cores.acknowledgements import BATCH_SITUATIONS, Malformed, Named
 from conformance.goals import Goal, Group, Scope, recognised, rule_goals
-from conformance.wire.explain import WireDifference
 from conformance.wire.served import (
     ACKNOWLEDGE,
     FETCH,
@@ -31,7 +30,6 @@ from conformance.wire.served import (
     named_in,
 )
 from model.errors import ErrorCode
-from model.guards import Guard
 from model.share_messages import FINAL_EPOCH, INITIAL_EPOCH, ShareFetch, TopicPartition
 from model.states import AcknowledgeType, AcquireMode
 from spec.partition import SharePartition
@@ -80,26 +78,22 @@ def _answers() -> Iterator[Goal]:
     invalid, state = ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_RECORD_STATE
     session = (ErrorCode.SHARE_SESSION_NOT_FOUND, ErrorCode.INVALID_SHARE_SESSION_EPOCH)
 
-    def goal(whose: str, error: ErrorCode, *rules: Guard | WireDifference, never: str = "") -> Goal:
+    def goal(whose: str, error: ErrorCode, never: str = "") -> Goal:
         of_session = error in session or (error is invalid and whose in (FETCH, ACKNOWLEDGE))
         needs = (_SESSIONS,) if of_session else (_OFFSETS,) if whose == DESCRIBE else ()
-        return Goal(Group.ANSWER, answer_name(whose, error), needs, never=never, rules=rules)
+        return Goal(Group.ANSWER, answer_name(whose, error), needs, never=never)
 
-    served = WireDifference.UNANSWERED, WireDifference.ANSWERED_ONCE, WireDifference.LEADER_SERVES
     for api in (FETCH, ACKNOWLEDGE):
         unsupported = "" if api == FETCH else "locks are renewed in version 2 alone"
-        yield goal(api, NONE, *served)
+        yield goal(api, NONE)
         yield goal(api, invalid, never=unsupported)
-        yield from (goal(api, error, WireDifference.SESSION_ERROR) for error in session)
+        yield from (goal(api, error) for error in session)
     few = "there are three members at most"
     yield goal(FETCH, ErrorCode.SHARE_SESSION_LIMIT_REACHED, never=few)
     yield goal(FETCHING, NONE)
-    yield from (goal(FETCHING, error, WireDifference.FETCH_ERROR) for error in unknown)
-    judged = Guard.ACKNOWLEDGEMENT_JUDGED
+    yield from (goal(FETCHING, error) for error in unknown)
     for whose in (acknowledging(FETCH), acknowledging(ACKNOWLEDGE)):
-        yield goal(whose, NONE, judged, WireDifference.ACKNOWLEDGE_ERROR)
-        yield goal(whose, state, judged)
-        yield from (goal(whose, error) for error in (invalid, *unknown))
+        yield from (goal(whose, error) for error in (NONE, state, invalid, *unknown))
     yield goal(DESCRIBE, NONE)
 
 
@@ -234,24 +228,9 @@ def _passes_gap(before: SharePartition, after: SharePartition) -> bool:
 
 # The table: two lines a row, what occurs and when.
 
-_ACQUISITION = (
-    WireDifference.ONLY_LOGGED_IS_ACQUIRED,
-    WireDifference.ACQUIRED_IS_SENT,
-    WireDifference.SENT_ONCE,
-    WireDifference.SENT_AS_WRITTEN,
-    WireDifference.AVAILABLE_RECORDS_ARE_DELIVERED,
-    WireDifference.LOCK_TIMEOUT,
-    Guard.ONLY_READ_IS_ACQUIRED,
-    Guard.NO_RECORD_SKIPPED,
-)
-"""The rules that every acquisition puts at stake."""
 
-_AVAILABLE = (Guard.ONLY_AVAILABLE_IS_ACQUIRED,)
-_FETCH_RENEWS = FETCH, AcknowledgeType.RENEW
-
-
-def _unscoped(name: str, *needs: str, rules: tuple[Guard | WireDifference, ...] = ()) -> Goal:
-    return Goal(Group.SITUATION, name, needs, rules=rules)
+def _unscoped(name: str, *needs: str) -> Goal:
+    return Goal(Group.SITUATION, name, needs)
 
 
 def _needs(why: Why) -> tuple[str, ...]:
@@ -261,12 +240,12 @@ def _needs(why: Why) -> tuple[str, ...]:
 def _redelivered(why: Why, *, other: bool) -> Goal:
     whom = "another member" if other else "the member that had it"
     name = f"a record is delivered again, {why}, to {whom}"
-    return _unscoped(name, *_needs(why), rules=(WireDifference.DELIVERY_COUNT,))
+    return _unscoped(name, *_needs(why))
 
 
 def _given_up(why: Why) -> Goal:
     name = f"a record at its delivery limit is delivered no more, {why}"
-    return _unscoped(name, *_needs(why), rules=_AVAILABLE)
+    return _unscoped(name, *_needs(why))
 
 
 REDELIVERED = {
@@ -286,26 +265,24 @@ LOST_HOLDING = _unscoped(
 # fmt: off
 _ACQUIRING = (
     *(_fetch(f"a fetch acquires records under {mode.value}", _acquires_under(mode),
-             mode.value, rules=_ACQUISITION) for mode in AcquireMode),
-    _fetch("a fetch acquires nothing", lambda s: _number(s) == 0,
-        rules=(Guard.RECORD_IS_OFFERED, WireDifference.FETCH_WAITS)),
+             mode.value) for mode in AcquireMode),
+    _fetch("a fetch acquires nothing", lambda s: _number(s) == 0),
     _acquired("a fetch passes over records that are held",
-        lambda a: any(map(is_held, a.passed)), rules=_AVAILABLE),
+        lambda a: any(map(is_held, a.passed))),
     _acquired("a fetch passes over records that are finished",
-        lambda a: any(map(is_finished, a.passed)), rules=_AVAILABLE),
+        lambda a: any(map(is_finished, a.passed))),
     _fetch("a fetch is stopped by its maximum of records",
         lambda s: _mode(s) is AcquireMode.RECORD_LIMIT
             and _number(s) == _most(s) and _leaves_some(s),
-        _LIMIT, rules=(Guard.WITHIN_RECORD_LIMIT,)),
+        _LIMIT),
     _fetch("a fetch goes past its maximum of records, to the end of a log batch",
-        lambda s: _number(s) > _most(s), _OPTIMIZED, rules=(Guard.WITHIN_MAXIMUM_AND_ONE_BATCH,)),
+        lambda s: _number(s) > _most(s), _OPTIMIZED),
     _fetched("a fetch finds the window full and nothing available",
         lambda f: f.full and has_more(f.after) and not (f.offsets or has_available(f.before))),
     _fetched("a fetch takes what is available again in a full window",
         lambda f: f.full and any(offset < f.before.window.end_offset for offset in f.offsets)),
     _fetched("a fetch is stopped by the limit of the window",
-        lambda f: bool(f.offsets) and has_more(f.after) and f.after.window.end_offset >= f.limit,
-        rules=(Guard.WITHIN_WINDOW_LIMIT,)),
+        lambda f: bool(f.offsets) and has_more(f.after) and f.after.window.end_offset >= f.limit),
     _fetched("a fetch goes past the limit of the window, to the end of a log batch",
         lambda f: f.after.window.end_offset > max(f.before.window.end_offset, f.limit),
         optional=True),
@@ -316,13 +293,13 @@ _ACQUIRING = (
     _acquired("a fetch acquires records after some were deleted",
         lambda a: a.after.log.start_offset > 0, _DELETE),
     _fetched("a fetch keeps back records of an aborted transaction",
-        lambda f: f.kept_back, _ABORTED, _CONFIG, rules=(WireDifference.COMMITTED_IS_DELIVERED,)),
+        lambda f: f.kept_back, _ABORTED, _CONFIG),
     _fetched("a fetch stops at an open transaction",
         lambda f: f.blocked and not f.offsets,
-        _TRANSACTIONS, _CONFIG, rules=(WireDifference.STABLE_IS_DELIVERED,)),
+        _TRANSACTIONS, _CONFIG),
     _fetched("a fetch acquires records below an open transaction",
         lambda f: f.blocked and bool(f.offsets),
-        _TRANSACTIONS, _CONFIG, rules=(WireDifference.STABLE_IS_DELIVERED,)),
+        _TRANSACTIONS, _CONFIG),
     _acquired("a fetch acquires records of an open transaction, under read_uncommitted",
         lambda a: a.offsets[-1] >= a.after.log.stable_offset, _TRANSACTIONS),
     UNBLOCKED,
@@ -336,8 +313,7 @@ _ACQUIRING = (
 
 _ACKNOWLEDGING = (
     *(_acknowledged(f"{api} acknowledges with {kind.name}", _accepts(api, kind),
-                    *((_RENEW,) if kind is AcknowledgeType.RENEW else ()),
-                    rules=(WireDifference.ACQUIRED,) if (api, kind) == _FETCH_RENEWS else ())
+                    *((_RENEW,) if kind is AcknowledgeType.RENEW else ()))
       for api in (FETCH, ACKNOWLEDGE) for kind in AcknowledgeType),
     _fetch("a fetch acknowledges and acquires", lambda s: _acknowledges(s) and _number(s) > 0),
     _acquired("a fetch acquires again what it releases", lambda a: any(map(is_held, a.former))),
@@ -345,17 +321,7 @@ _ACKNOWLEDGING = (
         lambda s: len(list(acknowledged_in(s))) > 1),
     _acknowledged("an acknowledgement of several batches",
         lambda a: a.well_formed and len(a.asked.batches) > 1),
-    _named("an acknowledgement with a type for each offset", lambda n: n.typed_each),
-    _named("an acknowledgement of a record that another member holds",
-        lambda n: any(is_held(record) and record.owner != n.member for record in n.records)),
-    _named("an acknowledgement of a record that is available",
-        lambda n: any(map(is_acquirable, n.records))),
-    _named("an acknowledgement of a record that is finished",
-        lambda n: any(map(is_finished, n.records))),
-    _named("an acknowledgement wholly below the start offset", lambda n: n.below),
-    _named("an acknowledgement across the start offset", lambda n: n.across),
-    _named("an acknowledgement past the end offset", lambda n: n.past,
-        rules=(Guard.ACKNOWLEDGED_WAS_DELIVERED,)),
+    *(_named(name, covers) for name, covers in BATCH_SITUATIONS.items()),
     _named("an acknowledgement of an offset in the window that was never in flight",
         lambda n: len(n.records) < len(n.offsets), _GAPS, optional=True),
     _request("an acknowledgement of a record whose lock is over", lambda s: s.past.lapsed),
@@ -405,8 +371,7 @@ _OF_SESSIONS = (
     _continues("a share-partition is forgotten of which the member holds records",
         _forgets_held, _SESSIONS),
     *(_closes(f"a session is closed by {api}, which acknowledges{'' if some else ' nothing'}",
-              _closed_by(api, acknowledges=some), _SESSIONS,
-              rules=(WireDifference.ACQUIRED,) if api == FETCH else ())
+              _closed_by(api, acknowledges=some), _SESSIONS)
       for api in (FETCH, ACKNOWLEDGE) for some in (True, False)),
     _closes("a session is closed while its member holds records", lambda s: s.holds, _SESSIONS),
     LOST,
@@ -453,15 +418,14 @@ DESCRIPTIONS = (
     _description("a start offset is reported before one exists",
         lambda d: d.start_offset < 0, _OFFSETS),
     _description("a start offset is reported",
-        lambda d: d.start_offset >= 0, _OFFSETS, rules=(WireDifference.START_OFFSET,
-            WireDifference.DESCRIBED, WireDifference.LEADER_EPOCH)),
+        lambda d: d.start_offset >= 0, _OFFSETS),
     _lag_described("the lag is reported of an empty log",
         lambda d: d.partition.log.end_offset == 0, _OFFSETS, _LAG),
     _lag_described("the lag is reported before anything was delivered",
         lambda d: d.partition.log.end_offset > 0 and d.partition.window.end_offset == 0,
         _OFFSETS, _LAG),
     _lag_described("the lag is reported while records are held",
-        lambda d: bool(d.partition.window.held), _OFFSETS, _LAG, rules=(WireDifference.LAG,)),
+        lambda d: bool(d.partition.window.held), _OFFSETS, _LAG),
     _lag_described("the lag is reported while records are available again",
         lambda d: any(is_acquirable(record) and record.delivery_count
             for record in d.partition.window.records.values()), _OFFSETS, _LAG),
@@ -471,7 +435,7 @@ DESCRIPTIONS = (
         lambda d: 0 < d.partition.window.end_offset < d.partition.log.end_offset, _OFFSETS, _LAG),
     _lag_described("the lag is reported when every record is finished",
         lambda d: d.lag == 0 < d.partition.log.end_offset,
-        _OFFSETS, _LAG, rules=(WireDifference.LAG,)),
+        _OFFSETS, _LAG),
     _lag_described("the lag is reported after records were deleted",
         lambda d: d.partition.log.start_offset > 0, _OFFSETS, _LAG, _DELETE),
     _lag_described("the lag is reported of a log with gaps",
@@ -492,7 +456,7 @@ SITUATIONS = (
     *DESCRIPTIONS,
 )
 _ROWS = (*_answers(), *SITUATIONS)
-GOALS = (*_ROWS, *rule_goals(_ROWS))
+GOALS = (*_ROWS, *rule_goals(_ROWS, "broker"))
 """Every goal, also those that some brokers cannot cover."""
 
 served_situations = recognised(SERVED)

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import attrs
 
-from conformance.deviation import Deviation
+from conformance.deviation import target_finding
 from conformance.wire.belief import (
     Belief,
     Timing,
@@ -19,7 +19,7 @@ from conformance.wire.belief import (
     uncertain,
     unkept,
 )
-from conformance.wire.explain import Mismatch, WireDifference, explained, past_aborted
+from conformance.wire.explain import AnswerMismatch, WireDifference, explained, past_aborted
 from conformance.wire.target import Described, Exchange, Place
 from conformance.wire.visible import MOST_HASTY, altered, hasty, ill_described, is_empty
 from conformance.wire.words import acquired_text
@@ -31,11 +31,13 @@ from conformance.wire.written import (
     readable_end,
     waiting_start,
 )
+from judge.finding import Finding
+from judge.view import durable, snapshot
 from judge.words import printable, ranges_text, snapshot_text
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.profile import Profile
-from model.ranges import AcquiredRange, OffsetRange
+from model.ranges import AcquiredRange, OffsetRange, offsets
 from model.share_messages import (
     FINAL_EPOCH,
     PartitionResponse,
@@ -48,11 +50,9 @@ from model.snapshot import SharePartitionSnapshot
 from spec.lag import durable_lag, lag
 from spec.log import hole_end
 from spec.partition import SharePartition
-from spec.ranges import offsets
 from spec.record import UNDELIVERED, is_acquirable
 from spec.share_broker import PartitionKey
 from spec.share_session import key_of
-from spec.view import durable, snapshot
 from spec.window import first_unfinished
 
 MOST_BELIEFS = 200
@@ -172,7 +172,7 @@ class Judge:
 
     def exchange(
         self, request: ShareRequest, connection: str, exchange: Exchange
-    ) -> Deviation | None:
+    ) -> Finding | None:
         """Judge a response, and keep the beliefs that explain it."""
         response = exchange.response
         if is_passing(response):
@@ -184,7 +184,7 @@ class Judge:
         self._exchanges += 1
         times = (sent - _LATE_MS, received, self._exchanges)
         after: dict[Belief, tuple[Belief, Belief]] = {}
-        refused: list[tuple[Belief, Mismatch]] = []
+        refused: list[tuple[Belief, AnswerMismatch]] = []
         for belief, before in self._before(request, sent, received, after):
             brokers, wrong = explained(before, request, response, connection, self.logs)
             refused.append((before, wrong))
@@ -214,13 +214,13 @@ class Judge:
                 if passed != before:
                     yield belief, passed
 
-    def described(self, partition: int, reported: Described) -> Deviation | None:
+    def described(self, partition: int, reported: Described) -> Finding | None:
         """Judge a reported start offset and lag, and keep the beliefs that explain them."""
         if ill := next(ill_described(self.key(partition)[1], reported), None):
             return self._deviation(ill, self.beliefs[0])
         key, log = self.key(partition), self.logs[self.key(partition)[1]]
         after: dict[Belief, tuple[Belief, Belief]] = {}
-        refused: list[tuple[Belief, Mismatch]] = []
+        refused: list[tuple[Belief, AnswerMismatch]] = []
         for belief in self.beliefs:
             blurred = uncertain(belief, reported.sent_ms, reported.received_ms)
             self._blurred_until = max(self._blurred_until, blurred)
@@ -232,7 +232,7 @@ class Judge:
                     refused.append((before, wrong))
         return self._concluded(after, refused, reported.sent_ms)
 
-    def hasty(self, request: ShareFetch, exchange: Exchange) -> Deviation | None:
+    def hasty(self, request: ShareFetch, exchange: Exchange) -> Finding | None:
         """Return a deviation if fetches without an error never wait although they get nothing.
 
         Not where a response may be empty because of what it keeps back, or a session has nothing.
@@ -246,9 +246,11 @@ class Judge:
             return None
         kind = WireDifference.FETCH_WAITS
         texts = f"{self._hasty} empty responses at once", f"a wait of {request.max_wait_ms} ms"
-        return self._deviation(Mismatch(kind.name, kind.value, "fetch", *texts), self.beliefs[0])
+        return self._deviation(
+            AnswerMismatch(kind.name, kind.value, "fetch", *texts), self.beliefs[0]
+        )
 
-    def starved(self, request: ShareRequest, exchange: Exchange) -> Deviation | None:
+    def starved(self, request: ShareRequest, exchange: Exchange) -> Finding | None:
         """Return a deviation if a fetch got nothing although a record is certainly available."""
         response = exchange.response
         if (
@@ -264,7 +266,7 @@ class Judge:
             offset = min(o for o in free if o is not None)
             kind = WireDifference.AVAILABLE_RECORDS_ARE_DELIVERED
             wanted = f"offset {offset} of partition {topic_partition.partition}, or another"
-            wrong = Mismatch(
+            wrong = AnswerMismatch(
                 kind.name, kind.value, "fetch", "nothing acquired", wanted, topic_partition
             )
             return self._deviation(wrong, self.beliefs[0])
@@ -299,9 +301,9 @@ class Judge:
     def _concluded(
         self,
         after: Mapping[Belief, tuple[Belief, Belief]],
-        refused: list[tuple[Belief, Mismatch]],
+        refused: list[tuple[Belief, AnswerMismatch]],
         sent: float,
-    ) -> Deviation | None:
+    ) -> Finding | None:
         if after:
             self.explanation = next(iter(after.values()))
             beliefs = tuple(merged(after))
@@ -314,7 +316,7 @@ class Judge:
         before, wrong = refused[0]
         return self._deviation(wrong, before)
 
-    def _seen_wrong(self, exchange: Exchange) -> Iterator[Mismatch]:
+    def _seen_wrong(self, exchange: Exchange) -> Iterator[AnswerMismatch]:
         """Yield what no state of a broker allows: wrong offsets, records and lock durations."""
         read = dict(exchange.read)
         lock_ms = exchange.lock_timeout_ms
@@ -333,7 +335,7 @@ class Judge:
             if lock_ms not in (None, self._timing.lock_ms):
                 kind = WireDifference.LOCK_TIMEOUT
                 texts = f"{lock_ms} ms", f"{self._timing.lock_ms} ms"
-                yield Mismatch(kind.name, kind.value, "fetch", *texts, part.topic_partition)
+                yield AnswerMismatch(kind.name, kind.value, "fetch", *texts, part.topic_partition)
 
     def _free(
         self,
@@ -366,15 +368,15 @@ class Judge:
                 return next(deliverable(partition, log, offset), None)
         return None
 
-    def _deviation(self, wrong: Mismatch, belief: Belief) -> Deviation:
+    def _deviation(self, wrong: AnswerMismatch, belief: Belief) -> Finding:
         self.refused = self._state(belief, wrong.topic_partition)
-        return Deviation(
+        return target_finding(
             wrong.name,
             wrong.about,
             wrong.sentence,
             printable(wrong.observed),
             printable(wrong.expected),
-            self.state_text(belief),
+            before=self.state_text(belief),
         )
 
     def _state(
@@ -399,56 +401,56 @@ def is_passing(response: ShareResponse) -> bool:
     return response.error in PASSING or any(error in PASSING for error in parts)
 
 
-def _twice(exchange: Exchange) -> Iterator[Mismatch]:
+def _twice(exchange: Exchange) -> Iterator[AnswerMismatch]:
     named = [part.topic_partition for part in exchange.response.partitions]
     if doubled := next(
         (topic_partition for topic_partition in named if named.count(topic_partition) > 1), None
     ):
         kind = WireDifference.ANSWERED_ONCE
         texts = f"partition {doubled.partition} {named.count(doubled)} times", "once"
-        yield Mismatch(kind.name, kind.value, "fetch", *texts, doubled)
+        yield AnswerMismatch(kind.name, kind.value, "fetch", *texts, doubled)
     for topic_partition, read in exchange.read:
         if any(after.first <= before.last for before, after in pairwise(read)):
             kind = WireDifference.SENT_ONCE
             texts = f"records {ranges_text(read)}", "each batch once, ascending"
-            yield Mismatch(kind.name, kind.value, "fetch", *texts, topic_partition)
+            yield AnswerMismatch(kind.name, kind.value, "fetch", *texts, topic_partition)
 
 
-def _outside(answer: PartitionResponse, log: WrittenLog) -> Iterator[Mismatch]:
+def _outside(answer: PartitionResponse, log: WrittenLog) -> Iterator[AnswerMismatch]:
     kind = WireDifference.ONLY_LOGGED_IS_ACQUIRED
     for part in answer.acquired:
         if part.first < log.start or part.last >= log.end:
             allowed = f"offsets of the log, {log.start} to {log.end - 1}"
             texts = acquired_text(answer.acquired), allowed
-            yield Mismatch(kind.name, kind.value, "fetch", *texts, answer.topic_partition)
+            yield AnswerMismatch(kind.name, kind.value, "fetch", *texts, answer.topic_partition)
 
 
-def _uncommitted(answer: PartitionResponse, log: WrittenLog) -> Iterator[Mismatch]:
+def _uncommitted(answer: PartitionResponse, log: WrittenLog) -> Iterator[AnswerMismatch]:
     kind = WireDifference.COMMITTED_IS_DELIVERED
     aborted = set(offsets(log.aborted))
     for offset in offsets(OffsetRange(part.first, part.last) for part in answer.acquired):
         if offset in aborted:
             texts = acquired_text(answer.acquired), f"nothing of {ranges_text(log.aborted)}"
-            yield Mismatch(kind.name, kind.value, "fetch", *texts, answer.topic_partition)
+            yield AnswerMismatch(kind.name, kind.value, "fetch", *texts, answer.topic_partition)
 
 
-def _unstable(answer: PartitionResponse, log: WrittenLog) -> Iterator[Mismatch]:
+def _unstable(answer: PartitionResponse, log: WrittenLog) -> Iterator[AnswerMismatch]:
     kind = WireDifference.STABLE_IS_DELIVERED
     if any(part.last >= log.stable for part in answer.acquired):
         allowed = f"offsets below the last stable offset, which is {log.stable}"
         texts = acquired_text(answer.acquired), allowed
-        yield Mismatch(kind.name, kind.value, "fetch", *texts, answer.topic_partition)
+        yield AnswerMismatch(kind.name, kind.value, "fetch", *texts, answer.topic_partition)
 
 
 def _missing(
     answer: PartitionResponse, log: WrittenLog, read: tuple[OffsetRange, ...]
-) -> Iterator[Mismatch]:
+) -> Iterator[AnswerMismatch]:
     kind = WireDifference.ACQUIRED_IS_SENT
     for part in answer.acquired:
         for offset in _data(part, log):
             if not any(batch.first <= offset <= batch.last for batch in read):
                 texts = f"records {ranges_text(read)}", f"record {offset} among them"
-                yield Mismatch(kind.name, kind.value, "fetch", *texts, answer.topic_partition)
+                yield AnswerMismatch(kind.name, kind.value, "fetch", *texts, answer.topic_partition)
 
 
 def _data(acquired: AcquiredRange, log: WrittenLog) -> Iterator[int]:
@@ -462,7 +464,7 @@ def _described_wrong(
     written: WrittenLog,
     described: Described,
     topic_partition: TopicPartition,
-) -> Mismatch | None:
+) -> AnswerMismatch | None:
     """Return why a broker cannot report this start offset and lag; None if it can.
 
     It may report what is durable, what is in memory, or a start offset between them, since it may
@@ -477,7 +479,7 @@ def _described_wrong(
     if not lowest <= described.start_offset <= in_memory:
         kind, observed = WireDifference.START_OFFSET, str(described.start_offset)
         wanted = f"{lowest} to {in_memory}" if lowest < in_memory else str(in_memory)
-        return Mismatch(kind.name, kind.value, "describe", observed, wanted, topic_partition)
+        return AnswerMismatch(kind.name, kind.value, "describe", observed, wanted, topic_partition)
     lags = {lag(partition) if partition.ready else log.end_offset - in_memory}
     lags |= {known for known in [durable_lag(log.end_offset, kept)] if known is not None}
     holes = sum(max(0, last - max(first, lowest) + 1) for first, last in log.holes)
@@ -485,4 +487,6 @@ def _described_wrong(
         return None
     kind = WireDifference.LAG
     wanted = " or ".join(str(each) for each in sorted(lags))
-    return Mismatch(kind.name, kind.value, "describe", str(described.lag), wanted, topic_partition)
+    return AnswerMismatch(
+        kind.name, kind.value, "describe", str(described.lag), wanted, topic_partition
+    )

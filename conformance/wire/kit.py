@@ -7,6 +7,7 @@ from random import Random
 import attrs
 
 from conformance.goals import Coverage, coverage
+from conformance.kit import Kit
 from conformance.wire import asks
 from conformance.wire.belief import SLACK_MS
 from conformance.wire.generate import begin, next_ask
@@ -34,17 +35,14 @@ _WRONG = (asks.Epoch.AGAIN, asks.Epoch.SKIP)
 
 
 @attrs.frozen
-class Brokers:
-    """The kit for brokers, as ``conformance.kit.Kit`` describes it.
+class Brokers(Kit[asks.Ask, WireTarget, WireHello, WireScene]):
+    """The kit for brokers.
 
     Its commands name no offsets, so that nothing has to move when less is produced, and its clock
     cannot be hurried, so that shrinking is limited.
     """
 
     commands = asks.Ask
-    judges_invariants = False
-    plays_vectors = False
-    sequences = 100
     longer = 3
     examples = 2
     shrink_seconds = 10.0
@@ -100,14 +98,6 @@ class Brokers:
         for last, member in enumerate(MEMBERS):
             for other in MEMBERS[:last]:
                 yield tuple(_with(ask, member, other) for ask in sequence)
-
-    def produced(self, ask: asks.Ask) -> int:  # noqa: ARG002 - of the protocol
-        """Return 0: no later command names an offset."""
-        return 0
-
-    def moved_down(self, ask: asks.Ask, by: int) -> asks.Ask:  # noqa: ARG002 - of the protocol
-        """Return the command itself."""
-        return ask
 
     def features(self, ask: asks.Ask) -> Iterator[str]:
         """Yield the name of its class, and what is not as in most requests."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from conformance.deviation import Deviation, StepText
+from conformance.deviation import StepText, target_finding
 from conformance.wire import asks
 from conformance.wire.belief import SLACK_MS, Timing
 from conformance.wire.explain import WireDifference
@@ -16,6 +16,7 @@ from conformance.wire.served import Deletion, Served
 from conformance.wire.target import Described, Exchange, UnansweredError, WireHello, WireTarget
 from conformance.wire.words import request_text, response_text
 from conformance.wire.written import WrittenLog, committed_only
+from judge.finding import Finding
 from judge.words import printable, ranges_text
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
@@ -100,12 +101,20 @@ class WireScene:
         """How many partitions the topic has."""
         return self._place.partitions
 
+    def end(self) -> tuple[Finding, ...]:
+        """Return nothing: each answer is judged as it comes."""
+        return ()
+
+    def steps_of(self, _deviation: Finding) -> tuple[StepText, ...]:
+        """Return all steps: a deviation ends a sequence."""
+        return tuple(self.steps)
+
     def close(self) -> None:
         """Remove the group and the topic."""
         if self._judge is not None:
             self._target.finish(self._place)
 
-    def ask(self, ask: asks.Ask) -> Deviation | None:
+    def ask(self, ask: asks.Ask) -> Finding | None:
         """Send a command and judge the answer. Raises TargetError if there is none.
 
         The step before a deviation gets the state in which the answer is not allowed.
@@ -115,7 +124,7 @@ class WireScene:
             self.steps[-2] = attrs.evolve(self.steps[-2], state=self.judge.refused)
         return deviation
 
-    def _asked(self, ask: asks.Ask) -> Deviation | None:
+    def _asked(self, ask: asks.Ask) -> Finding | None:
         match ask:
             case asks.Open(config, partitions):
                 self._open(config, partitions)
@@ -213,7 +222,7 @@ class WireScene:
             self._now += ms
             self._note("wait", f"{ms:.0f} ms pass")
 
-    def _described(self, partition: int) -> Deviation | None:
+    def _described(self, partition: int) -> Finding | None:
         """Describe and judge; repeat for a while after a mismatch: writes may be outstanding."""
         tries = 4
         pause = (self._can.sweep_ms + SLACK_MS) / tries
@@ -236,7 +245,7 @@ class WireScene:
         )
         return wrong
 
-    def _requested(self, ask: asks.Fetch | asks.Acknowledge) -> Deviation | None:
+    def _requested(self, ask: asks.Fetch | asks.Acknowledge) -> Finding | None:
         """Send a request; repeat a fetch that got nothing although records are available.
 
         The repeated fetch waits longer. More repetitions are allowed where a fetch may have kept
@@ -266,7 +275,7 @@ class WireScene:
 
     def _exchanged(
         self, member: str, request: ShareRequest, tries: int = UNREADY_TRIES
-    ) -> tuple[Deviation | None, Exchange]:
+    ) -> tuple[Finding | None, Exchange]:
         wait = request.max_wait_ms if isinstance(request, ShareFetch) else 0
         self._steer_clear(wait + _MARGIN_MS)
         connection = self._connection(member)
@@ -290,7 +299,7 @@ class WireScene:
 
     def _unready(
         self, member: str, request: ShareRequest, exchange: Exchange, tries: int
-    ) -> tuple[Deviation | None, Exchange]:
+    ) -> tuple[Finding | None, Exchange]:
         """Ask again for a while: the only broker of a cluster leads all of its partitions.
 
         A session that a request has ended cannot be asked again.
@@ -305,13 +314,13 @@ class WireScene:
         rule, seconds = WireDifference.LEADER_SERVES, UNREADY_TRIES * UNREADY_PAUSE_MS // 1000
         told = f"{_status(exchange).name} for {seconds} s", "an answer of the leader"
         before = self.judge.state_text()
-        return Deviation(rule.name, _op(request), rule.value, *told, before), exchange
+        return target_finding(rule.name, _op(request), rule.value, *told, before=before), exchange
 
-    def _unanswered(self, op: str, request: ShareRequest) -> Deviation:
+    def _unanswered(self, op: str, request: ShareRequest) -> Finding:
         rule, closed = WireDifference.UNANSWERED, "the connection was closed"
         self._note(op, request_text(request, _NAMES), closed, ErrorCode.UNKNOWN_SERVER_ERROR)
         before = self.judge.state_text()
-        return Deviation(rule.name, op, rule.value, closed, "an answer", before)
+        return target_finding(rule.name, op, rule.value, closed, "an answer", before=before)
 
     def _answered(self, described: Exchange | Described) -> None:
         """Read the time off an answer: the first one shows where the clock starts."""

@@ -25,11 +25,10 @@ from model.share_messages import (
 )
 from model.states import AcknowledgeType, RecordState
 from spec.log import hole_end, readable_end
-from spec.partition import SharePartition
+from spec.partition import SharePartition, state_of
 from spec.record import UNDELIVERED, Record, is_acquirable, is_held_by
 from spec.share_broker import PartitionKey
 from spec.share_session import ShareSession, key_of
-from spec.view import state_of
 
 PART = 0.1
 """The share of a lock's duration after which a part of it is over."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from conformance.wire.explain import Mismatch, WireDifference
+from conformance.wire.explain import AnswerMismatch, WireDifference
 from conformance.wire.target import Described, Exchange
 from model.errors import ErrorCode
 from model.share_messages import PartitionResponse, ShareFetch, TopicPartition
@@ -11,23 +11,25 @@ MOST_HASTY = 6
 """How many fetches in a row may get nothing at once: each may have met a change of what waits."""
 
 
-def ill_described(place: TopicPartition, said: Described) -> Iterator[Mismatch]:
+def ill_described(place: TopicPartition, said: Described) -> Iterator[AnswerMismatch]:
     """Yield why no broker that leads the partition describes its share-partition like this."""
     if said.error is not ErrorCode.NONE:
         kind, texts = WireDifference.DESCRIBED, (said.error.name, "a start offset")
-        yield Mismatch(kind.name, kind.value, "describe", *texts, place)
+        yield AnswerMismatch(kind.name, kind.value, "describe", *texts, place)
     elif said.leader_epoch > said.led >= 0:
         kind, texts = WireDifference.LEADER_EPOCH, (str(said.leader_epoch), str(said.led))
-        yield Mismatch(kind.name, kind.value, "describe", *texts, place)
+        yield AnswerMismatch(kind.name, kind.value, "describe", *texts, place)
 
 
-def altered(answer: PartitionResponse, written: set[int], exchange: Exchange) -> Iterator[Mismatch]:
+def altered(
+    answer: PartitionResponse, written: set[int], exchange: Exchange
+) -> Iterator[AnswerMismatch]:
     """Yield each acquired record, of those ``written``, that has other contents."""
     kind, place = WireDifference.SENT_AS_WRITTEN, answer.topic_partition
     for offset in dict(exchange.altered).get(place, ()):
         if offset in written:
             texts = f"another record {offset}", f"record {offset} as it was produced"
-            yield Mismatch(kind.name, kind.value, "fetch", *texts, place)
+            yield AnswerMismatch(kind.name, kind.value, "fetch", *texts, place)
 
 
 def is_empty(request: ShareFetch, exchange: Exchange) -> bool:

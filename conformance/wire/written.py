@@ -5,10 +5,9 @@ from collections.abc import Iterator
 import attrs
 
 from model.config import IsolationLevel, SharePartitionConfig
-from model.ranges import OffsetRange
+from model.ranges import OffsetRange, offsets, runs
 from spec.log import hole_end
 from spec.partition import SharePartition
-from spec.ranges import offsets, runs
 from spec.record import UNDELIVERED, is_acquirable
 from spec.window import first_unfinished
 

@@ -11,33 +11,15 @@ import click
 
 from model.errors import InvalidValueError
 from model.profile import profile_named
-from proofs.exploration.end_to_end import PROPERTIES, ExploredProperty, Watch, judged_under
-from proofs.exploration.explorer import Explorer
-from proofs.exploration.liveness import ASSUMPTIONS, PROMISES, Promise
-from proofs.exploration.report import ExplorationReport, PropertyVerdict, listed, report_on
+from proofs.exploration.end_to_end import PROPERTIES, ExploredProperty, PropertyWatch, judged_under
+from proofs.exploration.explorer import Explorer, WorldSearch
+from proofs.exploration.liveness import ASSUMPTIONS, PROMISES, LivenessPromise
+from proofs.exploration.report import PropertyVerdict, listed, verdicts_of
 from proofs.exploration.run_table import table_of
 from proofs.exploration.world import SmallWorld
 from sharespec.commands.options import JSON, Number, profile_option
 from sharespec.console import output
 from sharespec.exit import Exit, exits_on
-
-_SIZES = {
-    "offsets": "Number of offsets in the log.",
-    "members": "Number of members in the group.",
-    "limit": "The delivery count limit.",
-    "window": "The record lock limit: the largest size of the window, in offsets.",
-    "lock": "The duration of an acquisition lock, in ticks.",
-    "outstanding": "Number of writes that may be outstanding at a time.",
-    "late": "Number of writes that may be under way without a leader that waits for them.",
-    "log_start": "How far the log start offset may advance.",
-}
-_FLAGS = {
-    "gaps": "Let the log have gaps.",
-    "failovers": "Let new leaders take over, any number of times.",
-    "resets": "Let an administrator alter the start offset, any number of times.",
-    "dead_letters": "Have a dead-letter queue, which is switched off and on.",
-    "symmetry": "Treat states as equal that differ only in the names of members.",
-}
 
 _NOT_TOLD = ("came_from", "violation")
 """What JSON leaves out of a search: every state, and the run that its verdict has."""
@@ -45,15 +27,12 @@ _NOT_TOLD = ("came_from", "violation")
 
 def _sized(command: Callable[..., None]) -> Callable[..., None]:
     """Add an option for each field of a world to the command."""
-    default = SmallWorld()
-    for name, text in reversed({**_SIZES, **_FLAGS}.items()):
-        option = f"--{name.replace('_', '-')}"
-        value = getattr(default, name)
-        kind = int if name in _SIZES else bool
-        option += f"/--no-{name.replace('_', '-')}" if name in _FLAGS else ""
-        command = click.option(option, type=kind, default=value, show_default=True, help=text)(
-            command
-        )
+    for field in reversed(attrs.fields(SmallWorld)):
+        if "text" in field.metadata:
+            option = f"--{field.name.replace('_', '-')}"
+            option += f"/--no-{option[2:]}" if isinstance(field.default, bool) else ""
+            default, text = field.default, field.metadata["text"]
+            command = click.option(option, default=default, show_default=True, help=text)(command)
     return command
 
 
@@ -106,22 +85,23 @@ def explore_command(  # noqa: PLR0913 - one argument for each option
         return
     world = SmallWorld(profile=profile_named(profile), **sizes)
     properties, promises = _chosen(name)
-    explorer, watch = Explorer(world), Watch(judged_under(world.profile, properties))
+    explorer, watch = Explorer(world), PropertyWatch(judged_under(world.profile, properties))
     found = explorer.explore(watch.check, depth, int(memory * 2**30), progress_reporter())
-    report = report_on(explorer, watch, found, promises, without or "")
+    verdicts = verdicts_of(explorer, watch, found, promises, without or "")
     if json_lines:
-        told = attrs.asdict(report, filter=lambda field, _: field.name not in _NOT_TOLD)
-        click.echo(json.dumps(told))
+        _print_json(explorer, found, verdicts)
     else:
-        _show(report, in_full=name is not None or without is not None)
-    if report.is_wrong:
+        _show(explorer, found)
+        for verdict in verdicts:
+            _show_verdict(verdict, in_full=name is not None or without is not None)
+    if any(verdict.is_wrong for verdict in verdicts):
         sys.exit(Exit.WRONG)
     if found.unfinished is not None:
         interrupted = found.unfinished == "interrupted"
         sys.exit(Exit.INTERRUPTED if interrupted else Exit.UNFINISHED)
 
 
-def _chosen(name: str | None) -> tuple[tuple[ExploredProperty, ...], tuple[Promise, ...]]:
+def _chosen(name: str | None) -> tuple[tuple[ExploredProperty, ...], tuple[LivenessPromise, ...]]:
     if name is None:
         return PROPERTIES, PROMISES
     properties = tuple(p for p in PROPERTIES if p.name == name)
@@ -146,27 +126,49 @@ def progress_reporter() -> Callable[[int, int], None]:
     return report
 
 
-def _show(report: ExplorationReport, *, in_full: bool) -> None:
-    explored = report.explored
+def _counts(explorer: Explorer) -> dict[str, int]:
+    """Return the states of leaders, the moves that were compared, durable states and merges."""
+    leaders, coordinator = explorer.leaders, explorer.coordinator
+    return {
+        "leaders": len(leaders.found),
+        "compared": leaders.compared,
+        "durables": len(coordinator.states),
+        "merges": len(coordinator.merges),
+    }
+
+
+def _print_json(
+    explorer: Explorer, found: WorldSearch, verdicts: tuple[PropertyVerdict, ...]
+) -> None:
+    explored = attrs.asdict(found, filter=lambda field, _: field.name not in _NOT_TOLD)
+    told = [attrs.asdict(verdict) for verdict in verdicts]
+    click.echo(json.dumps({"explored": explored, **_counts(explorer), "verdicts": told}))
+
+
+def _show(explorer: Explorer, found: WorldSearch) -> None:
     click.echo(
-        f"{explored.states:,} states, {explored.transitions:,} transitions, depth "
-        f"{explored.depth}, {explored.seconds:.1f} s"
+        f"{found.states:,} states, {found.transitions:,} transitions, depth "
+        f"{found.depth}, {found.seconds:.1f} s"
     )
     click.echo(
-        f"{report.leaders:,} states of a leader, in which specification and implementation made "
-        f"{report.compared:,} moves; {report.durables:,} durable states, {report.merges:,} merges"
-    )
-    if explored.unfinished is not None:
-        click.echo(
-            f"Not every state was visited ({explored.unfinished}): {explored.waiting:,} states of "
-            f"depth {explored.depth} were not followed; every state above them was checked"
+        "{leaders:,} states of a leader, in which specification and implementation made "
+        "{compared:,} moves; {durables:,} durable states, {merges:,} merges".format(
+            **_counts(explorer)
         )
-    for verdict in report.verdicts:
-        click.echo(_line(verdict))
-        if verdict.run and (in_full or verdict.is_wrong):
-            output().print(table_of(verdict.run))
-            if verdict.again is not None:
-                click.echo(f"and from step {verdict.again} again, forever")
+    )
+    if found.unfinished is not None:
+        click.echo(
+            f"Not every state was visited ({found.unfinished}): {found.waiting:,} states of "
+            f"depth {found.depth} were not followed; every state above them was checked"
+        )
+
+
+def _show_verdict(verdict: PropertyVerdict, *, in_full: bool) -> None:
+    click.echo(_line(verdict))
+    if verdict.run and (in_full or verdict.is_wrong):
+        output().print(table_of(verdict.run))
+        if verdict.again is not None:
+            click.echo(f"and from step {verdict.again} again, forever")
 
 
 def _line(verdict: PropertyVerdict) -> str:

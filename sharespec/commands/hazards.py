@@ -2,23 +2,23 @@
 
 import json
 import sys
+from collections.abc import Sequence
 
 import attrs
 import click
 
 from model.errors import InvalidValueError
 from proofs.hazards.catalogue import HAZARDS, hazard_named
-from proofs.hazards.hazard import CaseFinding, Hazard, HazardFinding, examine, is_shown
+from proofs.hazards.hazard import CaseFinding, Hazard, HazardSearch, as_written, examine, reading_of
 from proofs.hazards.page import page, property_text
-from proofs.hazards.rereading import Remainder, reading_of, remainders
-from proofs.hazards.review import review, verdict
+from proofs.hazards.review import verdict
 from proofs.hazards.together import all_together
 from sharespec.commands.options import JSON
 from sharespec.exit import Exit, exits_on
 
 
 @click.command("hazards")
-@click.option("--show", "name", metavar="NAME", help="Show the page of this hazard, such as Z1.")
+@click.option("--show", "name", metavar="NAME", help="Show the run of this hazard, such as Z1.")
 @click.option(
     "--with",
     "changed",
@@ -28,46 +28,41 @@ from sharespec.exit import Exit, exits_on
     "List which hazards remain. May be given more than once.",
 )
 @JSON
-@click.option("--markdown", is_flag=True, help="Print the review of the draft with every page.")
 @exits_on(InvalidValueError)
-def hazards_command(
-    name: str | None, changed: tuple[str, ...], *, json_lines: bool, markdown: bool
-) -> None:
+def hazards_command(name: str | None, changed: tuple[str, ...], *, json_lines: bool) -> None:
     """Search for the hazards of the draft KIP for an IN_PROGRESS record state (KAFKA-20458).
 
     Each search finds a hazard in the draft as written, and shows with controls that it cannot
-    occur, or is bounded, under the rules of the profile draft_resolved.
+    occur, or is bounded, under the rules of the profile draft_resolved. What the draft says, and
+    the change that mends it, docs/in-progress-review.md tells.
 
     Exits with 0, 1 if a hazard is not as claimed, 2 for bad arguments. With --with nothing is
     claimed, and it exits with 0.
     """
     hazards = HAZARDS if name is None else (hazard_named(name),)
     if changed:
-        if markdown:
-            raise click.UsageError("--with prints lines or --json, and no --markdown")
         _reread(hazards, changed, json_lines=json_lines)
         return
-    findings = []
+    shown = True
     for hazard in hazards:
-        finding = examine(hazard)
-        findings.append(finding)
-        if not markdown:
-            click.echo(_text(finding, json_lines=json_lines, in_full=name is not None))
-    shown = all(is_shown(case) for finding in findings for case in finding.cases)
+        findings = examine(hazard)
+        shown = shown and all(finding.is_shown for finding in findings)
+        if json_lines:
+            click.echo(json.dumps(_as_json(hazard, findings), ensure_ascii=False))
+        elif name is None:
+            click.echo(_line(hazard, findings))
+        else:
+            click.echo(f"### {hazard.name}. {hazard.title}\n\n{page(findings)}")
     if name is None:
         together = all_together()
-        shown = shown and all(absence.problem is None for absence in together)
-        if markdown:
-            click.echo(review(findings, together), nl=False)
-        elif not json_lines:
+        problems = [absence.problem for absence in together if absence.problem]
+        shown = shown and not problems
+        if not json_lines:
             states = sum(absence.states for absence in together)
-            problems = "; ".join(absence.problem for absence in together if absence.problem)
             click.echo(
-                f"All properties together under draft_resolved: {problems or 'none is broken'} "
-                f"({states:,} states)"
+                "All properties together under draft_resolved: "
+                f"{'; '.join(problems) or 'none is broken'} ({states:,} states)"
             )
-    elif markdown:
-        click.echo(page(findings[0]), nl=False)
     if not shown:
         sys.exit(Exit.WRONG)
 
@@ -77,15 +72,16 @@ def _reread(hazards: tuple[Hazard, ...], changed: tuple[str, ...], *, json_lines
     readings = dict(map(reading_of, changed))
     gone, undecided = [], []
     for hazard in hazards:
-        cases = remainders(hazard, readings)
+        found = [(case.title, as_written(case, readings)) for case in hazard.cases]
         if json_lines:
-            rows = [attrs.asdict(case) for case in cases]
+            rows = [_case_read(title, search) for title, search in found]
             click.echo(json.dumps({"name": hazard.name, "title": hazard.title, "cases": rows}))
         else:
-            click.echo(f"{hazard.name:<4} {hazard.title}: {'; '.join(map(_remains, cases))}")
-        if any(case.unfinished for case in cases):
+            remains = "; ".join(_remains(search) for _, search in found)
+            click.echo(f"{hazard.name:<4} {hazard.title}: {remains}")
+        if any(search.unfinished for _, search in found):
             undecided.append(hazard.name)
-        elif all(case.steps is None for case in cases):
+        elif all(search.violation is None for _, search in found):
             gone.append(hazard.name)
     if not json_lines:
         rest = len(hazards) - len(gone) - len(undecided)
@@ -94,55 +90,45 @@ def _reread(hazards: tuple[Hazard, ...], changed: tuple[str, ...], *, json_lines
             click.echo(f"not decided: {', '.join(undecided)}")
 
 
-def _remains(case: Remainder) -> str:
-    if case.steps is not None:
-        return f"remains, {case.steps} steps"
+def _case_read(title: str, found: HazardSearch) -> dict[str, object]:
+    steps = None if found.violation is None else len(found.violation.labels)
+    unfinished = found.unfinished
+    return {"title": title, "steps": steps, "states": found.states, "unfinished": unfinished}
+
+
+def _remains(found: HazardSearch) -> str:
+    if found.violation is not None:
+        return f"remains, {len(found.violation.labels)} steps"
+    if found.unfinished:
+        return f"not decided, {found.unfinished}"
+    return f"not there ({found.states:,} states)"
+
+
+def _line(hazard: Hazard, findings: Sequence[CaseFinding]) -> str:
+    steps = ", ".join("none" if each.steps is None else str(each.steps) for each in findings)
+    shown = "" if all(each.is_shown for each in findings) else "  NOT AS CLAIMED"
     return (
-        f"not decided, {case.unfinished}"
-        if case.unfinished
-        else f"not there ({case.states:,} states)"
+        f"{hazard.name:<4} {hazard.title}\n"
+        f"     breaks: {property_text(hazard.cases[0].holds)}\n"
+        f"     found by search, {steps} steps; draft_resolved: {verdict(hazard, findings)}{shown}"
     )
 
 
-def _text(finding: HazardFinding, *, json_lines: bool, in_full: bool) -> str:
-    if json_lines:
-        return json.dumps(_as_json(finding), ensure_ascii=False)
-    return page(finding) if in_full else _line(finding)
-
-
-def _line(finding: HazardFinding) -> str:
-    steps = ", ".join(str(case.run.broken) if case.run else "none" for case in finding.cases)
-    shown = "" if all(is_shown(case) for case in finding.cases) else "  NOT AS CLAIMED"
-    broken = property_text(finding.hazard.cases[0].holds)
-    return (
-        f"{finding.hazard.name:<4} {finding.hazard.title}\n"
-        f"     breaks: {broken}\n"
-        f"     found by search, {steps} steps; draft_resolved: {verdict(finding)}{shown}"
-    )
-
-
-def _as_json(finding: HazardFinding) -> dict[str, object]:
-    return {
-        "name": finding.hazard.name,
-        "title": finding.hazard.title,
-        "wrong": finding.hazard.wrong,
-        "rule": finding.hazard.rule,
-        "cases": [_case(case) for case in finding.cases],
-    }
+def _as_json(hazard: Hazard, findings: Sequence[CaseFinding]) -> dict[str, object]:
+    cases = [_case(finding) for finding in findings]
+    return {"name": hazard.name, "title": hazard.title, "cases": cases}
 
 
 def _case(finding: CaseFinding) -> dict[str, object]:
     bound = finding.case.bound
     return {
-        "shown": is_shown(finding),
+        "shown": finding.is_shown,
         "breaks": property_text(finding.case.holds),
         "readings": {name: str(value) for name, value in finding.case.options.items()},
-        "steps": finding.run.broken if finding.run else None,
+        "steps": finding.steps,
         "how": finding.run.reason if finding.run else None,
         "steps_as_written": finding.literal,
-        "controls": [
-            {"where": c.where, "states": c.states, "problem": c.problem} for c in finding.controls
-        ],
+        "controls": [attrs.asdict(control) for control in finding.controls],
         "draft_resolved": {
             "states": finding.resolved.states,
             "problem": finding.resolved.problem,

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from model.profile import PROFILES, Profile
-from model.profile_rules import Rule, Value, differences, value_text
+from model.profile_rules import ProfileRule, Value, differences, value_text
 from sharespec.console import output
 from sharespec.exit import exits_on
 
@@ -33,7 +33,7 @@ def profiles_command(names: tuple[str, ...], *, as_json: bool) -> None:
         click.echo("They have the same rules.")
 
 
-def _table(profiles: list[Profile], rows: list[tuple[Rule, tuple[Value, ...]]]) -> Table:
+def _table(profiles: list[Profile], rows: list[tuple[ProfileRule, tuple[Value, ...]]]) -> Table:
     table = Table("Rule", *(profile.name for profile in profiles), show_lines=True)
     for rule, values in rows:
         told = Text.assemble((rule.name, "bold"), f"\n{rule.sentence}")

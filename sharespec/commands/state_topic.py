@@ -21,7 +21,7 @@ from sharespec.console import output
 from sharespec.dump import opened_dump
 from sharespec.exit import Exit, exits_on, fail
 from spec.coordinator import durable_state
-from spec.share_coordinator import Held
+from spec.share_coordinator import HeldState
 
 MAX_PROBLEMS = 100
 """How many problems are shown in full; all are counted."""
@@ -88,7 +88,7 @@ def _show(topic: Topic, problems: int, *, json_lines: bool) -> None:
     )
 
 
-def _table(held: list[tuple[SharePartitionKey, Held]]) -> Table:
+def _table(held: list[tuple[SharePartitionKey, HeldState]]) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("share-partition", overflow="fold")
     for name in ("state epoch", "leader epoch", "snapshot", "updates since"):
@@ -103,7 +103,7 @@ def _table(held: list[tuple[SharePartitionKey, Held]]) -> Table:
     return table
 
 
-def _as_json(key: SharePartitionKey, held: Held) -> dict[str, Any]:
+def _as_json(key: SharePartitionKey, held: HeldState) -> dict[str, Any]:
     state = durable_state(held.durable)
     return {
         "groupId": key.group_id,

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from conformance.citations import citation_of
 from model.profile import profile_named
 from operations.explain import ExplainError
 from operations.view.page import MAX_BYTES, page
@@ -64,19 +63,13 @@ def view_command(  # noqa: PLR0913 - one argument for each option
 
     Exits with 0, 1 if an event diverges, 2 if the trace cannot be read.
     """
-    drawn = drawn_trace(trace, partition, profile_named(profile), cited, around)
+    drawn = drawn_trace(trace, partition, profile_named(profile), around)
     written = file or Path(f"{file_name(drawn.drawing.name)}.html")
     text = page(f"{drawn.drawing.name}, {trace.name}", [drawn.listed], [drawn.drawing], max_bytes)
     written.write_text(text, encoding="utf-8")
     click.echo(f"{written}: {drawn.listed.verdict}, {drawn.listed.events:,} events")
     if drawn.drawing.divergence:
         sys.exit(Exit.WRONG)
-
-
-def cited(rule: str) -> tuple[str, str] | None:
-    """Return the source of a rule and its statement; None if neither is known."""
-    citation = citation_of(rule)
-    return None if citation is None else (citation.source, citation.says)
 
 
 def file_name(partition: str) -> str:

@@ -13,17 +13,18 @@ import attrs
 import click
 from rich.text import Text
 
+from judge.finding import Finding
 from judge.words import printable
 from replay.place import DEFAULT_MASTER
 from replay.plan import Plan
 from replay.runner import SessionError
 from replay.sources import NoSuchTraceError
 from replay.state_file import StateError, locked
-from replay.verdict import Divergence, Problem, place
+from replay.verdict import Problem, place
 from sharespec.commands.options import JSON, OFFERED_WITHIN, PROFILE, SECONDS, SWEEP
 from sharespec.console import output, progress_console
 from sharespec.exit import MAX_PROBLEMS, Exit, exits_on, fail
-from sharespec.known_faults import default_known, known_of
+from sharespec.known_faults import default_known, known_of, known_text
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -219,9 +220,9 @@ def _teller(
     """Return what is told each batch."""
     faults = default_known(profile)
 
-    def label(divergence: Divergence) -> str:
+    def label(divergence: Finding) -> str:
         known = known_of(divergence, faults)
-        return known.text if known else ""
+        return known_text(known) if known else ""
 
     def tell(batch: "Batch") -> None:
         from replay.stream_metrics import write_metrics  # noqa: PLC0415 - help needs no Spark
@@ -242,7 +243,7 @@ def _teller(
     return tell
 
 
-def _show(batch: "Batch", label: Callable[[Divergence], str]) -> None:
+def _show(batch: "Batch", label: Callable[[Finding], str]) -> None:
     from replay.report import alarm_text  # noqa: PLC0415 - what tells alarms imports this
 
     console = output()
@@ -278,13 +279,13 @@ def _line(batch: "Batch") -> Text:
     return Text(text)
 
 
-def _json_of(batch: "Batch", label: Callable[[Divergence], str]) -> str:
+def _json_of(batch: "Batch", label: Callable[[Finding], str]) -> str:
     alarms = [
         {
-            "partition": each.partition,
+            "partition": each.place.partition,
             "seq": each.seq,
-            "source": each.source,
-            "line": each.line,
+            "source": each.place.source,
+            "line": each.place.line,
             "name": each.name,
             "headline": each.headline,
             "known": label(each) or None,

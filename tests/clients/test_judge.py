@@ -24,7 +24,7 @@ from clients.events import (
 from clients.journal import Journal
 from clients.judge import judge
 from clients.play import Pace, play
-from clients.scripts import Script, as_json, drawn
+from clients.scripts import Script, drawn
 from conformance.wire.records import value_of
 from tests.clients.controls import CONTROLS, FIVE, IMPLICIT, script
 from tests.doubles.share_client import ShareClient
@@ -60,7 +60,7 @@ def test_a_faulty_client_is_found_and_its_duty_named(
     assert duty in violated(script, fault)
 
 
-@pytest.mark.parametrize("script", dict.fromkeys(shown for *_, shown in CONTROLS), ids=as_json)
+@pytest.mark.parametrize("script", dict.fromkeys(shown for *_, shown in CONTROLS), ids=str)
 def test_the_same_client_without_a_fault_conforms(script: Script) -> None:
     assert violated(script, None) == {}
 
@@ -105,7 +105,7 @@ def test_every_duty_and_every_fault_has_a_control() -> None:
 def test_a_client_without_a_fault_conforms_whatever_happens(seed: int) -> None:
     chance = Random(seed)  # noqa: S311 - chance, no secret
     script = drawn(chance, ("batch_optimized", "record_limit"), callbacks=True, renews=True)
-    assert violated(script, None) == {}, as_json(script)
+    assert violated(script, None) == {}, script
 
 
 def test_a_record_acquired_anew_is_not_taken_for_the_one_that_was_renewed_before() -> None:

@@ -1,10 +1,11 @@
+import json
 import re
 from random import Random
 
 import pytest
 
 from clients.events import Settings
-from clients.scripts import MOST_STEPS, Do, Script, ScriptError, as_json, drawn, from_json
+from clients.scripts import MOST_STEPS, Do, Script, ScriptError, as_object, drawn, from_object
 
 
 def draw(seed: int) -> Script:
@@ -14,7 +15,7 @@ def draw(seed: int) -> Script:
 
 def test_a_script_as_json_is_the_same_script() -> None:
     scripts = [draw(seed) for seed in range(300)]
-    assert [from_json(as_json(script)) for script in scripts] == scripts
+    assert [from_object(json.loads(json.dumps(as_object(script)))) for script in scripts] == scripts
 
 
 def test_every_step_and_every_setting_is_drawn() -> None:
@@ -36,14 +37,12 @@ def test_a_client_is_asked_only_for_the_acquire_modes_that_it_has() -> None:
 
 
 def test_what_a_script_leaves_out_has_a_default() -> None:
-    assert from_json('{"steps":[]}') == Script(Settings(max_poll_records=1), 1, ())
+    assert from_object({"steps": []}) == Script(Settings(max_poll_records=1), 1, ())
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[", "a script is JSON"),
-        ("[" * 100_000, "a script is JSON"),
         ("[]", "a JSON object"),
         ('{"mode":"fast"}', "mode is 'fast'; allowed: implicit, explicit"),
         ('{"acquire_mode":1}', "acquire_mode is 1; allowed: batch_optimized, record_limit"),
@@ -63,4 +62,4 @@ def test_what_a_script_leaves_out_has_a_default() -> None:
 )
 def test_a_text_that_is_no_script_is_refused(text: str, said: str) -> None:
     with pytest.raises(ScriptError, match=re.escape(said)):
-        from_json(text)
+        from_object(json.loads(text))

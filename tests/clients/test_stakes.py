@@ -5,7 +5,7 @@ import pytest
 from clients.duties import Duty
 from clients.events import Called, Record, Returned, Settings
 from clients.play import Pace, play
-from clients.scripts import Script, as_json
+from clients.scripts import Script
 from clients.stakes import stakes
 from tests.clients.controls import AT_ONCE, CONTROLS
 from tests.doubles.share_client import ShareClient
@@ -15,7 +15,7 @@ for _, owed, shown in CONTROLS:
     SCRIPTS.setdefault(shown, set()).add(owed)
 
 
-@pytest.mark.parametrize(("script", "duties"), SCRIPTS.items(), ids=map(as_json, SCRIPTS))
+@pytest.mark.parametrize(("script", "duties"), SCRIPTS.items(), ids=str)
 def test_a_duty_that_can_be_violated_by_a_script_is_at_stake_in_it(
     script: Script, duties: set[Duty]
 ) -> None:

@@ -5,14 +5,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from clients.campaign import Limits, alone, campaign
 from clients.duties import Duty
 from clients.events import Settings
 from clients.judge import judge
-from clients.known import read_known
+from clients.kit import CLIENTS, DELIVERED, commands_of
 from clients.play import Pace, play
 from clients.scripts import Do, Script
 from clients.subjects import Kept, driver_of, known_of
+from conformance.campaign import Limits, alone, campaign, replayed
+from conformance.known import read_known
 from conformance.target import TargetError
 from tests.clients.controls import (
     COMPACTED,
@@ -79,9 +80,9 @@ def of(*names: str) -> pytest.MarkDecorator:
 
 def violated(driver: Kept, chosen: Script) -> list[Duty]:
     """Play one script; return the duties that it violates. Something must have been shown."""
-    result = alone(lambda: driver, chosen)
-    assert result.exercised.delivered > 0
-    return [shown.violation.duty for shown in result.shown]
+    result = alone(lambda: driver, commands_of(chosen), CLIENTS)
+    assert result.exercised[DELIVERED] > 0
+    return [Duty(fault.deviation.name) for fault in result.faults]
 
 
 @pytest.mark.slow
@@ -122,9 +123,9 @@ def test_leaders_and_coordinators_are_followed(driver: Kept, chosen: Script) -> 
 @of("franz-go")
 def test_franz_go_conforms(driver: Kept) -> None:
     # From seed 0 it returns offset 0 after 3 in one poll after a move: docs/verify-client.md.
-    result = campaign(lambda: driver, Limits(600, 4), 1)
-    assert result.client.name.startswith("franz-go 1.")
-    assert (result.failure, result.shown, result.lack) == (None, (), None)
+    result = campaign(lambda: driver, Limits(600, 4), CLIENTS, 1)
+    assert result.hello.name.startswith("franz-go 1.")
+    assert (result.failure, result.faults) == ("", ())
 
 
 @pytest.mark.slow
@@ -149,9 +150,9 @@ def test_librdkafka_stays_in_the_group_where_the_coordinator_is_not_found_as_it_
 @pytest.mark.broker
 @of("kafka")
 def test_apache_kafkas_share_consumer_conforms(driver: Kept) -> None:
-    result = campaign(lambda: driver, Limits(600, 4))
-    assert result.client.name.startswith("Apache Kafka ")
-    assert (result.failure, result.shown, result.lack) == (None, (), None)
+    result = campaign(lambda: driver, Limits(600, 4), CLIENTS)
+    assert result.hello.name.startswith("Apache Kafka ")
+    assert (result.failure, result.faults) == ("", ())
 
 
 ONE = Settings(explicit=True, max_poll_records=1)
@@ -193,6 +194,8 @@ def test_what_is_known_of_a_client_shows_and_nothing_else(driver: Kept, name: st
     path = known_of(name)
     assert path is not None
     # From seed 0 librdkafka fetches without pause after two moves: docs/verify-client.md.
-    result = campaign(lambda: driver, Limits(600, 8), 1, known=read_known(path))
-    assert [each.known.name for each in result.again if not each.shows] == []
-    assert (result.failure, result.shown, result.lack) == (None, (), None)
+    known = read_known(path, CLIENTS.read)
+    again = replayed(lambda: driver, CLIENTS.hello(lambda: driver), known, CLIENTS)
+    assert [each.known.name for each in again if not each.fault] == []
+    result = campaign(lambda: driver, Limits(600, 8), CLIENTS, 1, known=known)
+    assert (result.failure, result.faults) == ("", ())

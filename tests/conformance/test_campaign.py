@@ -6,7 +6,7 @@ from typing import Any
 import attrs
 import pytest
 
-from conformance.campaign import Limits, alone, campaign, play
+from conformance.campaign import Limits, _played, alone, campaign, play
 from conformance.cores import asks
 from conformance.cores.kit import CORES
 from conformance.cores.scene import Scene
@@ -16,28 +16,29 @@ from conformance.wire.kit import BROKERS
 from conformance.wire.target import Exchange, Place
 from model.errors import ErrorCode
 from model.share_messages import ShareRequest
-from tests.doubles.broker_faults import WireFault
-from tests.doubles.miniature import FaultKind, Miniature
+from tests.doubles.broker_faults import UNCOUNTED, BrokerFault
+from tests.doubles.small_core import SmallCore
 from tests.doubles.spec_broker import SpecBroker
+from tools.promises.behaviour import HONEST
 
-WRONG = Miniature(FaultKind.COUNT_STAYS)
+WRONG = SmallCore("does not count redeliveries")
 
 
 def test_a_search_is_the_same_for_the_same_seed() -> None:
-    first, again = (campaign(Miniature(), Limits(sequences=20), CORES, seed=3) for _ in range(2))
+    first, again = (campaign(SmallCore(), Limits(sequences=20), CORES, seed=3) for _ in range(2))
     assert first.asked == again.asked
-    assert campaign(Miniature(), Limits(sequences=20), CORES, seed=4).asked != first.asked
+    assert campaign(SmallCore(), Limits(sequences=20), CORES, seed=4).asked != first.asked
 
 
 def test_a_search_ends_with_its_sequences_or_its_time() -> None:
-    assert campaign(Miniature(), Limits(sequences=3), CORES).sequences == 3
-    assert campaign(Miniature(), Limits(seconds=1e-9), CORES).sequences == 0
+    assert campaign(SmallCore(), Limits(sequences=3), CORES).sequences == 3
+    assert campaign(SmallCore(), Limits(seconds=1e-9), CORES).sequences == 0
 
 
 def test_a_budget_of_operations_ends_with_the_sequence_that_reaches_it() -> None:
-    found = campaign(Miniature(), Limits(operations=100), CORES)
+    found = campaign(SmallCore(), Limits(operations=100), CORES)
     assert found.steps >= 100
-    fewer = campaign(Miniature(), Limits(sequences=found.sequences - 1), CORES)
+    fewer = campaign(SmallCore(), Limits(sequences=found.sequences - 1), CORES)
     assert fewer.steps < 100
 
 
@@ -48,14 +49,14 @@ def test_a_sequence_is_played_alone_as_often_as_the_kit_must(
     longer = (*fault.sequence, asks.MemberLeaves("m1"))
     (shown,) = alone(WRONG, longer, CORES).faults
     assert (shown.deviation, shown.sequence) == (fault.deviation, fault.sequence)
-    assert alone(Miniature(), longer, CORES).faults == ()
+    assert alone(SmallCore(), longer, CORES).faults == ()
     played: list[object] = []
 
     def late(*asked: Any) -> Any:  # noqa: ANN401 - as it is called
         played.append(asked)
-        return play(WRONG if len(played) > 1 else Miniature(), *asked[1:])
+        return _played(WRONG if len(played) > 1 else SmallCore(), *asked[1:])
 
-    monkeypatch.setattr("conformance.campaign.play", late)
+    monkeypatch.setattr("conformance.campaign._played", late)
     again = alone(WRONG, longer, attrs.evolve(CORES, tries=3))
     assert (len(played), len(again.faults)) == (2, 1)
 
@@ -85,22 +86,22 @@ def test_an_interruption_keeps_the_results(monkeypatch: pytest.MonkeyPatch) -> N
         return ask_before(self, one)
 
     monkeypatch.setattr(Scene, "ask", ask)
-    found = campaign(Miniature(), Limits(sequences=10_000), CORES)
+    found = campaign(SmallCore(), Limits(sequences=10_000), CORES)
     assert found.interrupted
     assert found.sequences > 10
 
 
 def test_progress_is_reported() -> None:
     told: list[tuple[int, int]] = []
-    campaign(Miniature(), Limits(sequences=4), CORES, progress=lambda *both: told.append(both))
+    campaign(SmallCore(), Limits(sequences=4), CORES, progress=lambda *both: told.append(both))
     assert [sequences for sequences, _faults in told] == [1, 2, 3, 4]
 
 
-class Dying(Miniature):
+class Dying(SmallCore):
     """A driver that dies after so many operations."""
 
-    def __init__(self, after: int, fault: FaultKind = FaultKind.NONE) -> None:
-        super().__init__(fault)
+    def __init__(self, after: int, *faults: str) -> None:
+        super().__init__(*faults)
         self.left = after
 
     def apply(self, seq: int, operation: dict[str, object], answers: Sequence[ErrorCode]) -> Reply:
@@ -113,7 +114,7 @@ class Dying(Miniature):
 class DyingBroker(SpecBroker):
     """A broker that is gone after so many requests, and then removes nothing any more."""
 
-    def __init__(self, after: int, fault: WireFault = WireFault.NONE) -> None:
+    def __init__(self, after: int, fault: BrokerFault = HONEST) -> None:
         super().__init__(fault)
         self.left, self.tried = after, 0
 
@@ -131,14 +132,18 @@ class DyingBroker(SpecBroker):
 
 
 def test_one_sequence_of_some_is_longer() -> None:
-    shorter, found = (campaign(Miniature(), Limits(sequences=n, length=9), CORES) for n in (24, 25))
+    shorter, found = (campaign(SmallCore(), Limits(sequences=n, length=9), CORES) for n in (24, 25))
     assert found.steps - shorter.steps > 40
 
 
 @pytest.mark.slow
 def test_a_driver_that_dies_ends_the_search_with_its_results() -> None:
-    whole = campaign(Dying(10**6, FaultKind.COUNT_STAYS), Limits(sequences=50, examples=1), CORES)
-    found = campaign(Dying(whole.steps * 2, FaultKind.COUNT_STAYS), Limits(examples=1), CORES)
+    whole = campaign(
+        Dying(10**6, "does not count redeliveries"), Limits(sequences=50, examples=1), CORES
+    )
+    found = campaign(
+        Dying(whole.steps * 2, "does not count redeliveries"), Limits(examples=1), CORES
+    )
     assert found.failure == "it ended"
     assert not found.interrupted
     assert found.sequences > 20
@@ -158,12 +163,12 @@ def test_a_broker_that_dies_ends_the_search_with_its_results() -> None:
 
 
 def test_a_deviation_is_kept_if_the_target_dies_while_shrinking() -> None:
-    alive = campaign(SpecBroker(WireFault.COUNT_STAYS), Limits(sequences=1, examples=1), BROKERS, 3)
+    alive = campaign(SpecBroker(UNCOUNTED), Limits(sequences=1, examples=1), BROKERS, 3)
     (fault,) = alive.faults
     asked = sum(
         count for op, count in alive.asked.items() if op.split()[0] in {"fetch", "acknowledge"}
     )
-    dying = DyingBroker(asked + 3, WireFault.COUNT_STAYS)
+    dying = DyingBroker(asked + 3, UNCOUNTED)
     found = campaign(dying, Limits(examples=1), BROKERS, 3)
     assert found.failure == "the connection is closed"
     assert [f.deviation.signature for f in found.faults] == [fault.deviation.signature]
@@ -175,7 +180,7 @@ def test_a_topic_that_cannot_be_removed_hides_no_deviation() -> None:
             super().finish(place)
             raise TargetError("the topic cannot be removed")
 
-    found = campaign(Keeping(WireFault.COUNT_STAYS), Limits(examples=1), BROKERS, 3)
+    found = campaign(Keeping(UNCOUNTED), Limits(examples=1), BROKERS, 3)
     assert found.failure == "the topic cannot be removed"
     assert len(found.faults) == 1
 

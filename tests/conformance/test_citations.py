@@ -2,41 +2,21 @@
 
 import attrs
 
-from conformance.citations import CITATIONS, TRANSITIONS, citation_of, cited
+from conformance.citations import cited
 from conformance.cores import cause
-from conformance.deviation import CRASHED, UNREADABLE, Citation, Deviation
+from conformance.deviation import UNREADABLE, target_finding
+from conformance.wire.explain import WireDifference
+from judge.finding import CRASHED, Citation
 from judge.follower import DISAGREEMENT
 from model.guards import Difference, Guard
+from model.rules import RULES, VERDICT_RULES, RuleKind
 from spec.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS
 
-BROKER = (
-    "SESSION_ERROR",
-    "FETCH_ERROR",
-    "ACKNOWLEDGE_ERROR",
-    "DELIVERY_COUNT",
-    "ONLY_LOGGED_IS_ACQUIRED",
-    "COMMITTED_IS_DELIVERED",
-    "STABLE_IS_DELIVERED",
-    "ACQUIRED_IS_SENT",
-    "SENT_AS_WRITTEN",
-    "FETCH_WAITS",
-    "DESCRIBED",
-    "LEADER_EPOCH",
-    "ANSWERED_ONCE",
-    "SENT_ONCE",
-    "UNANSWERED",
-    "LEADER_SERVES",
-    "AVAILABLE_RECORDS_ARE_DELIVERED",
-    "LOCK_TIMEOUT",
-    "LAG",
-)
-"""Rules that only the answers of a broker are judged by."""
-
-RULES = (
+TRANSITIONS = RULES[RuleKind.TRANSITION]
+NAMES = (
     *(guard.name for guard in Guard),
-    *(difference.name for difference in Difference),
+    *(difference.name for difference in (*Difference, *WireDifference)),
     *(invariant.name for invariant in (*RECORD_INVARIANTS, *PARTITION_INVARIANTS)),
-    *BROKER,
     CRASHED,
     UNREADABLE,
     DISAGREEMENT,
@@ -44,17 +24,17 @@ RULES = (
 
 
 def test_rules_and_citations_match() -> None:
-    assert CITATIONS.keys() == set(RULES)
+    assert VERDICT_RULES.keys() == set(NAMES)
 
 
 def test_a_citation_names_its_source_and_quotes_a_sentence() -> None:
     sources = ("KIP-", "KAFKA-", "Apache Kafka, ", "Kafka protocol", "Of ")
     wrong = [
-        rule
-        for rule, citation in (CITATIONS | TRANSITIONS).items()
-        if not citation.source.startswith(sources)
-        or not citation.says[0].isupper()
-        or not citation.says.endswith(".")
+        name
+        for name, rule in {**VERDICT_RULES, **TRANSITIONS}.items()
+        if not rule.source.startswith(sources)
+        or not rule.says[0].isupper()
+        or not rule.says.endswith(".")
     ]
     assert wrong == []
 
@@ -65,18 +45,20 @@ def test_every_transition_has_a_citation() -> None:
 
 
 def test_the_sentence_of_the_vector_comes_before_the_transition_and_the_rule() -> None:
-    plain = Deviation("WRITTEN_STATE", "release", "s", "r", "e", "b")
-    assert cited(plain) == CITATIONS["WRITTEN_STATE"]
+    plain = target_finding("WRITTEN_STATE", "release", "s", "r", "e", before="b")
+    rule = VERDICT_RULES["WRITTEN_STATE"]
+    assert cited(plain) == Citation(rule.source, rule.says)
     failed = attrs.evolve(plain, cause=(cause.AT_LIMIT, "AVAILABLE instead of ARCHIVED"))
     sentence = cited(failed)
-    assert sentence == TRANSITIONS[cause.AT_LIMIT]
+    assert sentence
+    assert sentence.source == TRANSITIONS[cause.AT_LIMIT].source
     assert sentence.says.endswith(
         "moves into Archived state and is not eligible for additional delivery attempts."
     )
     own = Citation("KIP-932, In-flight records", "“It is so.”")
-    vector = attrs.evolve(failed, name="v", rule="WRITTEN_STATE", rests_on=own)
+    vector = attrs.evolve(failed, vector="v", rests_on=own)
     assert cited(vector) == own
 
 
 def test_an_unknown_rule_has_no_citation() -> None:
-    assert citation_of("THEIRS") is None
+    assert cited(target_finding("THEIRS", "release", "s", "r", "e", before="b")) is None

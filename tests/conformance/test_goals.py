@@ -1,19 +1,24 @@
 """Goals, and what the counts of a search cover of them."""
 
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 
 import pytest
 
+from conformance import goals as module
+from conformance.cores import goals as cores
 from conformance.cores.target import Capabilities
 from conformance.goals import Goal, Group, Scope, coverage, lacking, recognised, rule_goals
-from model.guards import Guard
+from conformance.wire import goals as wire
+from model.rules import RULES, Rule, RuleKind
 
 NUMBERS = Scope[int](lambda numbers: numbers)
-SMALL = NUMBERS("a small number", lambda n: n < 5, rules=(Guard.CAN_ACQUIRE,))
-NEGATIVE = NUMBERS("a negative number", lambda n: n < 0, "renew", rules=(Guard.CAN_ACQUIRE,))
+SMALL = NUMBERS("a small number", lambda n: n < 5)
+NEGATIVE = NUMBERS("a negative number", lambda n: n < 0, "renew")
 NEVER = Goal(Group.ANSWER, "a number is answered", never="numbers do not talk")
 GOALS = (SMALL, NEGATIVE, NEVER)
-ALL = (*GOALS, *rule_goals(GOALS))
+CAN_ACQUIRE = Goal(Group.RULE, "CAN_ACQUIRE", any_of=(SMALL, NEGATIVE))
+ALL = (*GOALS, CAN_ACQUIRE)
 CAN, CANNOT = Capabilities(), Capabilities(renew=False)
 
 
@@ -57,9 +62,32 @@ def test_totals_leave_out_goals_that_are_skipped() -> None:
 
 
 def test_a_rule_is_skipped_if_no_goal_can_put_it_at_stake() -> None:
-    (rule,) = rule_goals([NEGATIVE])
+    rule = Goal(Group.RULE, "CAN_ACQUIRE", any_of=(NEGATIVE,))
     assert lacking(rule, CANNOT) == "it cannot: renew"
     assert lacking(rule, CAN) == ""
+
+
+def test_a_rule_is_put_at_stake_by_the_goals_that_the_table_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stakes = {"core": ["a * number"], "broker": ["a negative number"]}
+    rules = {"CAN_ACQUIRE": Rule(RuleKind.GUARD, "CAN_ACQUIRE", at_stake=stakes)}
+    monkeypatch.setattr(module, "RULES", {RuleKind.GUARD: rules})
+    assert list(rule_goals(GOALS, "core")) == [CAN_ACQUIRE]
+    assert [rule.any_of for rule in rule_goals(GOALS, "broker")] == [(NEGATIVE,)]
+    assert list(rule_goals([NEVER], "core")) == []
+
+
+@pytest.mark.parametrize(
+    ("kit", "goals"), [("core", cores.goals(Capabilities())), ("broker", wire.GOALS)]
+)
+def test_each_goal_that_the_table_names_is_one_of_the_kit(
+    kit: str, goals: tuple[Goal, ...]
+) -> None:
+    rules = [rule for rules in RULES.values() for rule in rules.values()]
+    assert {name for rule in rules for name in rule.at_stake} == {"core", "broker"}
+    named = [name for rule in rules for name in rule.at_stake.get(kit, ())]
+    assert [n for n in named if not any(fnmatchcase(goal.name, n) for goal in goals)] == []
 
 
 def test_a_need_that_is_no_capability_raises() -> None:

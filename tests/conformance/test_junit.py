@@ -5,14 +5,14 @@ from xml.etree import ElementTree as ET
 import attrs
 import pytest
 
-from conformance.campaign import Limits, campaign
+from conformance.campaign import Limits, Replayed, campaign
 from conformance.cores.kit import CORES
 from conformance.goals import Coverage
 from conformance.junit import as_junit
-from conformance.known import Known, Replayed
+from conformance.known import KnownDeviation
 from conformance.report import Report
 from conformance.vectors.play import Played
-from tests.doubles.miniature import FaultKind, Miniature
+from tests.doubles.small_core import SmallCore
 from tests.report.test_junit import suite_of
 
 NONE = Coverage()
@@ -21,12 +21,14 @@ NONE = Coverage()
 @pytest.fixture(scope="module")
 def report() -> Report:
     found = campaign(
-        Miniature(FaultKind.COUNT_STAYS), Limits(sequences=40, examples=1), CORES, seed=3
+        SmallCore("does not count redeliveries"), Limits(sequences=40, examples=1), CORES, seed=3
     )
     fault = found.faults[0]
-    known = Known("name", "A <title>", fault.deviation.signature, "It is so.", fault.sequence)
+    known = KnownDeviation(
+        "name", "A <title>", fault.deviation.signature, "It is so.", fault.sequence
+    )
     gone = attrs.evolve(known, name="other")
-    return Report(found, (Replayed(known, fault), Replayed(gone, None)), (fault,))
+    return Report(CORES, found, (Replayed(known, fault), Replayed(gone, None)), (fault,))
 
 
 def suite(report: Report) -> ET.Element:
@@ -74,17 +76,17 @@ def test_a_rule_not_at_stake_is_skipped_with_the_reason(report: Report) -> None:
     assert lacks.attrib["message"] == "skipped: it cannot: dead_letter_queue"
     little = attrs.evolve(
         report.campaign,
-        coverage=CORES.coverage({"acquire is answered NONE": 1}, Miniature().hello()),
+        coverage=CORES.coverage({"acquire is answered NONE": 1}, SmallCore().hello()),
     )
-    (missed,) = case(suite(Report(little, (), ())), "rule", "CAN_ACQUIRE")
+    (missed,) = case(suite(Report(CORES, little, (), ())), "rule", "CAN_ACQUIRE")
     assert missed.attrib["message"] == "not covered: no sequence put it at stake"
 
 
 def test_each_vector_has_a_case(report: Report) -> None:
     fault = report.new[0]
-    named = attrs.evolve(fault.deviation, name="broken", rule=fault.deviation.name)
+    named = attrs.evolve(fault.deviation, vector="broken")
     broken = attrs.evolve(fault, deviation=named)
-    listed = attrs.evolve(broken, deviation=attrs.evolve(named, name="listed"))
+    listed = attrs.evolve(broken, deviation=attrs.evolve(named, vector="listed"))
     vectors = Played(3, (broken, listed), {}, ("broken", "listed", "right"))
     found = suite(attrs.evolve(report, new=(broken,), vectors=vectors))
     assert "rests on: KIP-" in (case(found, "vector", "broken")[0].text or "")
@@ -102,6 +104,6 @@ def test_the_properties_say_how_to_repeat_the_search(report: Report) -> None:
 
 def test_a_search_that_tried_nothing_is_an_error(report: Report) -> None:
     idle = attrs.evolve(report.campaign, steps=0, coverage=NONE)
-    found = suite(Report(idle, (), ()))
+    found = suite(Report(CORES, idle, (), ()))
     assert [one.attrib["name"] for one in found.iter("testcase")] == ["operations were asked"]
     assert found.attrib["errors"] == "1"

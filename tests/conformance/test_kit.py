@@ -7,9 +7,10 @@ from random import Random
 import attrs
 
 from conformance.campaign import Limits, campaign
-from conformance.deviation import Deviation, StepText
+from conformance.deviation import StepText, target_finding
 from conformance.goals import Coverage
-from conformance.known import plain_sequence
+from conformance.kit import Kit
+from judge.finding import Finding
 
 
 @attrs.frozen
@@ -35,14 +36,20 @@ class Counter:
         self.over = self.unjudged = self.waits = False
         self._value, self._limit = 0, limit
 
-    def ask(self, ask: Add) -> Deviation | None:
+    def ask(self, ask: Add) -> Finding | None:
         self._value += ask.by
         self.answered["add NONE"] += 1
         if self._value >= self._limit:
-            return Deviation("LIMIT", "add", "It stays below.", str(self._value), "less", "")
+            return target_finding("LIMIT", "add", "It stays below.", str(self._value), "less")
         self.over = self.unjudged = self._value == 13
         self.waits = self._limit == PATIENT
         return None
+
+    def end(self) -> tuple[Finding, ...]:
+        return ()
+
+    def steps_of(self, _deviation: Finding) -> tuple[StepText, ...]:
+        return tuple(self.steps)
 
     def close(self) -> None:
         Counter.closed += 1
@@ -57,43 +64,26 @@ class Hello:
     profile: str = "kip"
 
 
-class Counters:
+class Counters(Kit[Add, int, Hello, Counter]):
     """The kit for counters; a target is the limit."""
 
     commands = Add
-    tries = examples = longer = 1
     sequences = 30
     shrink_seconds = 1.0
-    judges_invariants = plays_vectors = False
 
-    def hello(self, _target: int) -> Hello:
+    def hello(self, _target: int, /) -> Hello:
         return Hello()
 
-    def stage(self, target: int, _hello: Hello) -> Counter:
+    def stage(self, target: int, _hello: Hello, /) -> Counter:
         return Counter(target)
 
-    def draws(self, random: Random, _hello: Hello) -> tuple[Add, Callable[[Counter], Add]]:
+    def draws(self, random: Random, _hello: Hello, /) -> tuple[Add, Callable[[Counter], Add]]:
         return Add(random.randint(0, 3)), lambda _stage: Add(random.randint(0, 9))
 
-    def simpler(self, command: Add) -> list[Add]:
+    def simpler(self, command: Add, /) -> list[Add]:
         return [Add(command.by - 1)] if command.by else []
 
-    def plainer(self, _sequence: tuple[Add, ...]) -> tuple[tuple[Add, ...], ...]:
-        return ()
-
-    def produced(self, _command: Add) -> int:
-        return 0
-
-    def moved_down(self, command: Add, _by: int) -> Add:
-        return command
-
-    def features(self, command: Add) -> tuple[str, ...]:
-        return (type(command).__name__,)
-
-    def bounds(self, _hello: Hello) -> tuple[str, ...]:
-        return ()
-
-    def coverage(self, _counts: Mapping[str, int], _hello: Hello) -> Coverage:
+    def coverage(self, _counts: Mapping[str, int], _hello: Hello, /) -> Coverage:
         return Coverage()
 
 
@@ -106,7 +96,7 @@ def test_a_search_shrinks_what_it_finds_and_closes_every_stage() -> None:
     (fault,) = found.faults
     assert sum(ask.by for ask in fault.sequence) == 20
     assert len(fault.sequence) <= 6
-    assert plain_sequence(fault.sequence)[0] == {"by": fault.sequence[0].by, "ask": "Add"}
+    assert KIT.plain(fault.sequence)[0] == {"by": fault.sequence[0].by, "ask": "Add"}
     assert Counter.closed > 30
 
 

@@ -7,6 +7,7 @@ from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
 from model.states import AcquireMode
+from tests.conformance.helpers import shrunk_to
 
 BEGIN = asks.TakeOver(SharePartitionConfig())
 LONG = (
@@ -27,16 +28,7 @@ LONG = (
 
 
 def needs(*kinds: type) -> tuple[asks.Ask, ...]:
-    def fails(sequence: tuple[asks.Ask, ...]) -> int | None:
-        wanted = list(kinds)
-        for at, ask in enumerate(sequence):
-            if wanted and isinstance(ask, wanted[0]):
-                wanted.pop(0)
-            if not wanted:
-                return at
-        return None
-
-    return shrunk(LONG, fails, CORES)
+    return shrunk_to(CORES, LONG, *kinds)
 
 
 def test_needless_commands_are_removed() -> None:

@@ -22,9 +22,9 @@ def test_a_subject_is_a_core_or_a_broker() -> None:
 def test_targets_open_and_close() -> None:
     with opened(Subject("impl")) as target:
         assert target.hello().name == "sharespec impl"
-    command = f"{sys.executable} -m tests.doubles.miniature"
+    command = f"{sys.executable} -m tests.doubles.small_core"
     with opened(Subject(command=command)) as target:
-        assert target.hello().name.startswith("miniature")
+        assert target.hello().name.startswith("small core")
     with pytest.raises(TargetError), opened(Subject(bootstrap="nowhere")):
         pass
     with (

@@ -6,20 +6,23 @@ from typing import Any
 import attrs
 import pytest
 
-from conformance.campaign import Campaign, Fault, Limits, campaign
+from conformance.campaign import Campaign, Fault, Limits, campaign, replayed, unknown
 from conformance.cores.kit import CORES
-from conformance.known import Known, read_known, replayed, unknown
-from conformance.report import Report
+from conformance.known import REASON, KnownDeviation, as_toml, read_known
+from conformance.report import Report, known_now
 from conformance.vectors.play import Played, play_vectors
 from conformance.vectors.source import cases
-from conformance.write_known import REASON, as_toml, known_now
-from tests.doubles.miniature import FaultKind, Miniature
+from tests.doubles.small_core import SmallCore
 
-WRONG = (FaultKind.RELEASE_IGNORES_LIMIT, FaultKind.GAP_IS_RELEASED, FaultKind.REJECT_ACKNOWLEDGES)
+WRONG = (
+    "ignores the delivery limit of what is released",
+    "delivers gaps again",
+    "acknowledges what is rejected",
+)
 FEW = (*cases()["limits"], *cases()["lag"])
 
 
-def results(target: Miniature) -> tuple[Played, Campaign[Any], tuple[Fault[Any], ...]]:
+def results(target: SmallCore) -> tuple[Played, Campaign[Any], tuple[Fault[Any], ...]]:
     played = play_vectors(target, target.hello(), FEW)
     searched = campaign(target, Limits(sequences=12, examples=1), CORES)
     return played, searched, (*played.faults, *searched.faults)
@@ -27,43 +30,46 @@ def results(target: Miniature) -> tuple[Played, Campaign[Any], tuple[Fault[Any],
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    played, searched, faults = results(Miniature(*WRONG))
-    return Report(searched, (), faults, played)
+    played, searched, faults = results(SmallCore(*WRONG))
+    return Report(CORES, searched, (), faults, played)
 
 
 def test_a_file_that_is_passed_back_leaves_nothing_new_and_nothing_gone(
     report: Report, tmp_path: Path
 ) -> None:
     path = tmp_path / "known.toml"
-    path.write_text(as_toml(known_now(report)), encoding="utf-8")
-    known = read_known(path, CORES)
+    path.write_text(as_toml(known_now(report), CORES.plain), encoding="utf-8")
+    known = read_known(path, CORES.read)
     assert known == known_now(report)
-    target = Miniature(*WRONG)
+    target = SmallCore(*WRONG)
     again = replayed(target, target.hello(), known, CORES)
     assert all(each.fault for each in again)
-    assert any(fault.deviation.rule for fault in report.new)
-    assert any(not fault.deviation.rule for fault in report.new)
+    assert any(fault.deviation.vector for fault in report.new)
+    assert any(not fault.deviation.vector for fault in report.new)
     assert unknown(results(target)[-1], known) == []
-    written = Report(report.campaign, tuple(again), ())
+    written = Report(CORES, report.campaign, tuple(again), ())
     assert known_now(written) == known
 
 
 def test_another_mistake_is_new_and_a_mended_one_is_gone(report: Report) -> None:
     known = known_now(report)
-    other = Miniature(FaultKind.RELEASE_IGNORES_LIMIT, FaultKind.RELEASE_GIVES_ATTEMPT_BACK)
+    other = SmallCore(
+        "ignores the delivery limit of what is released",
+        "gives the attempt back when a record is released",
+    )
     new = unknown(results(other)[-1], known)
     assert {fault.deviation.probable_cause[0] for fault in new} == {"a delivery fails"}
-    mended = Miniature(*WRONG[1:])
+    mended = SmallCore(*WRONG[1:])
     gone = [e for e in replayed(mended, mended.hello(), known, CORES) if e.fault is None]
     assert gone
     assert {each.known.difference[0] for each in gone} == {"a delivery fails at the delivery limit"}
-    left = Report(report.campaign, (*gone,), ())
+    left = Report(CORES, report.campaign, (*gone,), ())
     assert known_now(left) == ()
 
 
 def test_a_new_cause_behind_a_known_rule_is_new(report: Report) -> None:
-    fault = next(f for f in report.new if not f.deviation.rule)
-    (known,) = known_now(Report(report.campaign, (), (fault,)))
+    fault = next(f for f in report.new if not f.deviation.vector)
+    (known,) = known_now(Report(CORES, report.campaign, (), (fault,)))
     assert unknown([fault], [known]) == []
     deviation = attrs.evolve(fault.deviation, cause=("another", "cause"))
     assert unknown([attrs.evolve(fault, deviation=deviation)], [known]) != []
@@ -73,7 +79,7 @@ def test_a_new_cause_behind_a_known_rule_is_new(report: Report) -> None:
 def test_any_text_is_read_back(tmp_path: Path, report: Report) -> None:
     odd = "a \"quoted\" \\ back\x7f\x1b é \U0001f600 ''' # [x]"
     fault = report.new[0]
-    known = Known[Any](
+    known = KnownDeviation(
         name="odd",
         title=odd,
         signature=("CRASHED", "acquire", odd),
@@ -84,13 +90,15 @@ def test_any_text_is_read_back(tmp_path: Path, report: Report) -> None:
         cause=odd,
     )
     path = tmp_path / "known.toml"
-    path.write_text(as_toml((known, attrs.evolve(known, name="other"))), encoding="utf-8")
-    assert read_known(path, CORES) == (known, attrs.evolve(known, name="other"))
+    path.write_text(
+        as_toml((known, attrs.evolve(known, name="other")), CORES.plain), encoding="utf-8"
+    )
+    assert read_known(path, CORES.read) == (known, attrs.evolve(known, name="other"))
 
 
 def test_names_are_unique(report: Report) -> None:
-    fault = next(f for f in report.new if not f.deviation.rule)
-    known = known_now(Report(report.campaign, (), (fault,)))
-    shown = replayed(Miniature(*WRONG), Miniature(*WRONG).hello(), known, CORES)
-    both = known_now(Report(report.campaign, tuple(shown), (fault,)))
+    fault = next(f for f in report.new if not f.deviation.vector)
+    known = known_now(Report(CORES, report.campaign, (), (fault,)))
+    shown = replayed(SmallCore(*WRONG), SmallCore(*WRONG).hello(), known, CORES)
+    both = known_now(Report(CORES, report.campaign, tuple(shown), (fault,)))
     assert [each.name for each in both] == [known[0].name, f"{known[0].name}-2"]

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.doubles.miniature import FaultKind
-
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "tools" / "action" / "verify.sh"
 ACTION = (ROOT / "action.yml").read_text()
@@ -60,7 +58,7 @@ def run(folder: Path, driver: str, **more: str) -> tuple[int, str]:
 
 @pytest.mark.slow
 def test_a_driver_that_deviates_fails_the_job_and_has_its_reports(tmp_path: Path) -> None:
-    driver = f'{sys.executable} -m tests.doubles.miniature "{FaultKind.WINDOW_HAS_NO_LIMIT}"'
+    driver = f'{sys.executable} -m tests.doubles.small_core "ignores the limit of the window"'
     status, output = run(tmp_path, driver, OPERATIONS="200")
     assert status == 1, output
     assert "deviates" in output
@@ -71,7 +69,7 @@ def test_a_driver_that_deviates_fails_the_job_and_has_its_reports(tmp_path: Path
 
 @pytest.mark.slow
 def test_known_deviations_do_not_fail_it(tmp_path: Path) -> None:
-    driver = f'{sys.executable} -m tests.doubles.miniature "{FaultKind.WINDOW_HAS_NO_LIMIT}"'
+    driver = f'{sys.executable} -m tests.doubles.small_core "ignores the limit of the window"'
     known = tmp_path / "known 'x'.toml"
     arguments = ("--exec", driver, "--operations", "200", "--write-known", str(known))
     subprocess.run(

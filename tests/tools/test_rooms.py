@@ -3,7 +3,7 @@
 import pytest
 
 from tools import rooms
-from tools.rooms import Room, forbidden, read_rooms, wrong, wrong_in, wrong_names
+from tools.rooms import Room, forbidden, read_rooms, wrong, wrong_in, wrong_names, wrong_spread
 
 ROOMS = {room.name: room for room in read_rooms()}
 
@@ -58,4 +58,13 @@ def test_a_class_name_that_stands_twice_is_named_and_so_is_one_that_no_longer_do
     assert list(wrong_names(sources, frozenset())) == ["class A stands 2 times; a name stands once"]
     assert list(wrong_names(sources, frozenset("AB"))) == [
         "class B no longer stands twice: take it out of tools/rooms.toml"
+    ]
+
+
+def test_a_rule_that_is_named_in_too_many_files_is_named() -> None:
+    texts = ["ONE TWO", "Guard.ONE", "ONE_MORE", "TWO ONE"]
+    assert wrong_spread(texts, ["ONE", "TWO"], 3, 2.5) == []
+    assert wrong_spread(texts, ["ONE", "TWO"], 2, 2) == [
+        "ONE is named in 3 files; at most 2",
+        "a rule is named in 2.5 files, as the median; at most 2",
     ]

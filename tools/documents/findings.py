@@ -7,16 +7,12 @@ from typing import Any
 
 import attrs
 
-from conformance.known import Known, read_known
+from conformance.known import KnownDeviation, read_known
 from conformance.subjects import Subject
-from tools.documents.parts import with_part
 
 FOLDER = Path(__file__).parents[2] / "docs" / "findings"
 REPRODUCED = FOLDER / "reproduced.json"
 """For each target and finding the commit and the date (ISO 8601) at which it last showed."""
-
-_BEGIN, _END = "<!-- begin: findings -->", "<!-- end: findings -->"
-_BEGIN_RECORD, _END_RECORD = "<!-- begin: track record -->", "<!-- end: track record -->"
 
 
 @attrs.frozen
@@ -38,10 +34,10 @@ PAGES = {
 """Each target with findings."""
 
 
-def known_of(target: str) -> tuple[Known[Any], ...]:
+def known_of(target: str) -> tuple[KnownDeviation, ...]:
     """Return the known deviations of a target."""
     subject = Subject(target)
-    return () if subject.known is None else read_known(subject.known, subject.kit)
+    return () if subject.known is None else read_known(subject.known, subject.kit.read)
 
 
 def _reproduced() -> Mapping[str, Mapping[str, Any]]:
@@ -87,13 +83,3 @@ def track_record() -> str:
 
 def _when(last: Mapping[str, str] | None) -> str:
     return "–" if last is None else f"{last['commit']}, {last['date']}"
-
-
-def with_findings(document: str) -> str:
-    """Return the page of all findings with its table."""
-    return with_part(document, _BEGIN, _END, findings_table())
-
-
-def with_track_record(document: str) -> str:
-    """Return the first page with its table of faults."""
-    return with_part(document, _BEGIN_RECORD, _END_RECORD, track_record())

@@ -3,17 +3,20 @@
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from proofs.hazards.catalogue import HAZARDS
-from proofs.hazards.hazard import examine
-from proofs.hazards.review import review
+from proofs.hazards import review
 from proofs.hazards.together import all_together
 from tools import rooms
-from tools.documents import client_rules, coverage, profiles, promises
-from tools.documents.findings import with_findings, with_track_record
-from tools.documents.parts import with_part
-from tools.documents.pictures import packages_picture, states_picture
-from tools.documents.properties import with_summary, with_table
-from tools.documents.served import with_served
+from tools.documents import (
+    client_rules,
+    coverage,
+    findings,
+    pictures,
+    profiles,
+    promises,
+    properties,
+    served,
+)
+from tools.documents.parts import with_parts
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,32 +24,39 @@ Rewrite = Callable[[str], str]
 """From the text of a document to the same text with its generated parts as they are now."""
 
 
-def _proofs(text: str) -> str:
-    register = ROOT.joinpath("docs", "properties.md").read_text(encoding="utf-8")
-    return with_table(with_summary(text, register))
+def _whole(document: Callable[[], str]) -> Rewrite:
+    return lambda _text: document()
 
 
-def _packages(text: str) -> str:
-    return with_part(text, "<!-- begin: packages -->", "<!-- end: packages -->", rooms.table())
+def _parts(**parts: Callable[[], str]) -> Rewrite:
+    """Return what rewrites the parts of these names, where ``_`` stands for a space."""
+    return lambda text: with_parts(text, {n.replace("_", " "): p() for n, p in parts.items()})
+
+
+def _review(text: str) -> str:
+    return with_parts(text, review.parts(review.examine_all(), all_together()))
 
 
 DOCUMENTS: Mapping[str, Rewrite] = {
-    "CONTRIBUTING.md": _packages,
-    "README.md": with_track_record,
-    "docs/client-rules.md": lambda _text: client_rules.document(),
-    "docs/coverage.md": lambda _text: coverage.document(),
-    "docs/findings/README.md": with_findings,
-    "docs/packages.svg": lambda _text: packages_picture(),
-    "docs/profiles.md": lambda _text: profiles.document(),
-    "docs/promises.md": lambda _text: promises.document(),
-    "docs/proofs.md": _proofs,
-    "docs/serve.md": with_served,
-    "docs/states.svg": lambda _text: states_picture(),
+    "CONTRIBUTING.md": _parts(packages=rooms.table),
+    "README.md": _parts(track_record=findings.track_record),
+    "docs/client-rules.md": _whole(client_rules.document),
+    "docs/coverage.md": _whole(coverage.document),
+    "docs/findings/README.md": _parts(findings=findings.findings_table),
+    "docs/packages.svg": _whole(pictures.packages_picture),
+    "docs/profiles.md": _whole(profiles.document),
+    "docs/promises.md": _whole(promises.document),
+    "docs/proofs.md": _parts(
+        proved_properties=properties.properties_table,
+        summary_of_proved_properties=properties.summary_table,
+    ),
+    "docs/serve.md": _parts(served=served.table),
+    "docs/states.svg": _whole(pictures.states_picture),
 }
 """The documents with generated parts that take no search, by path."""
 
 SEARCHED: Mapping[str, Rewrite] = {
-    "docs/in-progress-review.md": lambda _text: review([*map(examine, HAZARDS)], all_together()),
+    "docs/in-progress-review.md": _review,
 }
 """Those whose content a search finds, in about half a minute."""
 

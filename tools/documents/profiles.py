@@ -1,7 +1,7 @@
 """docs/profiles.md: the rules in which profiles differ."""
 
 from model.profile import PROFILES
-from model.profile_rules import RULES, Rule, value_of, value_text
+from model.profile_rules import RULES, ProfileRule, value_of, value_text
 
 _HEAD = """# Profiles
 
@@ -21,7 +21,7 @@ def document() -> str:
     return "\n".join([*parts, _table(defects)])
 
 
-def _table(rules: list[Rule]) -> str:
+def _table(rules: list[ProfileRule]) -> str:
     names = list(PROFILES)
     lines = [
         f"| Rule | {' | '.join(f'`{name}`' for name in names)} |",

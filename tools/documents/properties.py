@@ -1,16 +1,13 @@
 """The tables of proved properties, as documents show them."""
 
 import re
+from pathlib import Path
 
 from proofs.theorems.catalogue import THEOREMS
 from proofs.theorems.record_operations import TRANSITIONS
 from proofs.theorems.theorem import Theorem
-from tools.documents.parts import with_part
 
-BEGIN = "<!-- begin: proved properties -->"
-END = "<!-- end: proved properties -->"
-_BEGIN_SUMMARY = "<!-- begin: summary of proved properties -->"
-_END_SUMMARY = "<!-- end: summary of proved properties -->"
+REGISTER = Path(__file__).parents[2] / "docs" / "properties.md"
 _PROVED = re.compile(r"^\| (\d+) \| (.+?) \| Proved(.*?) \|$", re.MULTILINE)
 _OF_A_RECORD = (*(transition.name for transition in TRANSITIONS), "recover")
 _FEW = 3
@@ -30,27 +27,17 @@ def properties_table() -> str:
     return "\n".join([*_HEAD, *lines])
 
 
-def summary_table(register: str) -> str:
+def summary_table(register: Path = REGISTER) -> str:
     """Return one row for each property of the register that is proved, with how many theorems.
 
     Where the register says of what it is proved, the row does too.
     """
     lines = ["| No. | Property | Theorems |", "|---|---|---|"]
-    for number, sentence, extent in _PROVED.findall(register):
+    for number, sentence, extent in _PROVED.findall(register.read_text(encoding="utf-8")):
         about = sum(int(number) in theorem.property.numbers for theorem in THEOREMS)
         within = f" Proved{extent}." if extent.startswith(" ") else ""
         lines.append(f"| {number} | {sentence}{within} | {about} |")
     return "\n".join(lines)
-
-
-def with_table(document: str) -> str:
-    """Return the document with the table of properties between its markers."""
-    return with_part(document, BEGIN, END, properties_table())
-
-
-def with_summary(document: str, register: str) -> str:
-    """Return the document with the summary between its markers."""
-    return with_part(document, _BEGIN_SUMMARY, _END_SUMMARY, summary_table(register))
 
 
 def _transitions(theorems: list[Theorem]) -> str:

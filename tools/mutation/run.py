@@ -13,7 +13,11 @@ ROOT = Path(__file__).parents[2]
 CHECKS = {
     "lockstep": (20, "tests/mutants/lockstep.py", ""),
     "recorded events": (90, "tests/mutants/recorded_events.py", "impl"),
-    "own tests": (90, "tests/{folder}/test_{name}.py tests/rules/test_{rules}.py", ""),
+    "own tests": (
+        90,
+        "tests/{folder}/test_{name}.py tests/rules/test_{rules}.py tests/judge/test_{name}.py",
+        "",
+    ),
     "long lockstep": (90, "tests/mutants/long_lockstep.py", ""),
     "numbered properties": (150, "tests/mutants/numbered_properties.py", "spec"),
     "restatements": (150, "tests/mutants/restatements.py", "spec"),

@@ -14,7 +14,7 @@ from conformance.cores.target import Capabilities
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.states import AcknowledgeType, AcquireMode
-from tests.doubles.miniature import Miniature
+from tests.doubles.small_core import SmallCore
 
 EVERYTHING = Capabilities(
     pending_writes=True,
@@ -68,20 +68,20 @@ def test_mixtures_reach_far_now_and_then_and_mostly_stay_near() -> None:
 
 
 def test_commands_aim_at_held_records() -> None:
-    found = campaign(Miniature(), Limits(sequences=60), CORES, seed=2)
+    found = campaign(SmallCore(), Limits(sequences=60), CORES, seed=2)
     assert found.asked["acknowledge NONE"] > found.asked["acknowledge INVALID_RECORD_STATE"] / 10
     assert found.asked["complete_write COORDINATOR_NOT_AVAILABLE"] > 0
 
 
 def test_a_command_uses_the_values_of_its_mixture() -> None:
-    target = Miniature()
+    target = SmallCore()
     mix = attrs.evolve(mixed(1), weights={asks.Compact: 1.0})
     scene = Scene(target, target.hello())
     assert next_ask(Random(0), mix, scene) == asks.Compact(0)  # noqa: S311 - as above
 
 
 def drawn(weights: dict[type[asks.Ask], float], *steps: asks.Ask) -> list[asks.Ask]:
-    target = Miniature()
+    target = SmallCore()
     scene = Scene(target, target.hello())
     for step in (asks.TakeOver(SharePartitionConfig(5, 8, 100)), asks.Produce(((0, 3),)), *steps):
         scene.ask(step)

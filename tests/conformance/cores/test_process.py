@@ -9,9 +9,8 @@ import pytest
 
 from conformance.cores.process import ProcessTarget
 from conformance.target import TargetError
-from tests.doubles.miniature import FaultKind
 
-GOOD = f"{sys.executable} -m tests.doubles.miniature"
+GOOD = f"{sys.executable} -m tests.doubles.small_core"
 
 
 def driver(code: str, seconds: float = 20.0) -> ProcessTarget:
@@ -26,15 +25,15 @@ def good() -> Iterator[ProcessTarget]:
 
 
 def test_a_driver_introduces_itself_and_answers(good: ProcessTarget) -> None:
-    assert good.hello().name == "miniature: none"
+    assert good.hello().name == "small core: does as specified"
     good.reset()
     reply = good.apply(0, {"op": "produce", "log_batches": [], "log_end_offset": 0}, ())
     assert reply["result"] == {"status": "NONE"}
 
 
 def test_a_fault_is_named_on_the_command_line() -> None:
-    target = ProcessTarget(f'{GOOD} "{FaultKind.COUNT_STAYS}"')
-    assert target.hello().name == "miniature: a redelivery does not count"
+    target = ProcessTarget(f'{GOOD} "does not count redeliveries"')
+    assert target.hello().name == "small core: does not count redeliveries"
     target.close()
 
 

@@ -11,7 +11,7 @@ from conformance.cores import protocol
 from conformance.cores.protocol import decoded, encoded, hello_from
 from conformance.target import TargetError
 from model.errors import ErrorCode
-from tests.doubles.miniature import Miniature
+from tests.doubles.small_core import SmallCore
 
 HELLO = {"protocol": 1, "name": "x", "version": "2", "profile": "kip"}
 SCHEMA = json.loads(Path(protocol.__file__).with_name("protocol.schema.json").read_text())
@@ -82,6 +82,9 @@ def test_the_schema_accepts_real_messages() -> None:
         "partition_max_record_locks": 4,
         "record_lock_duration_ms": 9,
         "auto_offset_reset": "earliest",
+        "isolation_level": "read_uncommitted",
+        "renew_acknowledge_enable": True,
+        "dead_letter_queue": False,
     }
     persisted = {"start_offset": 0, "delivery_complete_count": 0, "state_batches": []}
     operation = {
@@ -95,7 +98,7 @@ def test_the_schema_accepts_real_messages() -> None:
     _valid("request", {"do": "hello", "protocol": 1})
     _valid("hello", HELLO)
     _valid("request", {"do": "apply", "seq": 0, "operation": operation, "answers": ["PENDING"]})
-    _valid("reply", Miniature().apply(0, operation, ()))
+    _valid("reply", SmallCore().apply(0, operation, ()))
     _valid("reply", {"error": "broken"})
 
 

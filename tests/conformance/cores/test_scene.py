@@ -11,14 +11,15 @@ from conformance.cores import asks
 from conformance.cores.builtin import EngineTarget
 from conformance.cores.scene import Scene
 from conformance.cores.target import Hello, Reply, Target
-from conformance.deviation import CRASHED, UNREADABLE
+from conformance.deviation import UNREADABLE
 from conformance.target import TargetError
+from judge.finding import CRASHED
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch, Acquire, AdvanceLogStart, Initialize
 from model.snapshot import DurableState
 from model.states import AcquireMode
-from tests.doubles.miniature import FaultKind, Miniature
+from tests.doubles.small_core import SmallCore
 
 BEGIN = asks.TakeOver(SharePartitionConfig(2, 8, 100))
 FETCH = asks.Fetch("m1", AcquireMode.RECORD_LIMIT, 500, 500, 3)
@@ -30,7 +31,7 @@ FINE = {"result": {"status": "NONE"}, "writes": [], "completed": [], "after": AF
 
 
 def scene(target: Target | None = None) -> Scene:
-    target = target or Miniature()
+    target = target or SmallCore()
     return Scene(target, target.hello())
 
 
@@ -89,7 +90,7 @@ def test_a_write_that_is_not_outstanding_is_not_completed() -> None:
 
 
 def test_a_deviation_names_the_rule() -> None:
-    it = scene(Miniature(FaultKind.WINDOW_HAS_NO_LIMIT))
+    it = scene(SmallCore("ignores the limit of the window"))
     it.ask(BEGIN)
     it.ask(asks.Produce(((0, 9),)))
     found = it.ask(FETCH)
@@ -105,7 +106,7 @@ class Broken:
         self._reply = reply
 
     def hello(self) -> Hello:
-        return Miniature().hello()
+        return SmallCore().hello()
 
     def reset(self) -> None: ...
 
@@ -140,15 +141,15 @@ def test_a_failure_and_an_impossible_answer_are_deviations(reply: Reply, name: s
     assert name == CRASHED or f'"after": {json.dumps(reply["after"])}' in step.answered
 
 
-class Failing(Miniature):
+class Failing(SmallCore):
     """It fails in one operation."""
 
     def __init__(self, operation: str) -> None:
         super().__init__()
-        self._operation = operation
+        self._failing = operation
 
     def apply(self, seq: int, operation: dict[str, Any], answers: Sequence[ErrorCode]) -> Reply:
-        if operation["op"] == self._operation:
+        if operation["op"] == self._failing:
             return {"error": "it fails"}
         return super().apply(seq, operation, answers)
 
@@ -219,7 +220,7 @@ def test_an_answer_without_the_form_of_one_ends_the_run(reply: Reply, wrong: str
     assert len(said) < 800
 
 
-class Remembering(Miniature):
+class Remembering(SmallCore):
     """It serves a fetch from the log as it was before anything was compacted."""
 
     def __init__(self) -> None:
@@ -237,7 +238,7 @@ class Remembering(Miniature):
 def test_a_core_reads_nothing_that_was_compacted() -> None:
     one = attrs.evolve(FETCH, max_records=1, max_batches=1)
     sequence = BEGIN, asks.Produce(((0, 1), (0, 1), (0, 1))), one, asks.Compact(1), FETCH
-    for target, rule in ((Miniature(), None), (Remembering(), "READ_IS_OF_THE_LOG")):
+    for target, rule in ((SmallCore(), None), (Remembering(), "READ_IS_OF_THE_LOG")):
         it = scene(target)
         found = [it.ask(ask) for ask in sequence]
         assert found[:-1] == [None] * 4

@@ -7,7 +7,7 @@ from conformance.cores import asks
 from conformance.cores.builtin import EngineTarget
 from conformance.cores.scene import Scene
 from conformance.cores.target import Reply
-from conformance.deviation import Deviation
+from judge.finding import Finding
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.operations import ArchiveAborted
 from model.ranges import AcquiredRange, OffsetRange
@@ -22,7 +22,7 @@ ABORTED = asks.ProduceAborted(2)
 ONE = asks.Produce(((0, 1),))
 
 
-def asked(target: EngineTarget, *sequence: asks.Ask) -> tuple[Scene, Deviation | None]:
+def asked(target: EngineTarget, *sequence: asks.Ask) -> tuple[Scene, Finding | None]:
     scene = Scene(target, target.hello())
     found = [scene.ask(ask) for ask in sequence]
     assert not any(found[:-1])

@@ -3,7 +3,8 @@
 import json
 from pathlib import Path
 
-from conformance.known import plain_sequence, read_known
+from conformance.commands import plain_commands
+from conformance.known import read_known
 from conformance.wire import asks
 from conformance.wire.kit import BROKERS
 from model.states import AcquireMode
@@ -39,7 +40,7 @@ def test_every_command_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "known.toml"
     path.write_text(
         '[[deviation]]\nname = "n"\ntitle = "t"\nreason = "r"\nsignature = ["X", "fetch"]\n'
-        f"sequence = '''{json.dumps(plain_sequence(SEQUENCE))}'''\n"
+        f"sequence = '''{json.dumps(plain_commands(SEQUENCE))}'''\n"
     )
-    (known,) = read_known(path, BROKERS)
+    (known,) = read_known(path, BROKERS.read)
     assert known.sequence == SEQUENCE

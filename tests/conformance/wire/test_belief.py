@@ -17,12 +17,12 @@ from conformance.wire.belief import (
     unkept,
 )
 from conformance.wire.written import WrittenLog
+from judge.view import snapshot
 from model.profile import KIP
 from model.ranges import OffsetRange, PassedOver
 from model.share_messages import FINAL_EPOCH
 from spec.share_broker import ShareBroker
 from spec.share_request import handle
-from spec.view import snapshot
 from tests.conformance.wire.worlds import CONFIG, P0, PLACE, TIMING, fetch
 
 KEY = (PLACE.group, P0)
@@ -31,7 +31,9 @@ KEY = (PLACE.group, P0)
 def waiting(belief: Belief, place: tuple[int, int] | None) -> Belief:
     """Return the belief in which an offset has waited for so many fetches, or none has."""
     partitions = belief.broker.partitions
-    there = attrs.evolve(partitions[KEY], waiting=(PassedOver(place[0], *place),) if place else ())
+    there = attrs.evolve(
+        partitions[KEY], passed_over=(PassedOver(place[0], *place),) if place else ()
+    )
     partitions = partitions.set(KEY, there)
     return attrs.evolve(belief, broker=attrs.evolve(belief.broker, partitions=partitions))
 

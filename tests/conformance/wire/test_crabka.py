@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 import conformance
-from conformance.known import read_known, replayed
+from conformance.campaign import replayed
+from conformance.known import read_known
 from conformance.wire.crabka import crabka_target
 from conformance.wire.kit import BROKERS
 from conformance.wire.named import known_of
@@ -18,7 +19,7 @@ QUICK = 6
 def test_known_deviations_show() -> None:
     path = known_of("crabka")
     assert path is not None
-    known = read_known(path, BROKERS)
+    known = read_known(path, BROKERS.read)
     if not (TARGET / "target" / "built").exists():
         pytest.skip("crabka is not built here; `make crabka` builds it, in minutes")
     quick = sorted(known, key=lambda one: len(one.sequence))[:QUICK]

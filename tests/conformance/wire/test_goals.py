@@ -1,6 +1,6 @@
 """Every goal can be covered; a predicate holds where its situation occurs, and not elsewhere."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from io import StringIO
 from typing import Any
 
@@ -9,13 +9,10 @@ import pytest
 from rich.console import Console
 
 from conformance.campaign import Campaign, Limits, campaign, play
-from conformance.goals import Coverage, Goal, Group, coverage, recognised
+from conformance.goals import Coverage, Group, coverage, recognised
 from conformance.junit import as_junit
-from conformance.markdown import as_markdown
-from conformance.page import as_html
 from conformance.plain import as_json
-from conformance.report import Report
-from conformance.terminal import show
+from conformance.report import Report, document
 from conformance.wire import asks, generate, meter
 from conformance.wire import goals as wire_goals
 from conformance.wire.explain import WireDifference
@@ -26,8 +23,12 @@ from conformance.wire.target import WireCapabilities
 from model.config import SharePartitionConfig
 from model.guards import Guard
 from model.states import AcquireMode
+from report.html import html_text
+from report.markdown import markdown_text
+from report.terminal import show_document
+from tests.conformance.helpers import Seen, noting
 from tests.conformance.wire.worlds import COMMITTED, CONFIG
-from tests.doubles.broker_faults import WireFault
+from tests.doubles.broker_faults import UNCOUNTED
 from tests.doubles.spec_broker import CAPABILITIES, SpecBroker
 
 ENSURED = {
@@ -186,28 +187,16 @@ SELDOM: dict[str, tuple[asks.Ask, ...]] = {
 """Goals that a short search may miss, each with commands that cover it."""
 
 
-Seen = dict[str, set[bool]]
-"""What the predicate of each situation returned."""
-
-
 @pytest.fixture(scope="module")
 def searched() -> tuple[Campaign[Any], Seen]:
-    results: Seen = defaultdict(set)
-
-    def noting(goal: Goal) -> Goal:
-        def covers(view: object) -> bool:
-            results[goal.name].add(holds := bool(goal.covers(view)))
-            return holds
-
-        return attrs.evolve(goal, covers=covers)
-
+    results: Seen = {}
     with pytest.MonkeyPatch.context() as patch:
         for name, rows in (
             ("served_situations", wire_goals.SERVED),
             ("deleted_situations", wire_goals.DELETIONS),
             ("described_situations", wire_goals.DESCRIPTIONS),
         ):
-            patch.setattr(meter, name, recognised(map(noting, rows)))
+            patch.setattr(meter, name, recognised(noting(rows, results)))
         limits = Limits(seconds=600, sequences=100)
         return campaign(SpecBroker(), limits, BROKERS, 1), results
 
@@ -302,7 +291,7 @@ def test_goals_that_no_sequence_reaches_are_skipped_for_every_broker() -> None:
 
 
 def test_a_request_that_deviates_is_not_counted() -> None:
-    wrong = SpecBroker(WireFault.COUNT_STAYS)
+    wrong = SpecBroker(UNCOUNTED)
     sequence = asks.Open(CONFIG), *LAST
     stage, _at, deviation = play(wrong, wrong.hello(), sequence, BROKERS)
     assert deviation is not None
@@ -315,13 +304,14 @@ def test_a_request_that_deviates_is_not_counted() -> None:
 def test_every_report_has_the_goals(searched: tuple[Campaign[Any], Seen]) -> None:
     campaign, out = searched[0], StringIO()
     one = result({"ShareFetch is answered NONE": 3})
-    few = Report(attrs.evolve(campaign, coverage=one), (), ())
-    show(few, Console(file=out, width=200))
-    assert "covered: 1 of 2" in out.getvalue()
-    assert "not covered: ShareAcknowledge is answered NONE" in out.getvalue()
-    for text in (as_markdown(few), as_html(few), "".join(as_json(few))):
+    few = Report(BROKERS, attrs.evolve(campaign, coverage=one), (), ())
+    shown = document(few)
+    show_document(shown, Console(file=out, width=200))
+    assert "  1 of 2" in out.getvalue()
+    assert "  ShareAcknowledge is answered NONE" in out.getvalue()
+    for text in (markdown_text(shown), html_text(shown), "".join(as_json(few))):
         assert "a session is opened in the place of another" in text
-    junit = as_junit(Report(campaign, (), campaign.faults))
+    junit = as_junit(Report(BROKERS, campaign, (), campaign.faults))
     assert '<testcase classname="sharespec.rule" name="WITHIN_WINDOW_LIMIT"' in junit
     assert "RECORD_HAS" not in junit
     assert "no sequence put it at stake" in as_junit(few)

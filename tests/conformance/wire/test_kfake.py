@@ -10,7 +10,8 @@ import attrs
 import pytest
 
 import conformance
-from conformance.known import read_known, replayed
+from conformance.campaign import replayed
+from conformance.known import read_known
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.kfake import kfake_hooks, kfake_target
 from conformance.wire.kit import BROKERS
@@ -91,7 +92,7 @@ def fetched(  # noqa: PLR0913 - what differs between the tests
 def test_known_deviations_show(target: BrokerTarget) -> None:
     path = known_of("kfake")
     assert path is not None
-    shown = replayed(target, target.hello(), read_known(path, BROKERS), BROKERS)
+    shown = replayed(target, target.hello(), read_known(path, BROKERS.read), BROKERS)
     assert [one.known.name for one in shown if one.fault is None] == []
 
 

@@ -1,25 +1,16 @@
 """How asks of a broker are made simpler."""
 
 from conformance.kit import features_of
-from conformance.shrink import shrunk
 from conformance.wire import asks
 from conformance.wire.kit import BROKERS
 from model.states import AcquireMode
+from tests.conformance.helpers import shrunk_to
 from tests.conformance.wire.test_asks import SEQUENCE
 from tests.conformance.wire.worlds import CONFIG
 
 
 def needs(*kinds: type) -> tuple[asks.Ask, ...]:
-    def fails(sequence: tuple[asks.Ask, ...]) -> int | None:
-        wanted = list(kinds)
-        for at, ask in enumerate(sequence):
-            if wanted and isinstance(ask, wanted[0]):
-                wanted.pop(0)
-            if not wanted:
-                return at
-        return None
-
-    return shrunk(SEQUENCE, fails, BROKERS)
+    return shrunk_to(BROKERS, SEQUENCE, *kinds)
 
 
 def test_shrinking_removes_commands_and_simplifies_the_rest() -> None:

@@ -2,12 +2,11 @@
 
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
-from conformance.campaign import Limits, campaign
-from conformance.known import Known, read_known, replayed, unknown
+from conformance.campaign import Limits, campaign, replayed, unknown
+from conformance.known import KnownDeviation, read_known
 from conformance.target import TargetError
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Bounds
@@ -32,7 +31,7 @@ from tests.doubles.spec_broker import SpecBroker
 
 FILE = known_of("librdkafka-mock")
 assert FILE is not None
-KNOWN = read_known(FILE, BROKERS)
+KNOWN = read_known(FILE, BROKERS.read)
 NONE = ErrorCode.NONE
 
 
@@ -130,7 +129,7 @@ def test_a_search_finds_only_known_deviations(mock: BrokerTarget) -> None:
     assert found.steps > 50
     assert found.faults
     assert [one.deviation for one in unknown(found.faults, KNOWN)] == []
-    hidden: tuple[Known[Any], ...] = tuple(
+    hidden: tuple[KnownDeviation, ...] = tuple(
         one for one in KNOWN if one.signature != found.faults[0].deviation.signature
     )
     assert unknown(found.faults, hidden)

@@ -68,7 +68,7 @@ def test_a_report_names_the_rule_and_the_requests(tmp_path: Path) -> None:
     )
     result = CliRunner().invoke(cli, ["replay", str(log), *KNOWN])
     assert result.exit_code == 1
-    assert "No legal broker: g1:orders:0" in result.output
+    assert "Divergence: g1:orders:0" in result.output
     assert "kafka-request.log:199" in result.output
 
 

@@ -58,6 +58,7 @@ def test_properties_are_listed() -> None:
     [
         (("--limit", "-1"), "limit is -1; allowed: an integer from 1 to 5"),
         (("--offsets", "50"), "offsets is 50; allowed: an integer from 1 to 6"),
+        (("--late", "3"), "late is 3; allowed: an integer from 0 to 2"),
         (("--property", "none"), "--property is 'none'; allowed: durable_start_never_ahead"),
         (("--memory", "0"), "0.0 is not in the range 0.1<=x<=1000000."),
     ],

@@ -14,7 +14,6 @@ from time import sleep
 import pytest
 from click.testing import CliRunner, Result
 
-from conformance.campaign import Limits
 from conformance.cores.kit import CORES
 from conformance.known import read_known
 from conformance.target import TargetError
@@ -22,22 +21,23 @@ from conformance.vectors.source import cases
 from conformance.wire.named import NAMES
 from sharespec.commands.verify import verify_command
 from sharespec.exit import Exit
+from sharespec.verifying import Plan
 from tests.conformance.test_campaign import DyingBroker
-from tests.doubles.broker_faults import WireFault
-from tests.doubles.miniature import FaultKind
+from tests.doubles.broker_faults import UNCOUNTED
 from tests.doubles.spec_broker import SpecBroker
+from tools.promises.behaviour import HONEST
 
 QUICK = ["--sequences", "25"]
 VECTOR = "under-record-limit-the-window-keeps-to-its-limit"
 LIMIT = "WITHIN_WINDOW_LIMIT"
 SAME = ("rule", "operation", "observed", "expected", "steps", "sequence", "cause")
-WRONG = f'{sys.executable} -m tests.doubles.miniature "{FaultKind.WINDOW_HAS_NO_LIMIT}"'
+WRONG = f'{sys.executable} -m tests.doubles.small_core "ignores the limit of the window"'
 
 
 @pytest.fixture(autouse=True)
 def _few(monkeypatch: pytest.MonkeyPatch) -> None:
     few = (*cases()["transitions"], *cases()["window"])
-    monkeypatch.setattr("sharespec.commands.verify.all_cases", lambda: few)
+    monkeypatch.setattr("sharespec.verifying.all_cases", lambda: few)
 
 
 def run(*arguments: str) -> Result:
@@ -77,19 +77,19 @@ def test_a_known_deviation_fails_the_run_only_when_it_is_gone(tmp_path: Path) ->
     page = tmp_path / "known.md"
     known = ["--known", str(path), "--markdown", str(page)]
     assert run("--exec", WRONG, *QUICK, *known).exit_code == 0
-    assert "\n## Wide.\n" in page.read_text()
+    assert "\n## Known: wide: Wide.\n" in page.read_text()
     assert run("spec", *QUICK, *known).exit_code == 1
     only = ["--known", str(path), "--only", "wide"]
     shown = run("--exec", WRONG, *only)
     assert shown.exit_code == 1
     assert "wide: Wide." in shown.stdout
     assert "expected" in shown.stdout
-    assert run("spec", *only).stdout == "wide: Wide.\nIt does not show any more.\n"
+    assert "gone: wide: Wide.\n  It does not show any more.\n" in run("spec", *only).stdout
     assert run("spec", "--known", str(path), "--only", "thin").exit_code == 2
 
 
 def test_a_broker_is_verified_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    for fault, status in ((WireFault.NONE, 0), (WireFault.COUNT_STAYS, 1)):
+    for fault, status in ((HONEST, 0), (UNCOUNTED, 1)):
         broker = SpecBroker(fault)
         monkeypatch.setitem(NAMES, "kfake", lambda _seconds: nullcontext(broker))  # noqa: B023 - used at once
         result = run("kfake", "--sequences", "4", "--known", os.devnull)
@@ -104,7 +104,7 @@ def test_reports_are_written_to_files(tmp_path: Path) -> None:
     assert run("--exec", WRONG, *QUICK, *options).exit_code == 1
     assert files["junit"].read_text().startswith("<?xml")
     assert files["html"].read_text().startswith("<!doctype html>")
-    assert "\n## New 1: WITHIN_WINDOW_LIMIT in acquire: " in files["markdown"].read_text()
+    assert "\n## New: 1. WITHIN_WINDOW_LIMIT in acquire: " in files["markdown"].read_text()
     for name in ("WITHIN_WINDOW_LIMIT", VECTOR):
         assert all(name in path.read_text() for path in files.values())
 
@@ -202,16 +202,17 @@ def test_a_budget_of_operations_is_the_same_on_any_machine() -> None:
 def test_a_number_of_sequences_ends_a_search_where_nothing_else_does(
     monkeypatch: pytest.MonkeyPatch, arguments: list[str], seconds: float, sequences: int
 ) -> None:
-    limits: list[Limits] = []
+    plans: list[Plan] = []
 
-    def searched(_target: object, limit: Limits, *_rest: object) -> None:
-        limits.append(limit)
+    def searched(_target: object, plan: Plan) -> None:
+        plans.append(plan)
         raise TargetError("it is enough")
 
-    monkeypatch.setattr("sharespec.commands.verify._searched", searched)
-    monkeypatch.setattr("sharespec.commands.verify.all_cases", tuple)
+    monkeypatch.setattr("sharespec.verifying._searched", searched)
+    monkeypatch.setattr("sharespec.verifying.all_cases", tuple)
     run("spec", *arguments)
-    assert [(limit.seconds, limit.sequences) for limit in limits] == [(seconds, sequences)]
+    found = [(plan.limits.seconds, plan.limits.sequences) for plan in plans]
+    assert found == [(seconds, sequences)]
 
 
 def test_without_sequences_only_the_vectors_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,27 +220,28 @@ def test_without_sequences_only_the_vectors_run(monkeypatch: pytest.MonkeyPatch)
     assert result.exit_code == 0
     assert "41 vectors, 0 deviate; 2 not played: is not for profile kip\n" in result.stdout
     assert "conforms: 0 new, 0 known, 0 gone; 0 sequences" in result.stdout
-    monkeypatch.setattr("sharespec.commands.verify.all_cases", tuple)
+    monkeypatch.setattr("sharespec.verifying.all_cases", tuple)
     result = run("spec", "--sequences", "0")
     assert result.exit_code == 2
     assert "nothing was tried, so nothing is known" in result.stderr
 
 
 def test_one_cause_is_one_deviation_with_its_forms() -> None:
-    wrong = f'{sys.executable} -m tests.doubles.miniature "{FaultKind.START_PASSES_HELD}"'
+    passing = "moves the start offset past a record that is held"
+    wrong = f'{sys.executable} -m tests.doubles.small_core "{passing}"'
     result = run("--exec", wrong, "--sequences", "0")
     assert result.exit_code == 1
-    assert result.stdout.count("   observed ") == 1
-    assert result.stdout.count("   also ") == 11
-    assert "more forms: --json and every report to a file" in result.stdout
+    assert result.stdout.count("  observed ") == 1
+    assert result.stdout.count("  also ") == 11
+    assert " more: --json and every report to a file" in result.stdout
     assert "deviates: 1 new in " in result.stdout
 
 
 DYING = """
 import sys
-from tests.doubles.miniature import FaultKind, Miniature, serve
+from tests.doubles.small_core import SmallCore, serve
 
-class Dying(Miniature):
+class Dying(SmallCore):
     left = int(sys.argv[1])
 
     def apply(self, seq, operation, answers):
@@ -248,8 +250,7 @@ class Dying(Miniature):
             sys.exit("out\\nof paper")
         return super().apply(seq, operation, answers)
 
-sys.modules["tests.doubles.miniature"].Miniature = Dying
-serve(FaultKind.WINDOW_HAS_NO_LIMIT)
+serve(Dying("ignores the limit of the window"))
 """
 
 
@@ -296,7 +297,7 @@ def test_the_results_before_a_broker_dies_in_known_deviations_are_reported(
         '[[deviation]]\nname = "n"\ntitle = "t"\nreason = "r"\nsignature = ["X", "describe"]\n'
         f"sequence = '''{json.dumps(asked)}'''\n"
     )
-    monkeypatch.setattr("sharespec.commands.verify.replayed", _gone)
+    monkeypatch.setattr("sharespec.verifying.replayed", _gone)
     monkeypatch.setitem(NAMES, "kfake", lambda _seconds: nullcontext(SpecBroker()))
     result = run("kfake", "--sequences", "2", "--known", str(known))
     assert result.exit_code == 2
@@ -330,9 +331,9 @@ def test_an_interruption_at_any_time_is_told(monkeypatch: pytest.MonkeyPatch, du
     def interrupts(*_: object) -> None:
         raise KeyboardInterrupt
 
-    listed = read_known(Path("conformance/targets/kafka/known.toml"), CORES)
-    monkeypatch.setattr("sharespec.commands.verify.read_known", lambda *_: listed[:1])
-    monkeypatch.setattr(f"sharespec.commands.verify.{during}", interrupts)
+    listed = read_known(Path("conformance/targets/kafka/known.toml"), CORES.read)
+    monkeypatch.setattr("sharespec.verifying.read_known", lambda *_: listed[:1])
+    monkeypatch.setattr(f"sharespec.verifying.{during}", interrupts)
     result = run("spec", *QUICK, "--known", "any")
     assert result.exit_code == Exit.INTERRUPTED
     assert "unknown: 0 new, 0 known, 0 gone" in result.output

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from sharespec.commands.view import cited, file_name, view_command
+from sharespec.commands.view import file_name, view_command
 from tests.replay.samples import RECORDED, kafka_rows, write_lines
 
 
@@ -51,10 +51,3 @@ def test_a_name_makes_a_name_of_a_file() -> None:
     assert file_name("../../etc/passwd:t:0") == "etc-passwd-t-0"
     assert file_name("::") == "share-partition"
     assert len(file_name("x" * 999)) == 100
-
-
-def test_a_rule_is_cited_and_an_unknown_one_is_not() -> None:
-    source = cited("WRITTEN_STATE")
-    assert source is not None
-    assert source[0] == "KIP-932, WriteShareGroupState"
-    assert cited("NO_RULE") is None

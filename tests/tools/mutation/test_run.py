@@ -31,7 +31,9 @@ def test_failures_and_endless_loops_are_told_apart(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_theorems_alone_notice_a_mutant(tmp_path: Path) -> None:
-    by, detail = killed_by(named(*UNCOUNTED), ["numbered properties"], str(tmp_path))
+    check, kept = ["numbered properties"], str(tmp_path)
+    assert killed_by(mutants_of("spec.record")[0], check, kept) == ("", "")  # Of unchanged code.
+    by, detail = killed_by(named(*UNCOUNTED), check, kept)
     assert by == "numbered properties"
     assert "acquire " in detail
 
@@ -49,6 +51,13 @@ def test_a_fixed_sample_is_killed_and_listed_equivalents_survive(tmp_path: Path)
         alike = sampled((mutant for mutant in every if mutant.key in listed), 2, 3)
         refuted = [mutant.key for mutant in alike if killed_by(mutant, QUICK, kept)[0]]
         assert refuted == [], "listed as equivalent, and yet noticed"
+
+
+@pytest.mark.slow
+def test_a_module_that_a_test_imports_again_is_the_mutant_again(tmp_path: Path) -> None:
+    key = "impl.validity", "is_event", "_are_arguments(events, row) and _is_result(events, row)"
+    mutant = next(m for m in mutants_of("impl.validity")[1:] if m.key[:2] == key[:2])
+    assert killed_by(mutant, ["own tests"], str(tmp_path))[0] == "own tests"
 
 
 def test_every_listed_equivalent_is_a_mutant_once_and_has_its_reason() -> None:

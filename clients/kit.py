@@ -1,0 +1,227 @@
+"""The kit for clients: scripts, each played against a broker of its own and judged as a whole."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import Any
+
+import attrs
+
+from clients.drivers import Driver, Hello, hello
+from clients.duties import RULES, Duty
+from clients.events import Answered, Asked, Cut, Event, Heartbeat, Record, Returned
+from clients.judge import LONGEST_BATCH, judge
+from clients.play import Pace, play
+from clients.scripts import Do, Script, ScriptError, as_object, drawn, from_object
+from clients.stakes import stakes
+from conformance.deviation import StepText, target_finding
+from conformance.goals import Coverage, Goal, Group, coverage
+from conformance.kit import Kit
+from conformance.known import KnownError
+from conformance.target import TargetError
+from judge.finding import Citation, Finding
+from judge.weighing import Given, too_little
+
+LAST_EVENTS = 12
+"""How many events up to a violation are shown, but for heartbeats that change nothing."""
+
+DELIVERED, ACKNOWLEDGED = "records are delivered", "records are acknowledged"
+REFUSED, CUT = "a request is refused", "a connection is cut in place of an answer"
+_LONGEST = 400
+
+
+@attrs.frozen
+class Setup:
+    """How a script begins: one without any steps."""
+
+    script: Script
+
+
+@attrs.frozen
+class Take:
+    """One step of a script."""
+
+    do: Do
+    number: int = 0
+
+
+Command = Setup | Take
+
+
+def script_of(sequence: Sequence[Command]) -> Script:
+    """Return the script that a sequence of commands is."""
+    setup, *steps = sequence
+    assert isinstance(setup, Setup)  # noqa: S101 - the first command of every sequence
+    taken = ((step.do, step.number) for step in steps if isinstance(step, Take))
+    return attrs.evolve(setup.script, steps=tuple(taken))
+
+
+def commands_of(script: Script) -> tuple[Command, ...]:
+    """Return the commands of a script."""
+    steps = (Take(do, number) for do, number in script.steps)
+    return Setup(attrs.evolve(script, steps=())), *steps
+
+
+@attrs.define
+class ScriptStage:
+    """Takes the steps of a script, which is played and judged as a whole at its end."""
+
+    start: Callable[[], Driver]
+    hello: Hello
+    pace: Pace
+    commands: list[Command] = attrs.field(factory=list)
+    record: Record | None = None
+    positions: dict[str, int] = attrs.field(factory=dict)
+    steps: list[StepText] = attrs.field(factory=list)
+    answered: Counter[str] = attrs.field(factory=Counter)
+    exercised: Counter[str] = attrs.field(factory=Counter)
+    over: bool = False
+    unjudged: bool = False
+    waits: bool = False
+
+    def ask(self, command: Command) -> None:
+        """Take a step."""
+        self.commands.append(command)
+
+    def end(self) -> tuple[Finding, ...]:
+        """Play the script; return what of each duty is violated first. Raises TargetError."""
+        script = script_of(self.commands)
+        mode = "explicit" if script.settings.explicit else "implicit"
+        if mode not in self.hello.modes:
+            raise TargetError(f"its client has no {mode} mode")
+        settings = attrs.evolve(script.settings, callbacks=self.hello.callbacks)
+        record = play(attrs.evolve(script, settings=settings), self.start, self.pace)
+        self.record, self.unjudged = record, record.full
+        self.answered.update(f"event {type(each).__name__.lower()}" for each in record.events)
+        self.exercised.update({duty.value: count for duty, count in stakes(record).items()})
+        self.exercised.update(exercised(record))
+        found: dict[Duty, Finding] = {}
+        for violation in judge(record):
+            if violation.duty not in (*found, *self.hello.without):
+                found[violation.duty] = _deviation(violation.duty, violation.text)
+                self.positions[violation.duty.value] = violation.position
+        return tuple(found.values())
+
+    def steps_of(self, deviation: Finding) -> tuple[StepText, ...]:
+        """Return the last events up to a violation."""
+        events = self.record.events if self.record else ()
+        upto = events[: self.positions.get(deviation.name, 0) + 1]
+        kept = [*(each for each in upto[:-1] if not _is_usual(each)), *upto[-1:]]
+        return tuple(StepText(said(e), "", "", time_ms=e.at_ms) for e in kept[-LAST_EVENTS:])
+
+    def close(self) -> None:
+        """Do nothing: a script closes what it opens."""
+
+
+def _deviation(duty: Duty, text: str) -> Finding:
+    rule = RULES[duty]
+    cites = Citation(rule.source, f"“{rule.sentence}”")
+    return attrs.evolve(target_finding(duty.value, "", rule.check, text, ""), rests_on=cites)
+
+
+@attrs.frozen
+class Clients(Kit[Command, Callable[[], Driver], Hello, ScriptStage]):
+    """The kit for clients; a target starts a driver.
+
+    A client with threads does not do the same twice, so that scripts are played a few times.
+    """
+
+    pace: Pace = attrs.Factory(Pace)
+    tries: int = 3
+    shrink_tries = 3
+    passes_over_known = True
+    shrink_seconds = 60.0
+
+    def hello(self, start: Callable[[], Driver]) -> Hello:
+        """Start a driver, ask it for its client, and end it. Raises TargetError."""
+        driver = start()
+        try:
+            return hello(driver)
+        finally:
+            driver.close()
+
+    def stage(self, start: Callable[[], Driver], hello: Hello) -> ScriptStage:
+        """Return a stage for one script."""
+        return ScriptStage(start, hello, self.pace)
+
+    def draws(
+        self, random: Random, hello: Hello
+    ) -> tuple[Command, Callable[[ScriptStage], Command | None]]:
+        """Draw a script."""
+        script = drawn(
+            random,
+            hello.acquire_modes,
+            callbacks=hello.callbacks,
+            modes=hello.modes,
+            renews=hello.renews,
+        )
+        first, *steps = commands_of(script)
+        rest = iter(steps)
+        return first, lambda _stage: next(rest, None)
+
+    def plain(self, sequence: Sequence[Command], *, short: bool = False) -> Any:  # noqa: ANN401, ARG002
+        """Return a script as JSON has it."""
+        return as_object(script_of(sequence))
+
+    def read(self, plain: Any) -> tuple[Command, ...]:  # noqa: ANN401 - JSON
+        """Return the commands of a script. Raises KnownError."""
+        try:
+            return commands_of(from_object(plain))
+        except ScriptError as error:
+            raise KnownError(str(error)) from None
+
+    def features(self, command: Command) -> tuple[str, ...]:
+        """Return the name of a step."""
+        return (command.do.value,) if isinstance(command, Take) else ()
+
+    def coverage(self, counts: Mapping[str, int], hello: Hello) -> Coverage:
+        """Return which duties were at stake; one that never was is not shown to be kept."""
+        absent = dict.fromkeys(hello.without, "its client has no such call")
+        goals = [Goal(Group.RULE, duty.value, never=absent.get(duty, "")) for duty in Duty]
+        happens = [Goal(Group.SITUATION, name) for name in (DELIVERED, ACKNOWLEDGED, REFUSED, CUT)]
+        return coverage([*happens, *goals], counts, hello)
+
+    def lack(self, counts: Mapping[str, int], hello: Hello) -> str:
+        """Return why nothing was shown of a client, or of too few of its duties."""
+        for needed in (DELIVERED, ACKNOWLEDGED):
+            if not counts.get(needed):
+                return f"nothing was shown of {hello.name}: no {needed.replace('s are', ' was')}"
+        owed = [duty.value for duty in Duty if duty not in hello.without]
+        return too_little(Given.DUTIES, sum(counts.get(duty, 0) > 0 for duty in owed), len(owed))
+
+
+CLIENTS = Clients()
+
+
+def exercised(record: Record) -> Counter[str]:
+    """Count what happened in a record: a client that does nothing violates no duty."""
+    counts = Counter[str]()
+    for event in record.events:
+        if isinstance(event, Returned):
+            counts[DELIVERED] += len(event.records)
+        elif isinstance(event, Asked):
+            sizes = (batch.last - batch.first + 1 for batch in event.acknowledgements)
+            counts[ACKNOWLEDGED] += sum(max(0, min(size, LONGEST_BATCH)) for size in sizes)
+        elif isinstance(event, Answered):
+            counts[REFUSED] += len(event.refused) + bool(event.error)
+        elif isinstance(event, Heartbeat):
+            counts[REFUSED] += bool(event.error)
+        elif isinstance(event, Cut):
+            counts[CUT] += 1
+    return counts
+
+
+def _is_usual(event: Event) -> bool:
+    """Whether it is a heartbeat that changes nothing, of which there are many."""
+    return isinstance(event, Heartbeat) and event.epoch == event.given > 0
+
+
+def said(event: Event) -> str:
+    """Return an event as text: its kind, and what of it is not as usual."""
+    words = []
+    for field in event.__attrs_attrs__:
+        value = getattr(event, field.name)
+        if field.name not in ("at_ms", "member") and value not in (field.default, (), None):
+            words.append(f"{field.name}={value}")
+    text = f"{type(event).__name__.lower()} {' '.join(words)}"
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"

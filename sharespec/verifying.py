@@ -1,0 +1,251 @@
+"""What ``verify`` and ``verify-client`` share: known deviations, a search, and a report."""
+
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from functools import partial
+from math import inf
+from pathlib import Path
+from typing import Any, NoReturn
+
+import attrs
+import click
+
+from conformance.campaign import Campaign, Limits, Replayed, alone, campaign, replayed, unknown
+from conformance.junit import as_junit
+from conformance.kit import AnyKit, Hello
+from conformance.known import KnownDeviation, KnownError, as_toml, read_known, read_sequence
+from conformance.plain import as_json
+from conformance.report import KitVerdict, Report, document, known_now, known_section
+from conformance.target import TargetError
+from conformance.vectors.play import Played, all_cases, play_vectors, reason_to_skip
+from conformance.vectors.source import Case
+from report.html import html_text
+from report.markdown import markdown_text
+from report.terminal import show_document, show_section, shown_progress
+from sharespec.commands.options import JSON, SECONDS
+from sharespec.console import output, progress_console
+from sharespec.exit import Exit, fail
+from sharespec.reports import writable_file, write_reports
+
+
+@attrs.frozen
+class VerifyOptions:
+    """The values of the options that both commands have."""
+
+    seconds: float | None
+    sequences: int | None
+    seed: int
+    known: Path | None
+    write_known: Path | None
+    only: str | None
+    play: str | None
+    markdown: Path | None
+    junit: Path | None
+    html: Path | None
+    json_lines: bool
+    operations: int | None = None
+    vector: str | None = None
+
+
+def _file_option(name: str, text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    kind = click.Path(dir_okay=False, writable=True, path_type=Path)
+    return click.option(name, type=kind, metavar="FILE", callback=writable_file, help=text)
+
+
+_OPTIONS = (
+    click.option("--seconds", type=SECONDS, help="How long to search at most."),
+    click.option(
+        "--seed", type=int, default=0, show_default=True, help="Seed of the random sequences."
+    ),
+    click.option(
+        "--known", type=click.Path(dir_okay=False, path_type=Path), help="File of known deviations."
+    ),
+    _file_option(
+        "--write-known", "Write what shows as a file for --known: nothing in it is new then."
+    ),
+    click.option(
+        "--only", metavar="NAME", help="Run only this known deviation and show its steps."
+    ),
+    click.option("--play", metavar="JSON", help="Play only this sequence, as reports have it."),
+    _file_option("--markdown", "Write every deviation to this file as Markdown."),
+    _file_option("--junit", "Write JUnit XML to this file, one test case per rule."),
+    _file_option("--html", "Write the whole report to this file as one HTML page."),
+    JSON,
+)
+
+
+def verifying_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that both commands have."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@attrs.frozen
+class Plan:
+    """What is read before a target is started: what is known, what to play, and how to search."""
+
+    kit: AnyKit
+    wanted: VerifyOptions
+    known: tuple[KnownDeviation, ...]
+    cases: tuple[Case, ...]
+    sequence: tuple[Any, ...] | None
+    limits: Limits
+
+
+def read_plan(kit: AnyKit, wanted: VerifyOptions, known: Path | None) -> Plan:
+    """Return what to do, with a file of known deviations if none is given. Raises KnownError."""
+    given = sum(each is not None for each in (wanted.only, wanted.vector, wanted.play))
+    if given > 1:
+        raise click.UsageError("give one of --only, --vector and --play")
+    if given and wanted.write_known:
+        raise click.UsageError("--write-known is for a whole run, without --only, --vector, --play")
+    path = wanted.known or known
+    return Plan(
+        kit,
+        wanted,
+        _chosen(read_known(path, kit.read) if path else (), wanted.only),
+        _cases(wanted.vector, kit),
+        None if wanted.play is None else read_sequence(wanted.play, kit.read),
+        _limits(kit, wanted),
+    )
+
+
+def _limits(kit: AnyKit, wanted: VerifyOptions) -> Limits:
+    """Return the limits of a search: the kit's number of sequences where nothing else ends it."""
+    sequences = wanted.sequences
+    if sequences is None:
+        sequences = kit.sequences if wanted.seconds is wanted.operations is None else 1_000_000
+    return Limits(
+        inf if wanted.seconds is None else wanted.seconds,
+        sequences,
+        inf if wanted.operations is None else wanted.operations,
+        examples=kit.examples,
+        shrink_seconds=kit.shrink_seconds,
+    )
+
+
+def _cases(vector: str | None, kit: AnyKit) -> tuple[Case, ...]:
+    """Return the vectors to play: all, or the one of this name."""
+    cases = all_cases() if kit.plays_vectors else ()
+    if vector is None:
+        return cases
+    chosen = tuple(case for case in cases if case.name == vector)
+    if not chosen:
+        names = [case.name for case in cases]
+        near = ", ".join(get_close_matches(vector, names, 3, 0.3)) or f"{len(names)} others"
+        raise KnownError(f"there is no vector {vector!r} for this target; there is {near}")
+    return chosen
+
+
+def _chosen(listed: tuple[KnownDeviation, ...], only: str | None) -> tuple[KnownDeviation, ...]:
+    chosen = tuple(known for known in listed if only in (None, known.name))
+    if only and not chosen:
+        names = ", ".join(known.name for known in listed) or "none"
+        raise KnownError(f"{only!r} is not known; known are {names}")
+    return chosen
+
+
+def verify(target: Any, plan: Plan, command: str, title: str) -> NoReturn:  # noqa: ANN401 - of the kit
+    """Verify a target, write and print the report, and exit. Raises TargetError, KnownError.
+
+    ``command`` does the same, quoted for a shell, and ``title`` is its name.
+    """
+    wanted, kit = plan.wanted, plan.kit
+    if wanted.only:
+        (again,) = replayed(target, kit.hello(target), plan.known, kit)
+        show_section(known_section(again.known, again.fault), output())
+        sys.exit(Exit.WRONG if again.fault else Exit.WELL)
+    if plan.sequence is not None:
+        searched = alone(target, plan.sequence, kit)
+        report = Report(kit, searched, (), searched.faults)
+    elif wanted.vector is not None:
+        report = _one_vector(target, plan)
+    else:
+        report = _verified(target, plan)
+    option = f" --known {shlex.quote(str(wanted.known))}" if wanted.known else ""
+    _tell(attrs.evolve(report, command=command, known_option=option, title=title), wanted)
+
+
+def _tell(report: Report, wanted: VerifyOptions) -> NoReturn:
+    shown = document(report)
+    files: list[tuple[Path | None, Callable[[], str]]] = [
+        (wanted.markdown, partial(markdown_text, shown)),
+        (wanted.junit, partial(as_junit, report)),
+        (wanted.html, partial(html_text, shown)),
+    ]
+    if not report.unknown:
+        listed = partial(known_now, report)
+        files.append((wanted.write_known, lambda: as_toml(listed(), report.kit.plain)))
+    status = write_reports(files)
+    if wanted.json_lines:
+        for line in as_json(report):
+            click.echo(line)
+    else:
+        show_document(shown, output())
+    if report.campaign.interrupted:
+        sys.exit(Exit.INTERRUPTED)
+    if report.unknown:
+        fail(report.unknown)
+    sys.exit(Exit.WRONG if report.verdict is KitVerdict.DEVIATES else status)
+
+
+def _one_vector(target: Any, plan: Plan) -> Report:  # noqa: ANN401 - a core
+    hello, (case,) = target.hello(), plan.cases
+    if reason := reason_to_skip(case, hello):
+        raise KnownError(f"it cannot play {case.name}: the vector {reason}")
+    played = play_vectors(target, hello, plan.cases)
+    return Report(plan.kit, _nothing(hello), (), played.faults, played)
+
+
+def _verified(target: Any, plan: Plan) -> Report:  # noqa: ANN401 - of the kit
+    kit, seed = plan.kit, plan.wanted.seed
+    hello = kit.hello(target)
+    again: list[Replayed[Any]] = []
+    played, searched = Played(), _nothing(hello, seed)
+    try:
+        if plan.cases:
+            played = play_vectors(target, hello, plan.cases)
+        searched = attrs.evolve(searched, failure=played.failure)
+        if not played.failure:
+            searched = _searched(target, plan)
+        if not (searched.failure or searched.interrupted):
+            failure = _replayed(target, hello, plan.known, kit, again)
+            searched = attrs.evolve(searched, failure=failure)
+    except KeyboardInterrupt:
+        searched = attrs.evolve(searched, interrupted=True)
+    new = tuple(unknown((*played.faults, *searched.faults), plan.known))
+    return Report(kit, searched, tuple(again), new, played)
+
+
+def _replayed(
+    target: object,
+    hello: Hello,
+    known: Sequence[KnownDeviation],
+    kit: AnyKit,
+    again: list[Replayed[Any]],
+) -> str:
+    """Add what became of each known deviation; return why the target stopped responding, if so."""
+    try:
+        for deviation in known:
+            again += replayed(target, hello, (deviation,), kit)
+    except TargetError as error:
+        return str(error)
+    return ""
+
+
+def _nothing(hello: Hello, seed: int = 0) -> Campaign[Any]:
+    return Campaign(hello, (), 0, 0, 0.0, {}, seed=seed)
+
+
+def _searched(target: object, plan: Plan) -> Campaign[Any]:
+    kit = plan.kit
+    passed_over = plan.known if kit.passes_over_known else ()
+    with shown_progress(progress_console(), "verify") as say:
+
+        def progress(sequences: int, faults: int) -> None:
+            say(f"{sequences:,} sequences, {faults} deviations")
+
+        return campaign(target, plan.limits, kit, plan.wanted.seed, progress, known=passed_over)

@@ -1,0 +1,293 @@
+"""Clients are searched as cores and brokers are: what of their duties is found, known and told."""
+
+import json
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from clients.drivers import Driver, Values
+from clients.duties import Duty
+from clients.events import (
+    Acknowledgement,
+    Answered,
+    Asked,
+    Cut,
+    Delivered,
+    Event,
+    Heartbeat,
+    Record,
+    Returned,
+    Settings,
+)
+from clients.kit import ACKNOWLEDGED, CUT, DELIVERED, REFUSED, Clients, commands_of, exercised, said
+from clients.play import Pace
+from clients.scripts import Do, Script
+from clients.subjects import NAMES, known_of
+from conformance.campaign import Campaign, Limits, Replayed, alone, campaign, replayed
+from conformance.known import KnownDeviation, KnownError, read_known
+from conformance.plain import as_json
+from conformance.report import KitVerdict, Report, document
+from conformance.target import TargetError
+from report.markdown import markdown_text
+from tests.clients.controls import CONTROLS, PART, REJECTED, TWO_POLLS
+from tests.doubles.share_client import ShareClient
+from tests.doubles.share_faults import Fault
+
+FAST = Clients(Pace(poll_ms=20), tries=1)
+HASTY = Clients(Pace(poll_ms=20, patience_seconds=1), tries=1)
+RARE = {
+    Fault.HASTY: 25,
+    Fault.KEEPS_ASSIGNMENT: 20,
+    Fault.STAYS_WITH_LEADER: 20,
+    Fault.DROPS_REVOKED: 60,
+    Fault.TO_NEW_LEADER: 60,
+}
+"""Faults that take three steps in one order, and the seed from which on they are looked for."""
+
+
+def limits(runs: int, shrink_seconds: float = 60) -> Limits:
+    return Limits(600, runs, examples=1, shrink_seconds=shrink_seconds)
+
+
+def searched(fault: Fault | None, runs: int, seed: int = 0, **more: Any) -> Campaign[Any]:  # noqa: ANN401 - arguments
+    return campaign(lambda: ShareClient(fault), limits(runs, **more), FAST, seed)
+
+
+def played(start: type[ShareClient] | Any, script: Script) -> Campaign[Any]:  # noqa: ANN401 - starts a driver
+    return alone(start, commands_of(script), FAST)
+
+
+def duties(result: Campaign[Any]) -> list[str]:
+    return [fault.deviation.name for fault in result.faults]
+
+
+def test_a_faulty_client_is_found_by_chance_and_its_script_has_no_step_too_many() -> None:
+    (fault,) = searched(Fault.ALWAYS_ACCEPTS, 12).faults
+    assert fault.deviation.name == Duty.AS_SAID.value
+    names = [step.do for step in fault.sequence[1:]]
+    assert names[:1] == [Do.PRODUCE]
+    assert len(names) == 3
+    assert names[1] in (Do.POLL, Do.POLL_ONCE)
+    assert names[2] in (Do.RELEASE, Do.REJECT)
+
+
+def test_the_same_seed_draws_the_same_scripts_and_another_seed_others() -> None:
+    results = [searched(Fault.STAYS, 1, seed, shrink_seconds=0) for seed in (1, 1, 2)]
+    first, again, other = (result.faults[0].sequence for result in results)
+    assert first == again != other
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "fault",
+    [fault for fault in Fault if fault is not Fault.BUSY],  # Its every poll takes a second.
+    ids=lambda fault: fault.name,
+)
+def test_every_fault_is_found_by_chance(fault: Fault) -> None:
+    expected = {duty.value for other, duty, _ in CONTROLS if other is fault}
+    first = RARE.get(fault, 0)
+    kit = HASTY if fault is Fault.NEVER_REJOINS else FAST
+    for seed in range(first, first + 20):
+        result = campaign(lambda: ShareClient(fault), limits(5, 0), kit, seed)
+        if expected & set(duties(result)):
+            return
+    pytest.fail(f"{expected} is not found in 100 scripts")
+
+
+class Broken(ShareClient):
+    """A driver that ends at its first poll."""
+
+    def ask(self, command: Values) -> Values:
+        if command["do"] == "poll":
+            raise TargetError("it ended")
+        return super().ask(command)
+
+
+def test_a_driver_that_ends_or_describes_nothing_is_refused() -> None:
+    class Silent(ShareClient):
+        def ask(self, command: Values) -> Values:  # noqa: ARG002 - it says nothing to anything
+            return {}
+
+    for start, said_ in ((Broken, "it ended"), (Silent, "protocol")):
+        with pytest.raises(TargetError, match=said_):
+            campaign(start, limits(50), FAST)
+
+
+def test_one_script_is_played_alone() -> None:
+    def start() -> Driver:
+        return ShareClient(Fault.UNSAID)
+
+    assert duties(played(start, PART)) == [Duty.NOTHING_UNSAID.value]
+    assert duties(played(ShareClient, REJECTED)) == []
+
+
+def test_a_report_has_the_duty_its_sentence_and_the_last_events() -> None:
+    result = played(lambda: ShareClient(Fault.UNSAID), PART)
+    report = Report(FAST, result, (), result.faults, command="verify-client X", title="t")
+    text = markdown_text(document(report))
+    assert "## New: 1. acknowledges-nothing-unsaid: " in text
+    assert 'verify-client X --play \'{"mode":"explicit",' in text
+    assert "The application must acknowledge all records returned" in text
+    assert "| 1 | " in text
+    shown, *_ = map(json.loads, as_json(report))
+    assert (shown["rule"], shown["sequence"]["mode"]) == ("acknowledges-nothing-unsaid", "explicit")
+    assert len(shown["steps"]) <= 12
+    assert FAST.read(shown["sequence"]) == result.faults[0].sequence
+
+
+def test_a_client_that_conforms_is_judged_by_the_duties_that_were_at_stake() -> None:
+    result = searched(None, 5)
+    counts = {goal.name: count for goal, count in result.coverage.covered}
+    assert counts[DELIVERED] > 0
+    assert counts[Duty.ONCE.value] > 0
+    names = {goal.name for goal in (*dict(result.coverage.covered), *result.coverage.missed)}
+    assert names >= {duty.value for duty in Duty}
+    assert Report(FAST, result, (), ()).verdict is KitVerdict.CONFORMS
+
+
+def test_a_client_that_met_few_duties_is_unknown_unless_it_violates_one() -> None:
+    result = searched(None, 1)
+    report = Report(FAST, result, (), ())
+    assert report.verdict is KitVerdict.UNKNOWN
+    assert " of 29 duties were judged, at least 75% must be" in report.unknown
+    assert not Report(FAST, played(lambda: ShareClient(None), PART), (), ()).unknown
+    wrong = searched(Fault.ALWAYS_ACCEPTS, 12)
+    assert Report(FAST, wrong, (), wrong.faults).verdict is KitVerdict.DEVIATES
+
+
+def test_nothing_is_shown_before_records_are_delivered_and_acknowledged() -> None:
+    hello = FAST.hello(ShareClient)
+    every = Counter(dict.fromkeys((duty.value for duty in Duty), 1))
+    for lacks in (DELIVERED, ACKNOWLEDGED):
+        counts = every + Counter({DELIVERED: 1, ACKNOWLEDGED: 1})
+        counts[lacks] = 0
+        assert FAST.lack(counts, hello).startswith(
+            "nothing was shown of the double: no record was "
+        )
+    assert not FAST.lack(every + Counter({DELIVERED: 1, ACKNOWLEDGED: 1}), hello)
+
+
+class Without(ShareClient):
+    """A client that has only one mode, and whose polls may leave records unacknowledged."""
+
+    def hello(self, command: Values) -> Values:
+        return {
+            **super().hello(command),
+            "modes": ["explicit"],
+            "without": [Duty.UNFINISHED_POLL.value],
+        }
+
+
+def test_a_client_is_not_held_to_a_call_that_it_does_not_have() -> None:
+    assert duties(played(lambda: ShareClient(Fault.POLLS_ON), PART)) != []
+    assert duties(played(lambda: Without(Fault.POLLS_ON), PART)) == []
+    assert "its client has no such call" in str(FAST.coverage({}, FAST.hello(Without)).skipped)
+
+
+def test_a_script_in_a_mode_that_a_client_does_not_have_is_refused() -> None:
+    with pytest.raises(TargetError, match="no implicit mode"):
+        played(Without, TWO_POLLS)
+
+
+STAYS = KnownDeviation(
+    "stays", "It stays.", (Duty.LEAVES.value, ""), sequence=commands_of(TWO_POLLS)
+)
+
+
+def test_what_is_known_is_counted_and_not_shrunk() -> None:
+    def start() -> Driver:
+        return ShareClient(Fault.STAYS)
+
+    result = campaign(start, limits(5, 0), FAST, known=(STAYS,))
+    assert (result.faults, 0 < result.met["stays"] <= 5) == ((), True)
+    again = replayed(start, FAST.hello(start), (STAYS,), FAST)
+    report = Report(FAST, result, tuple(again), ())
+    assert again[0].fault
+    assert f"Shown by {result.met['stays']} random sequence" in markdown_text(document(report))
+    gone = replayed(ShareClient, FAST.hello(start), (STAYS,), FAST)
+    assert gone == [Replayed(STAYS, None)]
+
+
+def test_a_violation_of_the_same_duty_in_another_script_is_new() -> None:
+    known = attrs.evolve(STAYS, after=frozenset({Do.IDLE.value}))
+    result = campaign(lambda: ShareClient(Fault.STAYS), limits(6, 0), FAST, known=(known,))
+    assert duties(result) == [Duty.LEAVES.value]
+
+
+ENTRY = """
+[[violation]]
+name = "a"
+title = "A"
+duty = "leaves-the-group"
+after = ["evict"]
+script = '{"steps":[["poll"]]}'
+"""
+
+
+def test_a_file_about_a_client_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(ENTRY)
+    (known,) = read_known(path, FAST.read)
+    assert (known.name, known.signature) == ("a", (Duty.LEAVES.value, ""))
+    assert known.after == {Do.EVICT.value}
+    assert FAST.plain(known.sequence)["steps"] == [["poll"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (ENTRY.replace('"a"', '""'), "violation 1: name is ''; allowed: a text"),
+        (ENTRY.replace('["evict"]', '"evict"'), "violation 1: after is 'evict'; allowed: a list"),
+        (ENTRY.replace("poll", "pull"), r"violation 1: step 0 is \['pull'\]; allowed: "),
+    ],
+)
+def test_what_is_no_known_violation_is_named(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(text)
+    with pytest.raises(KnownError, match=message):
+        read_known(path, FAST.read)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if known_of(name)])
+def test_what_is_known_of_a_client_has_duties_and_steps_and_a_page(name: str) -> None:
+    path = known_of(name)
+    assert path is not None
+    for known in read_known(path, FAST.read):
+        assert known.signature[0] in {duty.value for duty in Duty}
+        assert known.after <= {do.value for do in Do}
+        page = Path(__file__).parents[2] / known.page
+        assert known.signature[0] in page.read_text(encoding="utf-8")
+
+
+PLACE = ("t", 0)
+POLLED = Returned(1, "poll", records=(Delivered(PLACE, 0, 1, "0"), Delivered(PLACE, 1, 1, "1")))
+
+
+def asked(first: int, last: int) -> Asked:
+    batch = Acknowledgement(PLACE, first, last, (1,))
+    return Asked(2, 1, "m", 1, fetches=True, acknowledgements=(batch,))
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        ((POLLED, POLLED), {DELIVERED: 4}),
+        ((asked(0, 2), asked(7, 7)), {ACKNOWLEDGED: 4}),
+        ((asked(5, 1), asked(0, (1 << 63) - 1)), {ACKNOWLEDGED: 100_000}),
+        ((Answered(3, 1, error=123), Answered(3, 2, refused=((PLACE, 121),))), {REFUSED: 2}),
+        ((Heartbeat(3, "m", 0, given=1), Heartbeat(3, "m", 1, error=25)), {REFUSED: 1}),
+        ((Cut(3, 1, took_effect=False),), {CUT: 1}),
+    ],
+)
+def test_what_happened_is_counted(events: tuple[Event, ...], expected: dict[str, int]) -> None:
+    assert +exercised(Record(Settings(), events, full=False)) == expected
+
+
+def test_a_script_is_what_its_commands_say_and_an_event_is_text() -> None:
+    draws = FAST.draws(random.Random(0), FAST.hello(ShareClient))  # noqa: S311 - chance
+    assert draws[0] == FAST.read(FAST.plain((draws[0],)))[0]
+    assert said(Cut(3, 1, took_effect=False)) == "cut number=1 took_effect=False"
