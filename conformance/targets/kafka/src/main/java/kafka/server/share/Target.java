@@ -196,7 +196,7 @@ final class Target implements AutoCloseable {
             .toList();
     }
 
-    private static MemoryRecords records(List<long[]> batches, Map<Long, Long> aborted) {
+    static MemoryRecords records(List<long[]> batches, Map<Long, Long> aborted) {
         int size = 0;
         for (long[] batch : batches) {
             size += 128 + 32 * (int) (batch[1] - batch[0] + 1);

@@ -2,6 +2,7 @@ package kafka.server.share;
 
 import java.util.Comparator;
 import java.util.PriorityQueue;
+import java.util.function.LongUnaryOperator;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.server.util.timer.Timer;
 import org.apache.kafka.server.util.timer.TimerTask;
@@ -9,10 +10,15 @@ import org.apache.kafka.server.util.timer.TimerTaskEntry;
 
 /** A clock and a timer that move only when they are told to. Times in ms. */
 final class VirtualTimer implements Timer, Time {
-    private record Waiting(TimerTaskEntry entry, long order) {}
+    /** What a gate answers for a task that never runs. */
+    static final long NEVER = -1;
+
+    private record Waiting(TimerTaskEntry entry, long atMs, long order, LongUnaryOperator gate) {}
+
+    private static final LongUnaryOperator OPEN = now -> now;
 
     private final PriorityQueue<Waiting> waiting = new PriorityQueue<>(
-        Comparator.<Waiting>comparingLong(w -> w.entry.expirationMs).thenComparingLong(Waiting::order));
+        Comparator.comparingLong(Waiting::atMs).thenComparingLong(Waiting::order));
     private long now;
     private long added;
 
@@ -22,7 +28,43 @@ final class VirtualTimer implements Timer, Time {
 
     @Override
     public void add(TimerTask task) {
-        waiting.add(new Waiting(new TimerTaskEntry(task, now + task.delayMs), added++));
+        add(task, OPEN);
+    }
+
+    /** Adds a task of a node: when it is due, {@code gate} tells from the time when it may run, or never. */
+    void add(TimerTask task, LongUnaryOperator gate) {
+        TimerTaskEntry entry = new TimerTaskEntry(task, now + task.delayMs);
+        waiting.add(new Waiting(entry, entry.expirationMs, added++, gate));
+    }
+
+    /** Runs something after a delay. */
+    void after(long delayMs, LongUnaryOperator gate, Runnable action) {
+        add(new TimerTask(delayMs) {
+            @Override
+            public void run() {
+                action.run();
+            }
+        }, gate);
+    }
+
+    /** Moves the clock to the next task and runs it; false if none is due by {@code untilMs}. */
+    boolean runNext(long untilMs) {
+        while (!waiting.isEmpty() && waiting.peek().atMs <= untilMs) {
+            Waiting next = waiting.poll();
+            now = Math.max(now, next.atMs);
+            if (next.entry.cancelled()) {
+                continue;
+            }
+            long mayRun = next.gate.applyAsLong(now);
+            if (mayRun > now) {
+                waiting.add(new Waiting(next.entry, mayRun, next.order, next.gate));
+            } else if (mayRun != NEVER) {
+                next.entry.timerTask.run();
+                return true;
+            }
+        }
+        now = Math.max(now, untilMs);
+        return false;
     }
 
     /** Moves the clock on and runs what is due, in the order in which it became due. */
@@ -30,7 +72,7 @@ final class VirtualTimer implements Timer, Time {
     public boolean advanceClock(long ms) {
         now += ms;
         boolean ran = false;
-        while (!waiting.isEmpty() && waiting.peek().entry.expirationMs <= now) {
+        while (!waiting.isEmpty() && waiting.peek().atMs <= now) {
             TimerTaskEntry entry = waiting.poll().entry;
             if (!entry.cancelled()) {
                 entry.timerTask.run();

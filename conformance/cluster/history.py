@@ -1,0 +1,167 @@
+"""The history of a cluster: what its leaders, members and coordinator did, in one order.
+
+``kafka.server.share.History`` writes it, a JSON object a line. Times in ms of the run's clock,
+offsets and ranges inclusive.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+
+import attrs
+import cattrs
+
+from model.errors import InvalidValueError
+
+
+@attrs.frozen
+class GroupSettings:
+    """The settings that were drawn for a run."""
+
+    delivery_count_limit: int
+    partition_max_record_locks: int
+    record_lock_duration_ms: int
+    updates_per_snapshot: int
+
+
+@attrs.frozen
+class InjectedFault:
+    """A fault that was done to the cluster; ``number`` is its place among those of the run."""
+
+    number: int
+    text: str
+
+
+@attrs.frozen
+class FaultsOver:
+    """No fault is done from here on."""
+
+
+@attrs.frozen
+class LeaderAcquired:
+    """A leader gave records to a member; ranges [first, last, delivery count]."""
+
+    partition: int
+    node: int
+    leader_epoch: int
+    member: str
+    ranges: tuple[tuple[int, int, int], ...]
+
+
+@attrs.frozen
+class LeaderAsked:
+    """A member acknowledges; batches [first, last, type], types as on the wire.
+
+    ``start_offset`` is that of the leader before. ``leader_epoch`` is -1 where the node had no
+    share-partition.
+    """
+
+    id: int
+    partition: int
+    node: int
+    leader_epoch: int
+    start_offset: int
+    member: str
+    batches: tuple[tuple[int, int, int], ...]
+
+
+@attrs.frozen
+class LeaderAnswered:
+    """The leader answered an acknowledgement."""
+
+    id: int
+    error: str
+
+
+@attrs.frozen
+class LeaderWrites:
+    """A leader hands a write to its persister; batches [first, last, state, delivery count]."""
+
+    id: int
+    partition: int
+    node: int
+    leader_epoch: int
+    start_offset: int
+    batches: tuple[tuple[int, int, int, int], ...]
+
+
+@attrs.frozen
+class WriteAnswered:
+    """The persister answered a write."""
+
+    id: int
+    error: str
+
+
+@attrs.frozen
+class StateCommitted:
+    """A record of the state topic is committed: a snapshot, or an update of one."""
+
+    partition: int
+    kind: str
+    leader_epoch: int
+    start_offset: int
+    batches: tuple[tuple[int, int, int, int], ...]
+
+
+@attrs.frozen
+class LeaderAtRest:
+    """The window of a leader at the end; ``end_offset`` as Kafka has it."""
+
+    partition: int
+    log_end_offset: int
+    leader_epoch: int
+    start_offset: int
+    end_offset: int
+    delivery_complete_count: int
+
+
+Happening = (
+    GroupSettings
+    | InjectedFault
+    | FaultsOver
+    | LeaderAcquired
+    | LeaderAsked
+    | LeaderAnswered
+    | LeaderWrites
+    | WriteAnswered
+    | StateCommitted
+    | LeaderAtRest
+)
+
+_KINDS: dict[str, type[Happening]] = {
+    "settings": GroupSettings,
+    "fault": InjectedFault,
+    "quiet": FaultsOver,
+    "acquired": LeaderAcquired,
+    "acknowledges": LeaderAsked,
+    "acknowledged": LeaderAnswered,
+    "writes": LeaderWrites,
+    "written": WriteAnswered,
+    "durable": StateCommitted,
+    "rest": LeaderAtRest,
+}
+_MALFORMED = (ValueError, KeyError, TypeError, AttributeError, cattrs.BaseValidationError)
+
+
+@attrs.frozen
+class ClusterEvent:
+    """What happened, when, in which run, and its line."""
+
+    run: str
+    ms: int
+    what: Happening
+    line: str
+
+
+def read_history(lines: Iterable[str]) -> Iterator[ClusterEvent]:
+    """Read a history. Raises InvalidValueError that names the line and what is allowed."""
+    for number, line in enumerate(lines, 1):
+        try:
+            row = json.loads(line)
+            kind = _KINDS[row.pop("event")]
+            yield ClusterEvent(
+                row.pop("run"), row.pop("ms"), cattrs.structure(row, kind), line.strip()
+            )
+        except _MALFORMED as wrong:
+            where = f"line {number} of the history"
+            raise InvalidValueError(where, line.strip(), ", ".join(_KINDS)) from wrong

@@ -1,0 +1,273 @@
+"""What holds from end to end in a cluster, whatever its nodes do: pure functions of a history.
+
+Each rule stands in ``model/rules.toml`` under ``cluster``, with its sentence and its exceptions.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+
+import attrs
+
+from conformance.cluster.history import (
+    ClusterEvent,
+    GroupSettings,
+    Happening,
+    LeaderAcquired,
+    LeaderAnswered,
+    LeaderAsked,
+    LeaderAtRest,
+    LeaderWrites,
+    StateCommitted,
+    WriteAnswered,
+)
+from judge.finding import Finding, FindingKind, FindingPlace
+from model.rules import RULES, RuleKind
+
+_ACCEPT, _RELEASE, _REJECT, _RENEW = 1, 2, 3, 4
+_NONE = "NONE"
+_FENCED = "FENCED_LEADER_EPOCH"
+
+
+@attrs.frozen
+class _Holder:
+    """Who holds a record, of which leader epoch, since when, and with which delivery count."""
+
+    member: str
+    leader_epoch: int
+    ms: int
+    count: int
+    line: str
+    renewed: bool = False
+
+    def holds(self, ms: int, leader_epoch: int, settings: GroupSettings) -> bool:
+        """Return whether the lock lasts; of one that was renewed that is not known."""
+        lock_ends = self.ms + settings.record_lock_duration_ms
+        return self.leader_epoch == leader_epoch and (not self.renewed and ms < lock_ends)
+
+
+@attrs.frozen
+class _Told:
+    """What a member was told of a record: done, or released with a delivery count."""
+
+    leader_epoch: int
+    count: int
+    line: str
+
+
+@attrs.define
+class _ClusterRun:
+    """What is known of a run so far. Keys are (partition, offset)."""
+
+    settings: GroupSettings | None = None
+    holders: dict[tuple[int, int], _Holder] = attrs.field(factory=dict)
+    finished: dict[tuple[int, int], _Told] = attrs.field(factory=dict)
+    released: dict[tuple[int, int], _Told] = attrs.field(factory=dict)
+    asked: dict[int, tuple[LeaderAsked, dict[int, int]]] = attrs.field(factory=dict)
+    fenced: dict[int, tuple[int, str]] = attrs.field(factory=dict)
+    writes: dict[int, LeaderWrites] = attrs.field(factory=dict)
+    committed: dict[int, list[StateCommitted]] = attrs.field(factory=dict)
+
+
+def judge_history(events: Iterable[ClusterEvent]) -> Iterator[Finding]:
+    """Yield what is wrong, in the order in which it shows; runs may follow or interleave.
+
+    A rule is reported once for each share-partition of a run: what follows is mostly the same.
+    """
+    runs: dict[str, _ClusterRun] = defaultdict(_ClusterRun)
+    reported: set[tuple[str, int, str]] = set()
+    for seq, event in enumerate(events):
+        for finding in _step(runs[event.run], event, seq):
+            partition = event_partition(event.what, runs[event.run])
+            key = (event.run, partition, finding.name)
+            if key not in reported:
+                reported.add(key)
+                yield finding
+
+
+def event_partition(what: Happening, run: "_ClusterRun | None" = None) -> int:
+    """Return the partition that an event is about, or -1."""
+    if run is not None and isinstance(what, LeaderAnswered) and what.id in run.asked:
+        return run.asked[what.id][0].partition
+    return getattr(what, "partition", -1)
+
+
+def _step(run: _ClusterRun, event: ClusterEvent, seq: int) -> Iterator[Finding]:
+    match event.what:
+        case LeaderAcquired():
+            for first, last, count in event.what.ranges:
+                for offset in range(first, last + 1):
+                    yield from _judge_acquired(run, event, offset, count, seq)
+        case WriteAnswered():
+            yield from _judge_written(run, event, event.what, seq)
+        case LeaderAtRest():
+            yield from _judge_rest(event, event.what, seq)
+        case _:
+            _note(run, event)
+
+
+def _note(run: _ClusterRun, event: ClusterEvent) -> None:
+    """Note what later events are judged by."""
+    match event.what:
+        case GroupSettings():
+            run.settings = event.what
+        case LeaderAsked():
+            _note_asked(run, event.what)
+        case LeaderAnswered():
+            _note_answered(run, event, event.what)
+        case LeaderWrites():
+            run.writes[event.what.id] = event.what
+            run.committed[event.what.id] = []
+        case StateCommitted():
+            for id_, write in run.writes.items():
+                if write.partition == event.what.partition:
+                    run.committed[id_].append(event.what)
+        case _:
+            pass
+
+
+def _judge_acquired(
+    run: _ClusterRun, event: ClusterEvent, offset: int, count: int, seq: int
+) -> Iterator[Finding]:
+    """Judge one acquired record by what members were told of it, and by who holds it."""
+    what = event.what
+    assert isinstance(what, LeaderAcquired)  # noqa: S101 - by the caller
+    key = (what.partition, offset)
+    found = partial(_finding, event, seq, offset)
+    told = run.finished.get(key)
+    if told is not None and what.leader_epoch >= told.leader_epoch:
+        yield found("DONE_STAYS_DONE", "acquired again", "done", told.line)
+    told = run.released.get(key)
+    if told is not None and what.leader_epoch >= told.leader_epoch and count <= told.count:
+        yield found("RELEASE_IS_COUNTED", f"{count}", f"more than {told.count}", told.line)
+    if run.settings is not None:
+        limit = run.settings.delivery_count_limit
+        if count > limit:
+            yield found("ATTEMPTS_ARE_LIMITED", f"{count}", f"at most {limit}")
+        holder = run.holders.get(key)
+        if holder is not None and holder.holds(event.ms, what.leader_epoch, run.settings):
+            fenced = run.fenced.get(what.partition, (-1, ""))
+            between = (fenced[1],) if fenced[0] >= holder.ms else ()
+            cause = "a write was fenced since" if between else "no write was fenced"
+            evidence = (holder.line, *between)
+            yield found("ONE_HOLDER", what.member, holder.member, *evidence, cause=cause)
+    run.holders[key] = _Holder(what.member, what.leader_epoch, event.ms, count, event.line)
+
+
+def _note_asked(run: _ClusterRun, what: LeaderAsked) -> None:
+    """Note which records a member acknowledges: from here on they may be free.
+
+    Of what lies below the start offset nothing follows.
+    """
+    counts: dict[int, int] = {}
+    for first, last, kind in what.batches:
+        for offset in range(max(first, what.start_offset), last + 1):
+            holder = run.holders.get((what.partition, offset))
+            if holder is None or holder.leader_epoch != what.leader_epoch:
+                continue
+            counts[offset] = holder.count
+            if kind == _RENEW:
+                run.holders[what.partition, offset] = attrs.evolve(holder, renewed=True)
+            else:
+                del run.holders[what.partition, offset]
+    run.asked[what.id] = (what, counts)
+
+
+def _note_answered(run: _ClusterRun, event: ClusterEvent, answer: LeaderAnswered) -> None:
+    """Note what a member was told; only an answer without an error promises anything."""
+    asked = run.asked.get(answer.id)
+    if asked is None or answer.error != _NONE:
+        return
+    what, counts = asked
+    for first, last, kind in what.batches:
+        for offset in range(first, last + 1):
+            if offset not in counts:
+                continue
+            told = _Told(what.leader_epoch, counts[offset], event.line)
+            if kind in {_ACCEPT, _REJECT}:
+                run.finished[what.partition, offset] = told
+            elif kind == _RELEASE:
+                run.released[what.partition, offset] = told
+
+
+def _judge_written(
+    run: _ClusterRun, event: ClusterEvent, answer: WriteAnswered, seq: int
+) -> Iterator[Finding]:
+    """Judge the answer to a write: without an error only if its writer's epoch committed it."""
+    write = run.writes.pop(answer.id, None)
+    committed = run.committed.pop(answer.id, [])
+    if write is not None and answer.error == _FENCED:
+        run.fenced[write.partition] = (event.ms, event.line)
+    if write is None or answer.error != _NONE:
+        return
+    own = [each for each in committed if each.leader_epoch == write.leader_epoch]
+    texts = [f"written: {a}-{b} state {state} ({count})" for a, b, state, count in write.batches]
+    first = write.batches[0][0] if write.batches else write.start_offset
+    if not own:
+        others = ", ".join(sorted({str(each.leader_epoch) for each in committed})) or "none"
+        recorded = f"committed since: leader epochs {others}"
+        expected = f"a record of leader epoch {write.leader_epoch}"
+        cause = "a write of an older leader epoch" if committed else "nothing was committed"
+        yield _finding(
+            event, seq, first, "CONFIRMED_IS_WRITTEN", recorded, expected, *texts, cause=cause
+        )
+    elif (missing := _missing(write, own)) is not None:
+        offset, state = missing
+        yield _finding(
+            event, seq, offset, "CONFIRMED_IS_WRITTEN", "not committed", f"state {state}", *texts
+        )
+
+
+def _missing(write: LeaderWrites, committed: Sequence[StateCommitted]) -> tuple[int, int] | None:
+    """Return the first offset of a write that no update has, and its state.
+
+    A snapshot merges what was written: a later write of the leader may stand in place of this.
+    """
+    if any(each.kind == "snapshot" for each in committed):
+        return None
+    start = max(each.start_offset for each in committed)
+    states: dict[int, set[int]] = defaultdict(set)
+    for each in committed:
+        for first, last, state, _count in each.batches:
+            for offset in range(first, last + 1):
+                states[offset].add(state)
+    for first, last, state, _count in write.batches:
+        for offset in range(max(first, start), last + 1):
+            if state not in states[offset]:
+                return offset, state
+    return None
+
+
+def _judge_rest(event: ClusterEvent, what: LeaderAtRest, seq: int) -> Iterator[Finding]:
+    """Judge a leader long after the last fault: every record is done, and the lag is 0."""
+    reached = what.start_offset + what.delivery_complete_count
+    lag = what.log_end_offset - reached
+    if lag:
+        yield _finding(event, seq, reached, "LAG_COMES_TO_REST", f"lag {lag}", "lag 0")
+
+
+def _finding(  # noqa: PLR0913, PLR0917 - what is reported of a finding
+    event: ClusterEvent,
+    seq: int,
+    offset: int,
+    name: str,
+    recorded: str,
+    expected: str,
+    *evidence: str,
+    cause: str = "",
+) -> Finding:
+    return Finding(
+        seq=seq,
+        engine="cluster",
+        kind=FindingKind.INVARIANT,
+        name=name,
+        sentence=RULES[RuleKind.CLUSTER][name].sentence,
+        recorded=recorded,
+        expected=expected,
+        before="",
+        after="",
+        offset=offset,
+        place=FindingPlace(partition=event.run, event=event.line),
+        evidence=evidence,
+        cause=(name, cause) if cause else (name,),
+    )

@@ -1,0 +1,136 @@
+"""Clusters of Apache Kafka's own classes on one virtual clock, each drawn from a seed and judged.
+
+``kafka.server.share.Simulation`` runs them: its nodes have Kafka's SharePartitionManager,
+SharePartition, DefaultStatePersister, PersisterStateManager and ShareCoordinatorService; the
+network, the logs, the members and the faults are the simulation's.
+"""
+
+import gzip
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from pathlib import Path
+from queue import SimpleQueue
+
+import attrs
+
+from conformance.cluster.history import ClusterEvent, InjectedFault, read_history
+from conformance.cluster.rules import judge_history
+from conformance.cores.kafka import kafka_java
+from conformance.cores.malformed import error_text
+from conformance.cores.process import ProcessTarget
+from conformance.target import TargetError
+from judge.finding import Finding
+
+_FLAGS = (
+    "--add-opens=java.base/java.lang=ALL-UNNAMED -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+    "-Xmx512m -Dorg.slf4j.simpleLogger.defaultLogLevel=off"
+)
+_MAIN = "kafka.server.share.Simulation"
+
+
+@attrs.frozen
+class SimulatedRun:
+    """A run, what was wrong in it, and how often each kind of event is in its history.
+
+    ``without`` are the numbers of faults that were left out, of ``faults`` that were drawn;
+    ``digest`` is the hash of the history, the same whenever the run is repeated.
+    """
+
+    seed: int
+    without: frozenset[int]
+    faults: int
+    digest: str
+    happenings: Counter[str]
+    injected: tuple[InjectedFault, ...]
+    findings: tuple[Finding, ...]
+    history: Path
+
+    def like(self, finding: Finding) -> Finding | None:
+        """Return a finding of this run that probably has the same cause, if there is one."""
+        same = (each for each in self.findings if each.probable_cause == finding.probable_cause)
+        return next(same, None)
+
+
+class Simulator:
+    """A process that runs clusters; histories go to ``folder``."""
+
+    def __init__(self, folder: Path, seconds: float = 120.0) -> None:
+        """Start it, and build it first if a source changed. Raises TargetError if it cannot be."""
+        java, path = kafka_java()
+        self._folder = folder
+        self._target = ProcessTarget(f"{java} {_FLAGS} -cp '{path}' {_MAIN}", seconds)
+
+    def run(self, seed: int, without: Sequence[int] = ()) -> SimulatedRun:
+        """Run the cluster of a seed and judge it. Raises TargetError if it stops responding."""
+        name = "-".join(str(number) for number in (seed, *sorted(without)))
+        history = self._folder / f"{name}.jsonl.gz"
+        reply = self._target.ask(
+            {"do": "run", "seed": seed, "without": sorted(without), "history": str(history)}
+        )
+        if "error" in reply:
+            raise TargetError(f"the cluster of seed {seed} stopped: {error_text(reply)[:400]}")
+        events = tuple(_events(history))
+        return SimulatedRun(
+            seed=seed,
+            without=frozenset(without),
+            faults=int(str(reply["faults"])),
+            digest=str(reply["hash"]),
+            happenings=Counter(type(event.what).__name__ for event in events),
+            injected=tuple(e.what for e in events if isinstance(e.what, InjectedFault)),
+            findings=tuple(judge_history(events)),
+            history=history,
+        )
+
+    def close(self) -> None:
+        """End the process."""
+        self._target.close()
+
+
+def _events(history: Path) -> Iterator[ClusterEvent]:
+    with gzip.open(history, "rt", encoding="utf-8") as lines:
+        yield from read_history(lines)
+
+
+def simulated(
+    folder: Path,
+    seeds: Sequence[int],
+    without: Sequence[int],
+    workers: int,
+    tell: Callable[[SimulatedRun], None],
+) -> None:
+    """Run the clusters of some seeds, in several processes, and tell of each as it ends.
+
+    The history of a run in which nothing is wrong is removed. Raises TargetError.
+    """
+    with ExitStack() as stack:
+        idle: SimpleQueue[Simulator] = SimpleQueue()
+        for _ in range(min(workers, len(seeds))):
+            idle.put(stack.enter_context(closing(Simulator(folder))))
+        pool = stack.enter_context(ThreadPoolExecutor(workers))
+        stack.callback(pool.shutdown, wait=True, cancel_futures=True)
+
+        def one(seed: int) -> SimulatedRun:
+            simulator = idle.get()
+            try:
+                return simulator.run(seed, without)
+            finally:
+                idle.put(simulator)
+
+        for run in pool.map(one, seeds):
+            if not run.findings:
+                run.history.unlink()
+            tell(run)
+
+
+def fewest_faults(
+    simulator: Simulator, run: SimulatedRun, finding: Finding
+) -> tuple[SimulatedRun, Finding]:
+    """Leave out fault after fault while the finding remains; return the run with the fewest."""
+    for number in sorted(set(range(run.faults)) - run.without):
+        tried = simulator.run(run.seed, sorted(run.without | {number}))
+        same = tried.like(finding)
+        if same is not None:
+            run, finding = tried, same
+    return run, finding

@@ -1,0 +1,371 @@
+package kafka.server.share;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.Writer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import org.apache.kafka.common.Node;
+import org.apache.kafka.common.TopicIdPartition;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.record.internal.MemoryRecords;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorLoader;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorPlayback;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
+import org.apache.kafka.coordinator.common.runtime.PartitionWriter;
+import org.apache.kafka.coordinator.share.ShareCoordinatorConfig;
+import org.apache.kafka.server.share.SharePartitionKey;
+import org.apache.kafka.server.share.persister.InitializeShareGroupStateParameters;
+import org.apache.kafka.common.message.InitializeShareGroupStateRequestData;
+import org.apache.kafka.storage.internals.log.LogConfig;
+import org.apache.kafka.storage.internals.log.LogOffsetMetadata;
+import org.apache.kafka.storage.internals.log.VerificationGuard;
+
+/**
+ * A cluster from its start to its rest, on one clock: nodes, the leaders as they are, logs, members and
+ * faults. All that happens is drawn from one seed. A part of the draws has a stream of its own, so that a
+ * fault that is left out alters as little as it can.
+ */
+final class Cluster {
+    static final int STATE_PARTITIONS = 2;
+    private static final int NODES = 3;
+    private static final int PARTITIONS = 2;
+    private static final long START_MS = 1_700_000_000_000L;
+    private static final Uuid TOPIC_ID = new Uuid(1, 1);
+    private static final long QUIET_MS = 120_000;
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    final VirtualTimer clock = new VirtualTimer(START_MS);
+    final Network network;
+    final History history;
+    final Settings settings;
+    final Map<String, String> coordinatorSettings;
+    final String group;
+    final Random workload;
+
+    private final Random spread;
+    private final List<ClusterNode> nodes = new ArrayList<>();
+    private final List<TopicIdPartition> partitions = new ArrayList<>();
+    private final List<ClusterNode.Leader> leaders = new ArrayList<>();
+    private final List<Log> logs = new ArrayList<>();
+    private final List<StateTopic> states = new ArrayList<>();
+    private final List<ShareMember> members = new ArrayList<>();
+    private final long faultsMs;
+    private int lastId;
+    private boolean draining;
+
+    Cluster(long seed, String group, Writer out) {
+        this.group = group;
+        history = new History(clock, group, out);
+        network = new Network(clock, stream(seed, 1));
+        workload = stream(seed, 2);
+        spread = stream(seed, 3);
+        Random drawn = stream(seed, 4);
+        ObjectNode config = JSON.createObjectNode().put("delivery_count_limit", 2 + drawn.nextInt(4))
+            .put("partition_max_record_locks", 20 + drawn.nextInt(180))
+            .put("record_lock_duration_ms", 1000 + drawn.nextInt(6000)).put("auto_offset_reset", "earliest");
+        settings = new Settings(config);
+        int snapshots = 1 + drawn.nextInt(50);
+        int linger = drawn.nextBoolean() ? 0 : drawn.nextInt(10);
+        coordinatorSettings = Map.of(
+            ShareCoordinatorConfig.SNAPSHOT_UPDATE_RECORDS_PER_SNAPSHOT_CONFIG, String.valueOf(snapshots),
+            ShareCoordinatorConfig.APPEND_LINGER_MS_CONFIG, String.valueOf(linger));
+        faultsMs = 5_000 + drawn.nextInt(25_000);
+        history.settings(settings.deliveryLimit, settings.maxLocks, settings.lockMs, snapshots);
+        for (int number = 0; number < PARTITIONS; number++) {
+            partitions.add(new TopicIdPartition(TOPIC_ID, new TopicPartition("t", number)));
+            logs.add(new Log());
+        }
+        for (int number = 0; number < STATE_PARTITIONS; number++) {
+            states.add(new StateTopic(this, new TopicPartition("__share_group_state", number), stream(seed, 10 + number)));
+        }
+        for (int id = 0; id < NODES; id++) {
+            nodes.add(new ClusterNode(this, id));
+        }
+        for (int number = 0; number < STATE_PARTITIONS; number++) {
+            moveCoordinator(number, drawn.nextInt(NODES));
+        }
+        for (int number = 0; number < PARTITIONS; number++) {
+            leaders.add(new ClusterNode.Leader(-1, -1));
+            moveLeader(number, drawn.nextInt(NODES));
+        }
+        int count = 2 + drawn.nextInt(3);
+        for (int number = 0; number < count; number++) {
+            members.add(new ShareMember(this, "m" + number, 1 + drawn.nextInt(40), drawn.nextInt(4) == 0 ? 1 : 0,
+                50 + drawn.nextInt(3_000)));
+        }
+    }
+
+    private static Random stream(long seed, int number) {
+        Random random = new Random(seed * 1_000_003 + number);
+        random.nextLong();
+        return random;
+    }
+
+    /** Runs it all: a start, faults, quiet, and rest. */
+    void run(Faults faults, Set<Integer> without) {
+        runUntil(clock.milliseconds() + 3_000);
+        initializeState();
+        runUntil(clock.milliseconds() + 10_000);
+        long began = clock.milliseconds();
+        members.forEach(ShareMember::start);
+        produce();
+        faults.draw(this, began, faultsMs, without);
+        runUntil(began + faultsMs);
+        network.heal();
+        for (int id = 0; id < NODES; id++) {
+            restart(id);
+        }
+        history.quiet();
+        draining = true;
+        runUntil(clock.milliseconds() + QUIET_MS);
+        for (int number = 0; number < PARTITIONS; number++) {
+            rest(number);
+        }
+    }
+
+    private void runUntil(long untilMs) {
+        while (clock.runNext(untilMs)) {
+            // Each task schedules what follows from it.
+        }
+    }
+
+    private void initializeState() {
+        var rows = partitions.stream().map(partition -> new InitializeShareGroupStateRequestData.PartitionData()
+            .setPartition(partition.partition()).setStateEpoch(0).setStartOffset(0)).toList();
+        nodes.get(0).persister.initializeState(InitializeShareGroupStateParameters.from(
+            new InitializeShareGroupStateRequestData().setGroupId(group).setTopics(List.of(
+                new InitializeShareGroupStateRequestData.InitializeStateData().setTopicId(TOPIC_ID)
+                    .setPartitions(rows)))));
+    }
+
+    private void produce() {
+        if (!draining) {
+            logs.get(workload.nextInt(PARTITIONS)).append(1 + workload.nextInt(6));
+            nodes.forEach(node -> node.soon(node::hasMoreRecords));
+            clock.after(10 + workload.nextInt(200), now -> now, this::produce);
+        }
+    }
+
+    private void rest(int number) {
+        ClusterNode node = nodes.get(leaders.get(number).node());
+        SharePartition found = node.partitions.get(new SharePartitionKey(group, partitions.get(number)));
+        if (found != null) {
+            history.rest(number, logs.get(number).end(), found.leaderEpoch(), found.startOffset(),
+                found.endOffset(), found.deliveryCompleteCount());
+        }
+    }
+
+    /** Whether faults are over, so that members accept what they get. */
+    boolean isDraining() {
+        return draining;
+    }
+
+    int nextId() {
+        return lastId++;
+    }
+
+    // Places.
+
+    ClusterNode node(int id) {
+        return nodes.get(id);
+    }
+
+    int size() {
+        return NODES;
+    }
+
+    Node place(int id) {
+        return new Node(id, "node-" + id, 9092);
+    }
+
+    List<Node> places() {
+        return nodes.stream().map(node -> place(node.id)).toList();
+    }
+
+    boolean isReachable(int from, int to) {
+        return nodes.get(to).isUp() && !network.isBlocked(from, to);
+    }
+
+    Log log(int partition) {
+        return logs.get(partition);
+    }
+
+    List<TopicIdPartition> partitions() {
+        return partitions;
+    }
+
+    /** The leader of a partition as it is. */
+    ClusterNode.Leader leader(int partition) {
+        return leaders.get(partition);
+    }
+
+    int coordinatorOf(int partition) {
+        SharePartitionKey key = new SharePartitionKey(group, partitions.get(partition));
+        return states.get(Math.abs(key.asCoordinatorKey().hashCode() % STATE_PARTITIONS)).leader();
+    }
+
+    // Faults.
+
+    /** Another node leads from now; the nodes learn it when they do. */
+    void moveLeader(int partition, int to) {
+        ClusterNode.Leader next = new ClusterNode.Leader(to, leaders.get(partition).epoch() + 1);
+        leaders.set(partition, next);
+        TopicPartition place = partitions.get(partition).topicPartition();
+        tell(node -> node.learnLeader(place, next));
+    }
+
+    void moveCoordinator(int partition, int to) {
+        StateTopic state = states.get(partition);
+        state.elect(nodes.get(to));
+        ClusterNode.Leader next = new ClusterNode.Leader(to, state.epoch());
+        tell(node -> node.learnCoordinator(partition, next));
+    }
+
+    private void tell(java.util.function.Consumer<ClusterNode> news) {
+        for (ClusterNode node : nodes) {
+            long delay = 1 + spread.nextInt(spread.nextInt(5) == 0 ? 1_500 : 60);
+            clock.after(delay, node::mayRun, () -> news.accept(node));
+        }
+    }
+
+    /** A node's process is killed; what it led is led by others, soon. */
+    void crash(int id) {
+        nodes.get(id).stop();
+        for (ClusterNode other : nodes) {
+            if (other.id != id) {
+                clock.after(1, other::mayRun, () -> other.peers.reset(id));
+            }
+        }
+        clock.after(100 + spread.nextInt(2_000), now -> now, () -> {
+            for (int number = 0; number < PARTITIONS; number++) {
+                if (leaders.get(number).node() == id && !nodes.get(id).isUp()) {
+                    moveLeader(number, anyUp(id));
+                }
+            }
+            for (int number = 0; number < STATE_PARTITIONS; number++) {
+                if (states.get(number).leader() == id && !nodes.get(id).isUp()) {
+                    moveCoordinator(number, anyUp(id));
+                }
+            }
+        });
+    }
+
+    private int anyUp(int otherwise) {
+        List<Integer> up = nodes.stream().filter(ClusterNode::isUp).map(node -> node.id).toList();
+        return up.isEmpty() ? otherwise : up.get(spread.nextInt(up.size()));
+    }
+
+    /** Starts a node again, if it is down. */
+    void restart(int id) {
+        if (nodes.get(id).isUp()) {
+            return;
+        }
+        ClusterNode node = new ClusterNode(this, id);
+        nodes.set(id, node);
+        for (int number = 0; number < PARTITIONS; number++) {
+            TopicPartition place = partitions.get(number).topicPartition();
+            int partition = number;
+            if (leaders.get(number).node() == id) {
+                moveLeader(number, id);
+            } else {
+                clock.after(1 + spread.nextInt(60), node::mayRun, () -> node.learnLeader(place, leaders.get(partition)));
+            }
+        }
+        for (int number = 0; number < STATE_PARTITIONS; number++) {
+            StateTopic state = states.get(number);
+            int partition = number;
+            if (state.leader() == id) {
+                moveCoordinator(number, id);
+            } else {
+                clock.after(1 + spread.nextInt(60), node::mayRun, () ->
+                    node.learnCoordinator(partition, new ClusterNode.Leader(state.leader(), state.epoch())));
+            }
+        }
+    }
+
+    // The coordinator's storage.
+
+    PartitionWriter writer(ClusterNode node) {
+        List<PartitionWriter> writers = states.stream().map(state -> state.writer(node)).toList();
+        return new PartitionWriter() {
+            @Override
+            public void registerListener(TopicPartition partition, Listener listener) {
+                writers.get(partition.partition()).registerListener(partition, listener);
+            }
+
+            @Override
+            public void deregisterListener(TopicPartition partition, Listener listener) {
+                writers.get(partition.partition()).deregisterListener(partition, listener);
+            }
+
+            @Override
+            public LogConfig config(TopicPartition partition) {
+                return writers.get(partition.partition()).config(partition);
+            }
+
+            @Override
+            public long append(TopicPartition partition, VerificationGuard guard, MemoryRecords records, short version) {
+                return writers.get(partition.partition()).append(partition, guard, records, version);
+            }
+
+            @Override
+            public CompletableFuture<VerificationGuard> maybeStartTransactionVerification(TopicPartition partition,
+                    String transaction, long producerId, short producerEpoch, int version) {
+                return writers.get(partition.partition())
+                    .maybeStartTransactionVerification(partition, transaction, producerId, producerEpoch, version);
+            }
+
+            @Override
+            public CompletableFuture<Void> deleteRecords(TopicPartition partition, long offset) {
+                return writers.get(partition.partition()).deleteRecords(partition, offset);
+            }
+        };
+    }
+
+    CoordinatorLoader<CoordinatorRecord> loader(ClusterNode node) {
+        List<CoordinatorLoader<CoordinatorRecord>> loaders = states.stream().map(state -> state.loader(node)).toList();
+        return new CoordinatorLoader<>() {
+            @Override
+            public CompletableFuture<LoadSummary> load(TopicPartition partition,
+                    CoordinatorPlayback<CoordinatorRecord> playback) {
+                return loaders.get(partition.partition()).load(partition, playback);
+            }
+
+            @Override
+            public void close() { }
+        };
+    }
+
+    /** The batches of a partition's log, each [first offset, last offset]. */
+    static final class Log {
+        private static final int AT_ONCE = 4;
+        private static final int RECORD_BYTES = 32;
+        private final List<long[]> batches = new ArrayList<>();
+        private long end;
+
+        void append(int records) {
+            batches.add(new long[] {end, end + records - 1});
+            end += records;
+        }
+
+        long end() {
+            return end;
+        }
+
+        /** Returns where an offset is in the only segment. */
+        LogOffsetMetadata place(long offset) {
+            return new LogOffsetMetadata(offset, 0, (int) offset * RECORD_BYTES);
+        }
+
+        /** Returns a few batches, from the one that has an offset. */
+        MemoryRecords from(long offset) {
+            return Target.records(batches.stream().filter(batch -> batch[1] >= offset).limit(AT_ONCE).toList(), Map.of());
+        }
+    }
+}

@@ -1,0 +1,62 @@
+package kafka.server.share;
+
+import java.util.ArrayList;
+import java.util.List;
+import kafka.server.ReplicaManager;
+import org.apache.kafka.server.share.fetch.DelayedShareFetchKey;
+import org.apache.kafka.server.util.timer.TimerTask;
+import sun.misc.Unsafe;
+
+/** What share fetches need of a replica manager: where they wait, on the virtual clock. Nothing else works. */
+final class Purgatory extends ReplicaManager {
+    private ClusterNode node;
+    private List<DelayedShareFetch> waiting;
+
+    /** Never runs: a replica manager needs a whole broker, and only what is overridden here is called. */
+    private Purgatory() {
+        super(null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
+            null, null, null, null, null);
+    }
+
+    static Purgatory of(ClusterNode node) {
+        try {
+            var field = Unsafe.class.getDeclaredField("theUnsafe");
+            field.setAccessible(true);
+            Purgatory made = (Purgatory) ((Unsafe) field.get(null)).allocateInstance(Purgatory.class);
+            made.node = node;
+            made.waiting = new ArrayList<>();
+            return made;
+        } catch (ReflectiveOperationException wrong) {
+            throw new IllegalStateException(wrong);
+        }
+    }
+
+    @Override
+    public void addDelayedShareFetchRequest(DelayedShareFetch fetch, List<DelayedShareFetchKey> keys) {
+        if (!fetch.tryComplete()) {
+            waiting.add(fetch);
+            node.timer.add(fetch);
+        }
+    }
+
+    /** Each fetch that waits looks again, whatever key changed. */
+    @Override
+    public void completeDelayedShareFetchRequest(DelayedShareFetchKey key) {
+        for (DelayedShareFetch fetch : List.copyOf(waiting)) {
+            if (!fetch.isCompleted()) {
+                fetch.tryComplete();
+            }
+        }
+        waiting.removeIf(DelayedShareFetch::isCompleted);
+    }
+
+    @Override
+    public void addShareFetchTimerRequest(TimerTask task) {
+        node.timer.add(task);
+    }
+
+    @Override
+    public void addToActionQueue(Runnable action) {
+        node.soon(action);
+    }
+}

@@ -1,0 +1,245 @@
+package kafka.server.share;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+import org.apache.kafka.common.TopicIdPartition;
+import org.apache.kafka.common.message.ShareAcknowledgeResponseData;
+import org.apache.kafka.common.message.ShareFetchResponseData;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.server.share.SharePartitionKey;
+import org.apache.kafka.server.share.acknowledge.ShareAcknowledgementBatch;
+import org.apache.kafka.server.share.context.ShareFetchContext;
+import org.apache.kafka.server.storage.log.FetchIsolation;
+import org.apache.kafka.server.storage.log.FetchParams;
+
+/**
+ * A member of the group: it fetches from each leader that it knows, keeps records for a while, and
+ * acknowledges most of them, in sessions as a share consumer has them.
+ */
+final class ShareMember {
+    private static final long REQUEST_TIMEOUT_MS = 5_000;
+    private static final byte ACCEPT = 1;
+    private static final byte RELEASE = 2;
+    private static final byte REJECT = 3;
+    private static final byte RENEW = 4;
+
+    /** A member's session with a node. */
+    private static final class Session {
+        private int epoch;
+        private boolean busy;
+        private int request;
+        private List<TopicIdPartition> known = List.of();
+        private final Map<TopicIdPartition, List<ShareAcknowledgementBatch>> finished = new LinkedHashMap<>();
+    }
+
+    private record Connection(String member, int node) {}
+
+    private final Cluster cluster;
+    private final String name;
+    private final int maxRecords;
+    private final byte mode;
+    private final int workMs;
+    private final Map<Integer, Session> sessions = new HashMap<>();
+    private final Map<Integer, Integer> leaders = new HashMap<>();
+
+    ShareMember(Cluster cluster, String name, int maxRecords, int mode, int workMs) {
+        this.cluster = cluster;
+        this.name = name;
+        this.maxRecords = maxRecords;
+        this.mode = (byte) mode;
+        this.workMs = workMs;
+    }
+
+    void start() {
+        learn();
+        tick();
+    }
+
+    private void learn() {
+        for (TopicIdPartition partition : cluster.partitions()) {
+            leaders.put(partition.partition(), cluster.leader(partition.partition()).node());
+        }
+        cluster.clock.after(300 + cluster.workload.nextInt(1_000), now -> now, this::learn);
+    }
+
+    private void tick() {
+        for (int node = 0; node < cluster.size(); node++) {
+            Session session = sessions.computeIfAbsent(node, k -> new Session());
+            if (!session.busy) {
+                ask(node, session);
+            }
+        }
+        cluster.clock.after(5 + cluster.workload.nextInt(60), now -> now, this::tick);
+    }
+
+    private void ask(int node, Session session) {
+        List<TopicIdPartition> wanted = cluster.partitions().stream()
+            .filter(partition -> leaders.get(partition.partition()) == node).toList();
+        if (session.epoch > 0 && !session.finished.isEmpty()) {
+            acknowledge(node, session);
+        } else if (!wanted.isEmpty()) {
+            fetch(node, session, wanted);
+        }
+    }
+
+    /** Asks a node something, once; no answer in time ends the session, as its fate is unknown. */
+    private <T> void request(int node, Session session, java.util.function.BiConsumer<ClusterNode, Consumer<T>> ask,
+            Consumer<T> take) {
+        session.busy = true;
+        int number = ++session.request;
+        ClusterNode broker = cluster.node(node);
+        Connection connection = new Connection(name, node);
+        Network network = cluster.network;
+        cluster.clock.after(network.delayMs(connection), network.gate(Network.CLIENTS, node, broker::mayRun), () ->
+            ask.accept(broker, answer -> cluster.clock.after(network.delayMs(List.of(connection)),
+                network.gate(Network.CLIENTS, node, now -> now), () -> {
+                    if (session.request == number && session.busy) {
+                        session.busy = false;
+                        take.accept(answer);
+                    }
+                })));
+        cluster.clock.after(REQUEST_TIMEOUT_MS, now -> now, () -> {
+            if (session.request == number && session.busy) {
+                session.busy = false;
+                session.epoch = 0;
+            }
+        });
+    }
+
+    // Fetching.
+
+    private record Fetched(Errors error, Map<TopicIdPartition, ShareFetchResponseData.PartitionData> partitions) {}
+
+    private void fetch(int node, Session session, List<TopicIdPartition> wanted) {
+        int epoch = session.epoch;
+        List<TopicIdPartition> added = wanted.stream().filter(each -> epoch == 0 || !session.known.contains(each)).toList();
+        List<TopicIdPartition> forgotten = epoch == 0 ? List.of()
+            : session.known.stream().filter(each -> !wanted.contains(each)).toList();
+        this.<Fetched>request(node, session, (broker, answer) -> serveFetch(broker, epoch, added, forgotten, answer),
+            fetched -> {
+                if (fetched.error() != Errors.NONE) {
+                    session.epoch = 0;
+                    return;
+                }
+                session.epoch = epoch + 1;
+                session.known = wanted;
+                fetched.partitions().forEach((partition, data) -> data.acquiredRecords().forEach(range ->
+                    work(node, session, partition, range.firstOffset(), range.lastOffset())));
+            });
+    }
+
+    private void serveFetch(ClusterNode broker, int epoch, List<TopicIdPartition> added,
+            List<TopicIdPartition> forgotten, Consumer<Fetched> answer) {
+        List<TopicIdPartition> valid;
+        try {
+            ShareFetchContext context = broker.manager.newContext(cluster.group, added, forgotten, name, epoch, false, name);
+            valid = context.getErroneousAndValidTopicIdPartitions().validTopicIdPartitions();
+        } catch (RuntimeException refused) {
+            answer.accept(new Fetched(Errors.forException(refused), Map.of()));
+            return;
+        }
+        FetchParams params = new FetchParams(-1, -1, 500, 1, 1 << 20, FetchIsolation.HIGH_WATERMARK, Optional.empty(), true);
+        broker.manager.fetchMessages(cluster.group, name, params, mode, epoch, maxRecords, Math.max(1, maxRecords / 2), valid)
+            .whenComplete((partitions, thrown) -> {
+                if (thrown != null) {
+                    answer.accept(new Fetched(Errors.forException(thrown), Map.of()));
+                    return;
+                }
+                partitions.forEach((partition, data) -> {
+                    if (!data.acquiredRecords().isEmpty()) {
+                        cluster.history.acquired(partition.partition(), broker.id, epochOf(broker, partition), name,
+                            data.acquiredRecords());
+                    }
+                });
+                answer.accept(new Fetched(Errors.NONE, partitions));
+            });
+    }
+
+    private int epochOf(ClusterNode broker, TopicIdPartition partition) {
+        SharePartition found = broker.partitions.get(new SharePartitionKey(cluster.group, partition));
+        return found == null ? -1 : found.leaderEpoch();
+    }
+
+    private long startOf(ClusterNode broker, TopicIdPartition partition) {
+        SharePartition found = broker.partitions.get(new SharePartitionKey(cluster.group, partition));
+        return found == null ? -1 : found.startOffset();
+    }
+
+    // Working on what it got.
+
+    private void work(int node, Session session, TopicIdPartition partition, long first, long last) {
+        if (!cluster.isDraining() && cluster.workload.nextInt(12) == 0) {
+            return; // The member forgets them: their locks end.
+        }
+        if (last > first && cluster.workload.nextInt(4) == 0) {
+            long middle = first + cluster.workload.nextInt((int) (last - first));
+            work(node, session, partition, first, middle);
+            work(node, session, partition, middle + 1, last);
+            return;
+        }
+        cluster.clock.after(1 + cluster.workload.nextInt(workMs), now -> now, () -> {
+            byte type = type();
+            session.finished.computeIfAbsent(partition, k -> new ArrayList<>())
+                .add(new ShareAcknowledgementBatch(first, last, List.of(type)));
+            if (type == RENEW) {
+                work(node, session, partition, first, last);
+            }
+        });
+    }
+
+    private byte type() {
+        int drawn = cluster.isDraining() ? 0 : cluster.workload.nextInt(20);
+        return drawn < 14 ? ACCEPT : drawn < 17 ? RELEASE : drawn < 19 ? REJECT : RENEW;
+    }
+
+    private record Acknowledged(Errors error, Map<TopicIdPartition, ShareAcknowledgeResponseData.PartitionData> partitions) {}
+
+    private void acknowledge(int node, Session session) {
+        int epoch = session.epoch;
+        Map<TopicIdPartition, List<ShareAcknowledgementBatch>> batches = new LinkedHashMap<>();
+        session.finished.forEach((partition, rows) -> {
+            rows.sort((one, other) -> Long.compare(one.firstOffset(), other.firstOffset()));
+            List<ShareAcknowledgementBatch> apart = new ArrayList<>();
+            for (ShareAcknowledgementBatch row : rows) {
+                if (apart.isEmpty() || apart.get(apart.size() - 1).lastOffset() < row.firstOffset()) {
+                    apart.add(row);
+                }
+            }
+            batches.put(partition, apart);
+        });
+        session.finished.clear();
+        this.<Acknowledged>request(node, session, (broker, answer) -> serveAcknowledge(broker, epoch, batches, answer),
+            answered -> session.epoch = answered.error() == Errors.NONE ? epoch + 1 : 0);
+    }
+
+    private void serveAcknowledge(ClusterNode broker, int epoch,
+            Map<TopicIdPartition, List<ShareAcknowledgementBatch>> batches, Consumer<Acknowledged> answer) {
+        try {
+            broker.manager.acknowledgeSessionUpdate(cluster.group, name, epoch);
+        } catch (RuntimeException refused) {
+            answer.accept(new Acknowledged(Errors.forException(refused), Map.of()));
+            return;
+        }
+        Map<TopicIdPartition, Integer> ids = new HashMap<>();
+        batches.forEach((partition, rows) -> {
+            int id = cluster.nextId();
+            ids.put(partition, id);
+            cluster.history.acknowledges(id, partition.partition(), broker.id, epochOf(broker, partition),
+                startOf(broker, partition), name, rows);
+        });
+        broker.manager.acknowledge(name, cluster.group, batches).whenComplete((partitions, thrown) -> {
+            if (thrown != null) {
+                answer.accept(new Acknowledged(Errors.forException(thrown), Map.of()));
+                return;
+            }
+            partitions.forEach((partition, data) ->
+                cluster.history.acknowledged(ids.get(partition), Errors.forCode(data.errorCode())));
+            answer.accept(new Acknowledged(Errors.NONE, partitions));
+        });
+    }
+}

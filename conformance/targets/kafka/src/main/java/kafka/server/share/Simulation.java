@@ -1,0 +1,71 @@
+package kafka.server.share;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.BufferedReader;
+import java.io.BufferedWriter;
+import java.io.InputStreamReader;
+import java.io.OutputStreamWriter;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.zip.GZIPOutputStream;
+
+/**
+ * Runs clusters of Kafka's own classes, one after the other: a line in asks for a run, as
+ * {@code {"do": "run", "seed": 7, "without": [2], "history": "FILE"}}, and a line out says what came of
+ * it. The events of a run go to its file, compressed.
+ */
+public final class Simulation {
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    private Simulation() { }
+
+    public static void main(String[] args) throws Exception {
+        PrintStream out = System.out;
+        System.setOut(System.err);
+        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        String line;
+        while ((line = lines.readLine()) != null) {
+            JsonNode request = JSON.readTree(line);
+            if (request.path("do").asText().equals("goodbye")) {
+                out.println("{}");
+                out.flush();
+                return;
+            }
+            out.println(JSON.writeValueAsString(run(request)));
+            out.flush();
+        }
+    }
+
+    private static ObjectNode run(JsonNode request) throws Exception {
+        long seed = request.get("seed").asLong();
+        Set<Integer> without = new HashSet<>();
+        request.path("without").forEach(number -> without.add(number.asInt()));
+        jitter(seed);
+        Faults faults = new Faults(seed);
+        ObjectNode reply = JSON.createObjectNode().put("seed", seed);
+        try (BufferedWriter history = new BufferedWriter(new OutputStreamWriter(new GZIPOutputStream(
+                Files.newOutputStream(Path.of(request.get("history").asText()))), StandardCharsets.UTF_8))) {
+            Cluster cluster = new Cluster(seed, "s" + seed, history);
+            cluster.run(faults, without);
+            return reply.put("faults", faults.drawn()).put("events", cluster.history.events())
+                .put("hash", cluster.history.hash());
+        } catch (RuntimeException | AssertionError wrong) {
+            return reply.put("error", wrong.toString());
+        }
+    }
+
+    /** Kafka's back-off draws from its thread's random numbers: they begin anew with each run. */
+    private static void jitter(long seed) throws ReflectiveOperationException {
+        ThreadLocalRandom.current();
+        var field = Thread.class.getDeclaredField("threadLocalRandomSeed");
+        field.setAccessible(true);
+        field.setLong(Thread.currentThread(), seed);
+    }
+}

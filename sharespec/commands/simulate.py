@@ -1,0 +1,202 @@
+"""``sharespec simulate``: clusters of a system's own classes under faults, on one virtual clock."""
+
+import json
+import os
+import sys
+import tempfile
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+import attrs
+import click
+
+from conformance.cluster.simulated import (
+    SimulatedRun,
+    Simulator,
+    fewest_faults,
+    simulated,
+)
+from conformance.target import TargetError
+from judge.finding import Finding
+from report.document import Command, Document, Heading, ItemList, Section, Toned, fields, paragraph
+from report.terminal import show_document, shown_progress
+from sharespec.commands.options import JSON
+from sharespec.console import output, progress_console
+from sharespec.exit import Exit, exits_on
+
+_MAX_SEED = 2**40
+
+
+@attrs.define
+class _Cause:
+    """Findings that look alike: the first, its run, and the seeds of all."""
+
+    finding: Finding
+    run: SimulatedRun
+    seeds: list[int]
+
+
+_Causes = dict[tuple[str, ...], _Cause]
+
+
+def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> tuple[int, ...]:
+    """Return the numbers that a text lists. Raises BadParameter if it lists something else."""
+    try:
+        return tuple(sorted({int(part) for part in text.split(",") if part}))
+    except ValueError:
+        raise click.BadParameter(f"{text!r} lists something else than numbers") from None
+
+
+@click.command("simulate")
+@click.argument("name", type=click.Choice(["kafka"]))
+@click.option(
+    "--runs", type=click.IntRange(1, 1_000_000), default=200, show_default=True, help="How many."
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, _MAX_SEED),
+    default=0,
+    show_default=True,
+    help="Seed of the first run; the others follow it.",
+)
+@click.option(
+    "--workers", type=click.IntRange(1, 64), help="How many processes; default: one for each core."
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Keep the histories of runs in which something is wrong.",
+)
+@click.option(
+    "--without",
+    metavar="NUMBERS",
+    default="",
+    callback=_numbers,
+    help="Leave out these faults of each run, by their numbers: 0,3,5.",
+)
+@JSON
+@exits_on(TargetError)
+def simulate_command(  # noqa: PLR0913 - one argument for each option
+    *,
+    name: str,
+    runs: int,
+    seed: int,
+    workers: int | None,
+    out: Path | None,
+    without: tuple[int, ...],
+    json_lines: bool,
+) -> None:
+    """Run clusters of Apache Kafka's own classes under faults, and judge them from end to end.
+
+    Each run has three nodes on one virtual clock, with the share-partition leaders, persisters and
+    share coordinators of the released classes, members that fetch and acknowledge, and faults:
+    leaders and coordinators that move and return, connections that are reset, nodes that are cut
+    off, paused or killed, a slow network. All of it is drawn from the run's seed.
+
+    Exits with 0 if no rule is broken, 1 if one is, 2 if a run stopped or nothing was judged.
+    """
+    with tempfile.TemporaryDirectory(prefix="sharespec-") as scratch:
+        folder = Path(scratch) if out is None else out
+        folder.mkdir(parents=True, exist_ok=True)
+        causes, happenings = _searched(name, folder, range(seed, seed + runs), without, workers)
+        with closing(Simulator(folder)) as simulator:
+            for cause in causes.values():
+                cause.run, cause.finding = fewest_faults(simulator, cause.run, cause.finding)
+        if json_lines:
+            for cause in causes.values():
+                click.echo(json.dumps(_as_json(cause)))
+        else:
+            show_document(_document(name, runs, seed, causes, happenings, out), output())
+    if not happenings["LeaderAnswered"]:
+        sys.exit(Exit.COULD_NOT_RUN)
+    sys.exit(Exit.WRONG if causes else Exit.WELL)
+
+
+def _searched(
+    name: str, folder: Path, seeds: range, without: tuple[int, ...], workers: int | None
+) -> tuple[_Causes, Counter[str]]:
+    causes: _Causes = {}
+    happenings: Counter[str] = Counter()
+    done = 0
+    with shown_progress(progress_console(), name) as say:
+
+        def tell(run: SimulatedRun) -> None:
+            nonlocal done
+            done += 1
+            happenings.update(run.happenings)
+            for finding in run.findings:
+                cause = causes.setdefault(finding.probable_cause, _Cause(finding, run, []))
+                cause.seeds.append(run.seed)
+            say(f"{name}: {done:,} of {len(seeds):,} clusters, {len(causes)} kinds of findings")
+
+        simulated(folder, seeds, without, workers or os.cpu_count() or 1, tell)
+    return causes, happenings
+
+
+def _as_json(cause: _Cause) -> dict[str, object]:
+    finding = cause.finding
+    return {
+        "rule": finding.name,
+        "sentence": finding.sentence,
+        "seed": cause.run.seed,
+        "seeds": sorted(set(cause.seeds)),
+        "offset": finding.offset,
+        "recorded": finding.recorded,
+        "expected": finding.expected,
+        "without": sorted(cause.run.without),
+        "faults": [fault.text for fault in cause.run.injected],
+        "event": json.loads(finding.place.event),
+        "evidence": list(finding.evidence),
+    }
+
+
+def _document(  # noqa: PLR0913, PLR0917 - what the report says
+    name: str,
+    runs: int,
+    seed: int,
+    causes: _Causes,
+    happenings: Counter[str],
+    out: Path | None,
+) -> Document:
+    counted = (
+        f"{runs:,} clusters from seed {seed}: {happenings['InjectedFault']:,} faults, "
+        f"{happenings['LeaderAcquired']:,} fetches that acquired, "
+        f"{happenings['LeaderAnswered']:,} acknowledgements and "
+        f"{happenings['WriteAnswered']:,} writes answered."
+    )
+    verdict = (
+        Toned(f"{len(causes)} kinds of findings", "bad")
+        if causes
+        else Toned("No rule is broken", "good")
+    )
+    return Document(
+        command="sharespec simulate",
+        subject=name,
+        verdict=verdict,
+        totals=(paragraph(verdict), paragraph(counted)),
+        sections=tuple(_section(cause, out) for cause in causes.values()),
+    )
+
+
+def _section(cause: _Cause, out: Path | None) -> Section:
+    finding, run = cause.finding, cause.run
+    seeds = sorted(set(cause.seeds))
+    numbers = ",".join(map(str, sorted(run.without)))
+    left_out = f" --without {numbers}" if numbers else ""
+    return (
+        Heading(": ".join(finding.probable_cause), "new"),
+        paragraph(finding.sentence),
+        fields(
+            ("recorded", finding.recorded),
+            ("expected", finding.expected),
+            ("offset", f"{finding.offset}"),
+            ("event", finding.place.event),
+            ("seeds", f"{len(seeds)}: {', '.join(map(str, seeds[:10]))}"),
+            ("history", str(run.history) if out is not None else ""),
+        ),
+        ItemList(tuple(fault.text for fault in run.injected)),
+        ItemList(finding.evidence),
+        Command(f"sharespec simulate kafka --runs 1 --seed {run.seed}{left_out}"),
+    )

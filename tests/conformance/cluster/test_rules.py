@@ -1,0 +1,212 @@
+"""Each rule finds what breaks it, and lets pass what the rule excepts."""
+
+import json
+from typing import Any
+
+import pytest
+
+from conformance.cluster.history import ClusterEvent, read_history
+from conformance.cluster.rules import judge_history
+from model.errors import InvalidValueError
+from model.rules import RULES, RuleKind
+
+ACCEPT, RELEASE, REJECT, RENEW = 1, 2, 3, 4
+AVAILABLE, ACKNOWLEDGED = 0, 2
+LOCK_MS, LIMIT = 1000, 3
+
+
+class Written:
+    """A history as it is written, an event after the other, 10 ms apart."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.ms = 0
+        self.add(
+            "settings",
+            delivery_count_limit=LIMIT,
+            partition_max_record_locks=20,
+            record_lock_duration_ms=LOCK_MS,
+            updates_per_snapshot=5,
+        )
+
+    def add(self, event: str, **values: Any) -> "Written":  # noqa: ANN401 - values of JSON
+        self.ms += 10
+        self.lines.append(json.dumps({"run": "s1", "ms": self.ms, "event": event, **values}))
+        return self
+
+    def acquired(self, *ranges: list[int], member: str = "m1", epoch: int = 0) -> "Written":
+        return self.add(
+            "acquired", partition=0, node=0, leader_epoch=epoch, member=member, ranges=ranges
+        )
+
+    def acknowledged(
+        self, id_: int, *batches: list[int], epoch: int = 0, start: int = 0, error: str = "NONE"
+    ) -> "Written":
+        self.add(
+            "acknowledges",
+            id=id_,
+            partition=0,
+            node=0,
+            leader_epoch=epoch,
+            start_offset=start,
+            member="m1",
+            batches=batches,
+        )
+        return self.add("acknowledged", id=id_, error=error)
+
+    def write(self, id_: int, *batches: list[int], epoch: int = 0) -> "Written":
+        values = {"partition": 0, "node": 0, "leader_epoch": epoch, "start_offset": 0}
+        return self.add("writes", id=id_, batches=batches, **values)
+
+    def committed(self, *batches: list[int], epoch: int = 0, kind: str = "update") -> "Written":
+        values = {"partition": 0, "leader_epoch": epoch, "start_offset": 0, "kind": kind}
+        return self.add("durable", batches=batches, **values)
+
+    def rest(self, start: int, complete: int, log_end: int) -> "Written":
+        return self.add(
+            "rest",
+            partition=0,
+            log_end_offset=log_end,
+            leader_epoch=0,
+            start_offset=start,
+            end_offset=log_end,
+            delivery_complete_count=complete,
+        )
+
+    def events(self) -> list[ClusterEvent]:
+        return list(read_history(self.lines))
+
+
+def broken(history: Written) -> list[tuple[str, int | None]]:
+    return [(finding.name, finding.offset) for finding in judge_history(history.events())]
+
+
+def begun() -> Written:
+    return Written().acquired([0, 4, 1])
+
+
+FAULTS = {
+    "done, and acquired again by the same leader": (
+        begun().acknowledged(1, [0, 1, ACCEPT]).acquired([1, 1, 2]),
+        [("DONE_STAYS_DONE", 1)],
+    ),
+    "rejected, and acquired by the next leader": (
+        begun().acknowledged(1, [3, 3, REJECT]).acquired([3, 4, 2], epoch=1),
+        [("DONE_STAYS_DONE", 3)],
+    ),
+    "released, and the count is lost with the leader": (
+        begun().acknowledged(1, [2, 2, RELEASE]).acquired([2, 2, 1], epoch=1),
+        [("RELEASE_IS_COUNTED", 2)],
+    ),
+    "released, and given out once more without being counted": (
+        begun().acknowledged(1, [2, 2, RELEASE]).acquired([2, 2, 1]),
+        [("RELEASE_IS_COUNTED", 2)],
+    ),
+    "one attempt too many": (begun().acquired([6, 6, LIMIT + 1]), [("ATTEMPTS_ARE_LIMITED", 6)]),
+    "a count that begins above the limit": (
+        Written().acquired([6, 6, 127]),
+        [("ATTEMPTS_ARE_LIMITED", 6)],
+    ),
+    "two holders": (begun().acquired([4, 4, 1], member="m2"), [("ONE_HOLDER", 4)]),
+    "one member twice": (begun().acquired([0, 0, 1]), [("ONE_HOLDER", 0)]),
+    "another is told that the write of the old leader is done": (
+        begun()
+        .write(1, [0, 4, ACKNOWLEDGED, 1])
+        .committed([5, 9, ACKNOWLEDGED, 1], epoch=1)
+        .add("written", id=1, error="NONE"),
+        [("CONFIRMED_IS_WRITTEN", 0)],
+    ),
+    "a write is answered before it is committed": (
+        begun().write(1, [0, 4, ACKNOWLEDGED, 1]).add("written", id=1, error="NONE"),
+        [("CONFIRMED_IS_WRITTEN", 0)],
+    ),
+    "half of a write is committed": (
+        begun()
+        .write(1, [0, 4, ACKNOWLEDGED, 1])
+        .committed([0, 2, ACKNOWLEDGED, 1])
+        .add("written", id=1, error="NONE"),
+        [("CONFIRMED_IS_WRITTEN", 3)],
+    ),
+    "another state is committed": (
+        begun()
+        .write(1, [0, 4, ACKNOWLEDGED, 1])
+        .committed([0, 4, AVAILABLE, 1])
+        .add("written", id=1, error="NONE"),
+        [("CONFIRMED_IS_WRITTEN", 0)],
+    ),
+    "records that nobody gets": (begun().rest(3, 2, 20), [("LAG_COMES_TO_REST", 5)]),
+    "a count that is too high": (begun().rest(20, 1, 20), [("LAG_COMES_TO_REST", 21)]),
+}
+
+EXCEPTIONS = {
+    "a leader that was replaced may still deliver": (
+        Written()
+        .acquired([0, 4, 1], epoch=2)
+        .acknowledged(1, [0, 4, ACCEPT], epoch=2)
+        .acquired([0, 4, 1], epoch=1)
+    ),
+    "an error promises nothing": (
+        begun().acknowledged(1, [0, 0, ACCEPT], error="NOT_LEADER").acquired([0, 0, 1], epoch=1)
+    ),
+    "what lies below the start offset was done before": (
+        begun().acknowledged(1, [0, 0, ACCEPT], start=2).acquired([0, 0, 1], epoch=1)
+    ),
+    "a release is counted": begun().acknowledged(1, [0, 0, RELEASE]).acquired([0, 0, 2]),
+    "the next leader knows no holder": begun().acquired([0, 4, 1], member="m2", epoch=1),
+    "a lock that was renewed ends when it does": (
+        begun().acknowledged(1, [0, 0, RENEW]).acquired([0, 0, 2], member="m2")
+    ),
+    "a write without an answer": begun().write(1, [0, 4, ACKNOWLEDGED, 1]),
+    "a write that was refused": (
+        begun().write(1, [0, 4, 2, 1]).add("written", id=1, error="FENCED_LEADER_EPOCH")
+    ),
+    "a snapshot merges writes": (
+        begun()
+        .write(1, [0, 4, AVAILABLE, 1])
+        .committed([0, 4, ACKNOWLEDGED, 2], kind="snapshot")
+        .add("written", id=1, error="NONE")
+    ),
+    "finished behind a gap": begun().rest(3, 17, 20),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_found(name: str) -> None:
+    history, expected = FAULTS[name]
+    assert broken(history) == expected
+
+
+def test_each_rule_has_two_faults_that_it_finds() -> None:
+    found = [rule for _, expected in FAULTS.values() for rule, _ in expected]
+    assert {rule for rule in RULES[RuleKind.CLUSTER] if found.count(rule) >= 2} == set(
+        RULES[RuleKind.CLUSTER]
+    )
+
+
+@pytest.mark.parametrize("name", EXCEPTIONS)
+def test_an_exception_is_let_pass(name: str) -> None:
+    assert broken(EXCEPTIONS[name]) == []
+
+
+def test_a_lock_that_ended_frees_its_record() -> None:
+    history = begun()
+    history.ms += LOCK_MS
+    assert broken(history.acquired([0, 0, 2], member="m2")) == []
+
+
+def test_two_holders_after_a_fenced_write_are_a_cause_of_their_own() -> None:
+    history = begun().write(1, [9, 9, 2, 1]).add("written", id=1, error="FENCED_LEADER_EPOCH")
+    (finding,) = judge_history(history.acquired([4, 4, 1], member="m2").events())
+    assert finding.probable_cause == ("ONE_HOLDER", "a write was fenced since")
+
+
+def test_a_rule_is_reported_once_for_a_share_partition() -> None:
+    assert len(broken(begun().acquired([0, 4, 1], member="m2"))) == 1
+
+
+@pytest.mark.parametrize(
+    "line", ["{", "[]", '{"run": "s1", "ms": 1, "event": "nothing"}', '{"event": "rest"}']
+)
+def test_a_line_that_is_no_event_is_named(line: str) -> None:
+    with pytest.raises(InvalidValueError, match="line 2 of the history"):
+        list(read_history([Written().lines[0], line]))
