@@ -6,7 +6,7 @@ from model.guards import Guard
 from model.operations import AdvanceTime, Initialize, Produce, SkipAcquire
 from model.outcome import Answer, Choice
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
-from model.ranges import OffsetRange, StateBatch
+from model.ranges import AcquiredRange, OffsetRange, StateBatch
 from model.snapshot import DurableState
 from model.states import AcquireMode, RecordState
 from spec.partition import SharePartition
@@ -325,6 +325,15 @@ def test_available_records_that_the_log_no_longer_has_are_archived(profile: Prof
     assert states(step.partition) == "0:Q1@c1 1:A1 2-4:X1 5:Q1@c1 6:K1 7-8:Q1@c2"
     assert step.outcome.writes == ()
     assert complete_count(step.partition) == 4
+
+
+@BOTH
+def test_which_of_them_a_read_archives_is_a_choice(profile: Profile) -> None:
+    partition = run(started(profile), fetch("c1", (0, 4)), acknowledgement("c1", (1, 4, 2)))
+    noticed = Choice(archived=(AcquiredRange(3, 3, 1),), acquired=(OffsetRange(7, 8),))
+    step = apply(partition, fetch("c2", (7, 8), at=2), noticed)
+    assert states(step.partition) == "0:Q1@c1 1-2:A1 3:X1 4:A1 7-8:Q1@c2"
+    assert step.partition.log.holes == ((2, 6),)
 
 
 def test_a_pending_record_that_the_log_no_longer_has_stays_pending() -> None:
