@@ -93,6 +93,24 @@ class WriteAnswered:
 
 
 @attrs.frozen
+class LeaderReads:
+    """A leader asks its persister for the state to begin with."""
+
+    id: int
+    partition: int
+    node: int
+    leader_epoch: int
+
+
+@attrs.frozen
+class ReadAnswered:
+    """The persister answered a read."""
+
+    id: int
+    error: str
+
+
+@attrs.frozen
 class StateCommitted:
     """A record of the state topic is committed: a snapshot, or an update of one."""
 
@@ -124,6 +142,8 @@ Happening = (
     | LeaderAnswered
     | LeaderWrites
     | WriteAnswered
+    | LeaderReads
+    | ReadAnswered
     | StateCommitted
     | LeaderAtRest
 )
@@ -137,6 +157,8 @@ _KINDS: dict[str, type[Happening]] = {
     "acknowledged": LeaderAnswered,
     "writes": LeaderWrites,
     "written": WriteAnswered,
+    "reads": LeaderReads,
+    "read": ReadAnswered,
     "durable": StateCommitted,
     "rest": LeaderAtRest,
 }

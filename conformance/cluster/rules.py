@@ -17,7 +17,9 @@ from conformance.cluster.history import (
     LeaderAnswered,
     LeaderAsked,
     LeaderAtRest,
+    LeaderReads,
     LeaderWrites,
+    ReadAnswered,
     StateCommitted,
     WriteAnswered,
 )
@@ -57,14 +59,18 @@ class _Told:
 
 @attrs.define
 class _ClusterRun:
-    """What is known of a run so far. Keys are (partition, offset)."""
+    """What is known of a run so far. Keys are (partition, offset), or numbers of requests.
+
+    ``fenced`` has when a write or a read of a partition was fenced last, and the line.
+    """
 
     settings: GroupSettings | None = None
     holders: dict[tuple[int, int], _Holder] = attrs.field(factory=dict)
     finished: dict[tuple[int, int], _Told] = attrs.field(factory=dict)
     released: dict[tuple[int, int], _Told] = attrs.field(factory=dict)
     asked: dict[int, tuple[LeaderAsked, dict[int, int]]] = attrs.field(factory=dict)
-    fenced: dict[int, tuple[int, str]] = attrs.field(factory=dict)
+    fenced: dict[tuple[int, str], tuple[int, str]] = attrs.field(factory=dict)
+    reads: dict[int, LeaderReads] = attrs.field(factory=dict)
     writes: dict[int, LeaderWrites] = attrs.field(factory=dict)
     committed: dict[int, list[StateCommitted]] = attrs.field(factory=dict)
 
@@ -115,9 +121,22 @@ def _note(run: _ClusterRun, event: ClusterEvent) -> None:
             _note_asked(run, event.what)
         case LeaderAnswered():
             _note_answered(run, event, event.what)
+        case _:
+            _note_state(run, event)
+
+
+def _note_state(run: _ClusterRun, event: ClusterEvent) -> None:
+    """Note what leaders ask of their persisters, and what the state topic commits meanwhile."""
+    match event.what:
         case LeaderWrites():
             run.writes[event.what.id] = event.what
             run.committed[event.what.id] = []
+        case LeaderReads():
+            run.reads[event.what.id] = event.what
+        case ReadAnswered():
+            read = run.reads.pop(event.what.id, None)
+            if read is not None and event.what.error == _FENCED:
+                run.fenced[read.partition, "read"] = (event.ms, event.line)
         case StateCommitted():
             for id_, write in run.writes.items():
                 if write.partition == event.what.partition:
@@ -146,12 +165,19 @@ def _judge_acquired(
             yield found("ATTEMPTS_ARE_LIMITED", f"{count}", f"at most {limit}")
         holder = run.holders.get(key)
         if holder is not None and holder.holds(event.ms, what.leader_epoch, run.settings):
-            fenced = run.fenced.get(what.partition, (-1, ""))
-            between = (fenced[1],) if fenced[0] >= holder.ms else ()
-            cause = "a write was fenced since" if between else "no write was fenced"
+            cause, *between = _fenced_since(run, what.partition, holder.ms)
             evidence = (holder.line, *between)
             yield found("ONE_HOLDER", what.member, holder.member, *evidence, cause=cause)
     run.holders[key] = _Holder(what.member, what.leader_epoch, event.ms, count, event.line)
+
+
+def _fenced_since(run: _ClusterRun, partition: int, ms: int) -> tuple[str, ...]:
+    """Return what was fenced since then, which made the leader forget a holder, and its line."""
+    for kind in ("write", "read"):
+        fenced_ms, line = run.fenced.get((partition, kind), (-1, ""))
+        if fenced_ms >= ms:
+            return f"a {kind} was fenced since", line
+    return ("nothing was fenced",)
 
 
 def _note_asked(run: _ClusterRun, what: LeaderAsked) -> None:
@@ -197,7 +223,7 @@ def _judge_written(
     write = run.writes.pop(answer.id, None)
     committed = run.committed.pop(answer.id, [])
     if write is not None and answer.error == _FENCED:
-        run.fenced[write.partition] = (event.ms, event.line)
+        run.fenced[write.partition, "write"] = (event.ms, event.line)
     if write is None or answer.error != _NONE:
         return
     own = [each for each in committed if each.leader_epoch == write.leader_epoch]

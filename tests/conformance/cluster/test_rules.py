@@ -200,6 +200,20 @@ def test_two_holders_after_a_fenced_write_are_a_cause_of_their_own() -> None:
     assert finding.probable_cause == ("ONE_HOLDER", "a write was fenced since")
 
 
+def test_two_holders_after_a_fenced_read_are_a_cause_of_their_own() -> None:
+    history = begun().add("reads", id=1, partition=0, node=0, leader_epoch=0)
+    history.add("read", id=1, error="FENCED_LEADER_EPOCH").acquired([4, 4, 1], member="m2")
+    (finding,) = judge_history(history.events())
+    assert finding.probable_cause == ("ONE_HOLDER", "a read was fenced since")
+
+
+def test_two_holders_for_nothing_that_was_fenced_are_a_cause_of_their_own() -> None:
+    history = begun().add("reads", id=1, partition=0, node=0, leader_epoch=0)
+    history.add("read", id=1, error="NONE").acquired([4, 4, 1], member="m2")
+    (finding,) = judge_history(history.events())
+    assert finding.probable_cause == ("ONE_HOLDER", "nothing was fenced")
+
+
 def test_a_rule_is_reported_once_for_a_share_partition() -> None:
     assert len(broken(begun().acquired([0, 4, 1], member="m2"))) == 1
 

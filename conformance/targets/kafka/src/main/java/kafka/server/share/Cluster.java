@@ -19,7 +19,9 @@ import org.apache.kafka.coordinator.common.runtime.CoordinatorPlayback;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
 import org.apache.kafka.coordinator.common.runtime.PartitionWriter;
 import org.apache.kafka.coordinator.share.ShareCoordinatorConfig;
+import org.apache.kafka.server.metrics.KafkaYammerMetrics;
 import org.apache.kafka.server.share.SharePartitionKey;
+import org.apache.kafka.server.share.metrics.ShareGroupMetrics;
 import org.apache.kafka.server.share.persister.InitializeShareGroupStateParameters;
 import org.apache.kafka.common.message.InitializeShareGroupStateRequestData;
 import org.apache.kafka.storage.internals.log.LogConfig;
@@ -31,7 +33,7 @@ import org.apache.kafka.storage.internals.log.VerificationGuard;
  * faults. All that happens is drawn from one seed. A part of the draws has a stream of its own, so that a
  * fault that is left out alters as little as it can.
  */
-final class Cluster {
+final class Cluster implements AutoCloseable {
     static final int STATE_PARTITIONS = 2;
     private static final int NODES = 3;
     private static final int PARTITIONS = 2;
@@ -47,6 +49,7 @@ final class Cluster {
     final Map<String, String> coordinatorSettings;
     final String group;
     final Random workload;
+    final ShareGroupMetrics groupMetrics;
 
     private final Random spread;
     private final List<ClusterNode> nodes = new ArrayList<>();
@@ -61,6 +64,7 @@ final class Cluster {
 
     Cluster(long seed, String group, Writer out) {
         this.group = group;
+        groupMetrics = new ShareGroupMetrics(clock);
         history = new History(clock, group, out);
         network = new Network(clock, stream(seed, 1));
         workload = stream(seed, 2);
@@ -99,6 +103,13 @@ final class Cluster {
             members.add(new ShareMember(this, "m" + number, 1 + drawn.nextInt(40), drawn.nextInt(4) == 0 ? 1 : 0,
                 50 + drawn.nextInt(3_000)));
         }
+    }
+
+    /** Forgets the metrics that Kafka's classes registered for the whole process: they hold the nodes. */
+    @Override
+    public void close() {
+        var registry = KafkaYammerMetrics.defaultRegistry();
+        List.copyOf(registry.allMetrics().keySet()).forEach(registry::removeMetric);
     }
 
     private static Random stream(long seed, int number) {

@@ -60,7 +60,6 @@ import org.apache.kafka.server.partition.PartitionListener;
 import org.apache.kafka.server.share.PartitionMetadataProvider;
 import org.apache.kafka.server.share.SharePartitionKey;
 import org.apache.kafka.server.share.dlq.NoOpShareGroupDLQManager;
-import org.apache.kafka.server.share.metrics.ShareGroupMetrics;
 import org.apache.kafka.server.share.persister.Persister;
 import org.apache.kafka.server.share.persister.PersisterStateManager;
 import org.apache.kafka.server.share.persister.ShareCoordinatorMetadataCacheHelper;
@@ -81,7 +80,6 @@ import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 final class ClusterNode {
     private static final String STATE_TOPIC = "__share_group_state";
     private static final BrokerTopicStats TOPIC_STATS = new BrokerTopicStats(false);
-    private static ShareGroupMetrics groupMetrics;
 
     /** A leader and its epoch, as a node knows them. */
     record Leader(int node, int epoch) {}
@@ -114,15 +112,12 @@ final class ClusterNode {
         coordinator = coordinator();
         coordinator.startup(() -> Cluster.STATE_PARTITIONS);
         learnTopics();
-        if (groupMetrics == null) {
-            groupMetrics = new ShareGroupMetrics(cluster.clock);
-        }
         purgatory = Purgatory.of(this);
         manager = new SharePartitionManager(purgatory, (params, wanted, offsets, sizes, minOne) ->
             CompletableFuture.completedFuture(read(wanted, offsets)), new Metadata(),
             purgatory::completeDelayedShareFetchRequest, cluster.clock, new ShareSessionCache(1000), partitions,
             cluster.settings.lockMs, timer, cluster.settings.deliveryLimit, cluster.settings.maxLocks, 1000,
-            persister, cluster.settings, groupMetrics, TOPIC_STATS, () -> false, new NoOpShareGroupDLQManager());
+            persister, cluster.settings, cluster.groupMetrics, TOPIC_STATS, () -> false, new NoOpShareGroupDLQManager());
     }
 
     private static InterBrokerSendThread senderOf(PersisterStateManager states) {

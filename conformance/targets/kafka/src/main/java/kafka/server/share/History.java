@@ -122,6 +122,17 @@ final class History {
         write(event("written").put("id", id).put("error", error.name()));
     }
 
+    /** A leader reads its state, to begin with. */
+    void reads(int id, int partition, int node, int leaderEpoch) {
+        write(event("reads").put("id", id).put("partition", partition).put("node", node)
+            .put("leader_epoch", leaderEpoch));
+    }
+
+    /** A leader has the answer to a read. */
+    void read(int id, Errors error) {
+        write(event("read").put("id", id).put("error", error.name()));
+    }
+
     /** A record of the state topic is committed. */
     void durable(CoordinatorRecord record) {
         ObjectNode event = event("durable");

@@ -51,12 +51,12 @@ public final class Simulation {
         Faults faults = new Faults(seed);
         ObjectNode reply = JSON.createObjectNode().put("seed", seed);
         try (BufferedWriter history = new BufferedWriter(new OutputStreamWriter(new GZIPOutputStream(
-                Files.newOutputStream(Path.of(request.get("history").asText()))), StandardCharsets.UTF_8))) {
-            Cluster cluster = new Cluster(seed, "s" + seed, history);
+                Files.newOutputStream(Path.of(request.get("history").asText()))), StandardCharsets.UTF_8));
+                Cluster cluster = new Cluster(seed, "s" + seed, history)) {
             cluster.run(faults, without);
             return reply.put("faults", faults.drawn()).put("events", cluster.history.events())
                 .put("hash", cluster.history.hash());
-        } catch (RuntimeException | AssertionError wrong) {
+        } catch (RuntimeException | Error wrong) {
             return reply.put("error", wrong.toString());
         }
     }

@@ -14,7 +14,7 @@ import org.apache.kafka.server.share.persister.ReadShareGroupStateSummaryResult;
 import org.apache.kafka.server.share.persister.WriteShareGroupStateParameters;
 import org.apache.kafka.server.share.persister.WriteShareGroupStateResult;
 
-/** Kafka's persister, whose writes and their answers stand in the history. */
+/** Kafka's persister, whose writes and reads stand in the history, with their answers. */
 record WrittenPersister(Cluster cluster, int node, Persister kafka) implements Persister {
     @Override
     public CompletableFuture<WriteShareGroupStateResult> writeState(WriteShareGroupStateParameters request) {
@@ -29,7 +29,12 @@ record WrittenPersister(Cluster cluster, int node, Persister kafka) implements P
 
     @Override
     public CompletableFuture<ReadShareGroupStateResult> readState(ReadShareGroupStateParameters request) {
-        return kafka.readState(request);
+        var asked = request.groupTopicPartitionData().topicsData().get(0).partitions().get(0);
+        int id = cluster.nextId();
+        cluster.history.reads(id, asked.partition(), node, asked.leaderEpoch());
+        return kafka.readState(request).whenComplete((result, thrown) -> cluster.history.read(id,
+            thrown != null ? Errors.forException(thrown)
+                : Errors.forCode(result.topicsData().get(0).partitions().get(0).errorCode())));
     }
 
     @Override
