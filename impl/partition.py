@@ -177,9 +177,9 @@ class FastSharePartition:
             case Produce(batches, log_end):
                 stable = stable_of(operation)
                 return leadership.produce(state, range_rows(batches), log_end, stable, start)
-            case CompleteWrite(name, status, held):
+            case CompleteWrite(name, status, held, overtaken):
                 number, rows = STATUS_NUMBERS[status], range_rows(held)
-                return writes.complete_write(state, name, number, rows, start)
+                return writes.complete_write(state, name, number, rows, int(overtaken), start)
             case AdvanceLogStart(log_start):
                 return leadership.advance_log_start(state, log_start, start)
             case ResetOffset(offset):

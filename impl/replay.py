@@ -289,7 +289,8 @@ def _step(state: State, events: Events, leaders: Leaders, position: Ints) -> int
         return _release(state, events, row)
     if op == event.COMPLETE_WRITE:
         held = events.log_batches[f[event.LOG_FROM, row] : f[event.LOG_TO, row]]
-        return complete_write(state, f[event.WRITE_ID, row], f[event.RESULT, row], held, start)
+        name, overtaken = f[event.WRITE_ID, row], int(f[event.OVERTAKEN, row] == 1)
+        return complete_write(state, name, f[event.RESULT, row], held, overtaken, start)
     if op == event.ADVANCE_LOG_START:
         return advance_log_start(state, f[event.ARG_LOG_START, row], start)
     if op == event.RESET_OFFSET:

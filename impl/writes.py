@@ -380,10 +380,13 @@ def _find_outstanding(state: State, name: int) -> int:
 
 
 @entry_point
-def complete_write(state: State, name: int, status: int, held: Ints, start: int) -> int:
+def complete_write(  # noqa: PLR0913, PLR0917 - what a recording says of an answer
+    state: State, name: int, status: int, held: Ints, overtaken: int, start: int
+) -> int:
     """Answer an outstanding write, commit or roll back its records; return a verdict.
 
     ``held``: ranges of its records that no timer has released, though their locks are over.
+    ``overtaken``: the next object of the leader has read already, perhaps without this write.
     ``start``: the start offset chosen after it.
     """
     h = state.header
@@ -404,12 +407,14 @@ def complete_write(state: State, name: int, status: int, held: Ints, start: int)
         if status != at.S_NONE:
             _hold(state, change, held)
         settle(h, state.runs, change, COMMIT if status == at.S_NONE else ROLL_BACK)
-    if status == at.S_NONE:
+    if status == at.S_NONE and not overtaken:
         wrote = Batches(state.pending, begin, end)
         _merge(state, rows[row, at.O_START], rows[row, at.O_COMPLETE], wrote)
-    if status == at.S_NONE or rows[row, at.O_SAID_START] == at.UNSAID:
+        _forget_outstanding(state, row, begin, end)
+    elif status != at.S_NONE and rows[row, at.O_SAID_START] == at.UNSAID:
         _forget_outstanding(state, row, begin, end)
     else:
+        rows[row, at.O_SAID_START] = rows[row, at.O_START]
         _doubt(rows, row)
     return finish(state, start)
 

@@ -103,10 +103,13 @@ def _note_writes(
     """Return the share-partition after an operation, with what was seen of its writes."""
     after = recorded(step.partition)
     match operation:
-        case CompleteWrite(id=id_, status=status):
-            answered = [(before.outstanding[id_].write, status, id_ in before.seen)]
-            doubtful = _doubt(before, answered)
-            return attrs.evolve(after, seen=before.seen - {id_}, doubtful=doubtful)
+        case CompleteWrite(id=id_, status=status, overtaken=overtaken):
+            write, seen = before.outstanding[id_].write, before.seen - {id_}
+            if overtaken and status is ErrorCode.NONE:
+                doubtful = in_doubt(before.durable, (*before.doubtful, write), before.profile)
+                return attrs.evolve(after, seen=seen, doubtful=doubtful, durable=before.durable)
+            doubtful = _doubt(before, [(write, status, id_ in before.seen)])
+            return attrs.evolve(after, seen=seen, doubtful=doubtful)
         case Initialize() | ResetOffset() if step.outcome.status is not ErrorCode.NONE:
             return after
         case Initialize(time_ms=now, timed=timed):

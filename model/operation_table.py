@@ -116,7 +116,7 @@ OPERATION_TABLE = (
         ops.CompleteWrite,
         ("id",),
         "write {id} ends: {status}",
-        optional=("ranges",),
+        optional=("ranges", "overtaken"),
     ),
     OperationRow(
         "advance_log_start",

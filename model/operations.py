@@ -203,11 +203,14 @@ class CompleteWrite:
 
     ``held``: where the write failed, those of its records that a timer has not released yet though
     their acquisition locks are over. They are held by their former owner again.
+    ``overtaken``: before the answer the next object of the leader, in the same leader epoch, had
+    read the durable state, so that it need not have read the write.
     """
 
     id: int = attrs.field(validator=non_negative)
     status: ErrorCode = attrs.field(validator=_answer)
     held: tuple[OffsetRange, ...] = ()
+    overtaken: bool = False
 
 
 @attrs.frozen

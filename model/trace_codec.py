@@ -72,8 +72,8 @@ def _arguments(operation: ops.Operation) -> dict[str, Any]:
     values = attrs.asdict(operation, value_serializer=_plain)
     named = {_RENAMED.get((described.operation, k), k): value for k, value in values.items()}
     named["skipped"] = True
-    if isinstance(operation, ops.CompleteWrite) and not operation.held:
-        named["ranges"] = None  # Only a late timer is told of.
+    if isinstance(operation, ops.CompleteWrite):  # Late timers alone are told, and late answers.
+        named |= {"ranges": named["ranges"] or None, "overtaken": operation.overtaken or None}
     if not values.get("count_known", True):
         named["persisted"]["delivery_complete_count"] = None
     for write in values.get("outstanding", ()):
@@ -228,6 +228,7 @@ _READERS: dict[str, Callable[[Row], Any]] = {
     "count_known": lambda row: not _is_uncounted(row["persisted"]),
     "timed": lambda row: row.get("timed") is True,
     "due_ms": lambda row: row.get("due_ms"),
+    "overtaken": lambda row: row.get("overtaken") is True,
     "log_batches": lambda row: _ranges(row["log_batches"]),
     "acquire_mode": lambda row: _valued(AcquireMode, "acquire_mode", row["acquire_mode"]),
     "batches": lambda row: _acknowledgements(row["batches"]),

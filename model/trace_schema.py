@@ -149,6 +149,7 @@ _ARGUMENTS = (
     TraceField("outstanding", FieldKind.RECORDS, _OUTSTANDING, optional=True),
     _integer("lost", optional=True),
     _integer("high_watermark", optional=True),
+    TraceField("overtaken", FieldKind.FLAG, optional=True),
 )
 
 EVENT = (

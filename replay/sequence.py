@@ -50,9 +50,9 @@ def in_sequence(
         other = _of(rows, twice - 1, "source", "line")
         text = f"seq {seq} occurs twice; the other event is in {other[0]}, line {other[1]}"
         # Nothing says which of the two is right, so neither is used.
-        right = _joined(rows.slice(0, twice - 1), unfinished, before)
+        right = _joined(_overtaken(rows.slice(0, twice - 1)), unfinished, before)
         return right, Problem(source, line, text, name)
-    return _joined(rows, unfinished, before), None
+    return _joined(_overtaken(rows), unfinished, before), None
 
 
 def _earlier(name: str, rows: pa.Table, before: Carried, next_seq: int) -> Problem | None:
@@ -132,6 +132,27 @@ def _joined(rows: pa.Table, unfinished: frozenset[str], left: Carried | None) ->
         parts.append(rows.slice(begin, end - begin))
         before, last = leader, int(rows.column("seq")[end - 1].as_py())
     return pa.concat_tables(parts).combine_chunks() if len(parts) > 1 else rows
+
+
+def _overtaken(rows: pa.Table) -> pa.Table:
+    """Return the rows, of which those say so that are answers after the next object had read.
+
+    A leader may make two objects of a share-partition in one leader epoch, and nothing fences the
+    first. Its rows come before those of the second, though some happened later.
+    """
+    epoch, instance, time = (_numbers(rows, n) for n in ("leader_epoch", "instance", "time_ms"))
+    late = np.zeros(len(epoch), bool)
+    begins = np.flatnonzero((np.diff(epoch) == 0) & (np.diff(instance) != 0)) + 1
+    for begin in begins.tolist():
+        if rows.column("op")[begin].as_py() == "initialize":
+            before = (epoch[:begin] == epoch[begin]) & (instance[:begin] < instance[begin])
+            late[:begin] |= before & (time[:begin] >= time[begin])
+    late &= pc.equal(rows.column("op"), "complete_write").to_numpy()
+    if not late.any():
+        return rows
+    place = rows.schema.get_field_index("overtaken")
+    told = pc.or_(pc.fill_null(rows.column(place), False), pa.array(late))  # noqa: FBT003 - pyarrow's
+    return rows.set_column(place, rows.schema.field(place), told)
 
 
 def _stretches(rows: pa.Table) -> Iterator[tuple[int, int]]:

@@ -188,7 +188,7 @@ OPERATIONS: st.SearchStrategy[ops.Operation] = st.one_of(
     st.builds(ops.MemberLeaves, MEMBERS),
     st.builds(ops.AdvanceTime, NUMBERS),
     st.builds(ops.Expire, _RANGES, st.none() | NUMBERS),
-    st.builds(ops.CompleteWrite, NUMBERS, ANSWERS),
+    st.builds(ops.CompleteWrite, NUMBERS, ANSWERS, overtaken=st.booleans()),
     st.builds(ops.AdvanceLogStart, ANY_OFFSETS),
     st.builds(ops.ResetOffset, ANY_OFFSETS),
     st.builds(ops.MarkInProgress, MEMBERS, st.lists(_PROGRESS, max_size=3).map(tuple)),

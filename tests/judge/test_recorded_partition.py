@@ -67,6 +67,15 @@ def test_of_a_write_with_a_good_answer_or_unseen_nothing_is_in_doubt(seen: bool)
     assert after(accepting(sent(seen=seen)), CompleteWrite(4, status)).doubtful == ()
 
 
+@pytest.mark.parametrize("seen", [True, False])
+def test_of_a_write_whose_answer_was_overtaken_durability_is_in_doubt(seen: bool) -> None:  # noqa: FBT001 - a case
+    waiting = accepting(sent(seen=seen))
+    answered = after(waiting, CompleteWrite(4, ErrorCode.NONE, overtaken=True))
+    assert (answered.seen, len(answered.doubtful)) == (frozenset(), 1)
+    assert answered.durable == waiting.durable
+    assert answered.window == after(waiting, CompleteWrite(4, ErrorCode.NONE)).window
+
+
 def test_an_unseen_write_that_failed_adds_no_doubt_to_what_there_is() -> None:
     doubtful = in_doubt(Durable(), (Write(0, 3, 0),), KAFKA)
     waiting = attrs.evolve(accepting(sent(seen=False)), doubtful=doubtful)

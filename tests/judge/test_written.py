@@ -217,6 +217,23 @@ def test_without_a_certain_answer_a_write_may_be_durable(
     assert story.verdict() == Difference.PERSISTED.name
 
 
+@pytest.mark.parametrize("is_read", [False, True])
+def test_a_write_whose_answer_a_read_has_overtaken_may_be_durable(*, is_read: bool) -> None:
+    written = StateBatch(0, 1, RecordState.AVAILABLE, 1)
+    for overtaken in (True, False):
+        story = Story()
+        story.fetch(0, 9)
+        story.acknowledge(0, 1, RELEASE, wrote(0, 0, [0, 1, 0, 1], status=ErrorCode.PENDING))
+        story.do(ops.CompleteWrite(7, ErrorCode.NONE, overtaken=overtaken))
+        story.lead(DurableState(0, 0, (written,) * is_read))
+        assert (story.verdict() is None) is (overtaken or is_read)
+        if overtaken:  # Within the leader epoch it may come later still, and then it stays.
+            story.lead(DurableState(0, 0, (written,)))
+            assert story.verdict() is None
+            story.lead(DurableState(0, 0))
+            assert story.verdict() == Difference.PERSISTED.name
+
+
 def test_what_succeeded_is_durable_whatever_failed_besides() -> None:
     story = Story()
     story.fetch(0, 9)

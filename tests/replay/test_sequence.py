@@ -19,6 +19,10 @@ def row(leader: int, instance: int, seq: int, op: str = "produce", source: str =
     return {**made, "seq": seq, "op": op, "source": source, "line": 7}
 
 
+def _place(of: Row) -> Place:
+    return of["leader_epoch"], of["instance"], of["seq"]
+
+
 def leadership(leader: int, rows: int, instance: int = 0, source: str = "a") -> list[Row]:
     first = row(leader, instance, 0, "initialize", source)
     return [first, *(row(leader, instance, seq, source=source) for seq in range(1, rows))]
@@ -53,6 +57,21 @@ def test_leaderships_follow_each_other_by_epoch_and_instance_whatever_the_files(
 def test_a_leadership_that_is_missing_is_a_gap() -> None:
     rows = [*leadership(4, 1), *leadership(6, 1), *leadership(6, 1, instance=2)]
     assert ops(rows) == [(4, 0), (6, 0, None), (6, 0), (6, 0, None), (6, 0)]
+
+
+def test_answers_are_overtaken_by_the_read_of_the_next_object_of_a_leader_epoch() -> None:
+    def answered(leader: int, instance: int, seq: int, time_ms: int) -> Row:
+        return {**row(leader, instance, seq, "complete_write"), "time_ms": time_ms}
+
+    begins = [{**row(*at, 0, "initialize"), "time_ms": 50} for at in ((4, 0), (4, 1), (5, 0))]
+    times = (49, 50, 51)
+    rows = [answered(*at, seq, ms) for at in ((4, 0), (4, 1)) for seq, ms in enumerate(times, 1)]
+    table, problem = in_sequence("p", placed(sorted([*begins, *rows], key=_place)))
+    assert problem is None
+    told = zip(
+        *(table.column(n).to_pylist() for n in ("instance", "seq", "overtaken")), strict=True
+    )
+    assert [place for *place, overtaken in told if overtaken] == [[0, 2], [0, 3]]
 
 
 def test_a_leadership_of_which_the_end_may_be_missing_is_followed_by_a_gap() -> None:
