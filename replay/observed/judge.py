@@ -43,7 +43,7 @@ from replay.observed.requests import (
 )
 from replay.observed.state_topic import Joined, join, learn
 from replay.observed.verdict import DivergedError, ObservedVerdict, clock_text
-from replay.observed.writes import check_write
+from replay.observed.writes import check_fenced, check_write, is_newer
 from replay.verdict import Verdict, place
 from spec.record import UNDELIVERED, is_acquirable, is_held_by
 
@@ -84,6 +84,7 @@ class Judge:
         self._partition, self._given, self._gaps = partition, given, gaps
         self._seen = [each for each in seen if each.kind not in OF_LOG]
         self._leader = leader_of(self._seen)
+        self._leaders = [each for each in self._seen if each.kind is Kind.READ]
         settings = given.settings
         self._requests = requests_of(self._seen, settings, gaps, self._leader)
         self._known = Known(given, _locks(self._requests, given), allowed)
@@ -322,6 +323,10 @@ class Judge:
             self._durables.wrote(each)
         if in_gap or not each.timed:
             return
+        newer = [read for read in self._leaders if is_newer(read, each)]
+        check_fenced(newer, each, self._known)
+        if any(bounds(read, self._given.settings, self._leader)[0] <= now for read in newer):
+            return  # Nobody follows any more what that leader knows.
         self._writes += 1
         check_write(self._known, each, now)
         if each.status != 0:

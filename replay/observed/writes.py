@@ -1,5 +1,7 @@
 """What a write to the share coordinator must keep to: the records' states, and two numbers."""
 
+from collections.abc import Iterable
+
 from model.guards import Difference, Guard
 from replay.observed.known import Known, Piece
 from replay.observed.observation import Observation
@@ -31,6 +33,29 @@ def check_write(known: Known, each: Observation, now: float) -> None:
     if start > known.floor:
         _pass(known, start, rules)
     _check_count(known, each, start, rules)
+
+
+def is_newer(read: Observation, write: Observation) -> bool:
+    """Whether a leader of a later epoch than that of a write has read the state that it is of."""
+    if read.leader_epoch is None or write.leader_epoch is None:
+        return False
+    same = (read.status, read.state_epoch) == (0, write.state_epoch)
+    return same and read.leader_epoch > write.leader_epoch
+
+
+def check_fenced(newer: Iterable[Observation], write: Observation, known: Known) -> None:
+    """Refuse the answer to a write that came after a leader of a later epoch had read.
+
+    Raises DivergedError. Of reads and writes at two coordinators the clocks may differ.
+    """
+    settings = known.given.settings
+    for read in newer if write.status == 0 else ():
+        apart = settings.slack_ms + (read.broker != write.broker) * settings.skew_ms
+        if read.end + 1 + apart < write.earliest:
+            first, last = write.ranges[0][:2] if write.ranges else (0, 0)
+            epochs = f"leader epoch {read.leader_epoch} had read before"
+            detail = f"a write of leader epoch {write.leader_epoch} is answered NONE; {epochs}"
+            raise DivergedError(Difference.STATUS, first, last, detail)
 
 
 def _explained(

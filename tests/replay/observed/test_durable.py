@@ -2,11 +2,13 @@ import attrs
 import pytest
 
 from replay.observed.durable import Durables
+from replay.observed.judge import Judge
 from replay.observed.known import Given, Known
 from replay.observed.observation import Kind, Observation, Ranges
 from replay.observed.record import Allowance
 from replay.observed.settings import Settings
-from replay.observed.verdict import DivergedError
+from replay.observed.verdict import DivergedError, ObservedVerdict
+from replay.verdict import Verdict
 
 ACCEPTED, RELEASED = ((0, 4, 2, 1),), ((0, 4, 0, 1),)
 TIMED_OUT = 7
@@ -62,3 +64,38 @@ def test_where_writes_are_missing_more_may_be_durable_and_not_less() -> None:
     )
     with pytest.raises(DivergedError):
         durables(seen(Kind.WRITE, 100, 0, ACCEPTED), allowed=allowed).take(seen(Kind.READ, 900, 0))
+
+
+def judged(*requests: Observation) -> ObservedVerdict:
+    return Judge("g:t:0", requests, Given(Settings()), ()).verdict()
+
+
+def after_a_change(write_ms: float, status: int = 0) -> tuple[Observation, ...]:
+    """m1 holds 0 to 4 of leader epoch 3, leader epoch 4 reads at 2000, and epoch 3 writes."""
+    acquired = attrs.evolve(seen(Kind.ACQUIRE, 100, 0, ((0, 4, 1),)), member="m1", lock_ms=30_000)
+    read = attrs.evolve(seen(Kind.READ, 2000, 0), leader_epoch=4)
+    write = seen(Kind.WRITE, write_ms, 0, ACCEPTED)
+    first = attrs.evolve(seen(Kind.READ, 50, 0), leader_epoch=3)
+    return first, acquired, read, attrs.evolve(write, leader_epoch=3, status=status)
+
+
+@pytest.mark.parametrize("write_ms", [1999, 2000, 2100])
+def test_a_write_of_a_former_leader_says_nothing_of_what_the_next_one_knows(
+    write_ms: float,
+) -> None:
+    of_former = after_a_change(write_ms)
+    assert judged(*of_former).verdict is Verdict.CONFORMS
+    of_next = (*of_former[:-1], attrs.evolve(of_former[-1], leader_epoch=4))
+    assert judged(*of_next).divergence is not None
+
+
+def test_a_write_of_a_former_leader_is_fenced_once_the_next_one_has_read() -> None:
+    divergence = judged(*after_a_change(4000)).divergence
+    assert divergence is not None
+    assert (divergence.name, divergence.recorded) == (
+        "STATUS",
+        "a write of leader epoch 3 is answered NONE; leader epoch 4 had read before",
+    )
+    assert judged(*after_a_change(4000, status=74)).divergence is None
+    elsewhere = [attrs.evolve(each, state_epoch=i) for i, each in enumerate(after_a_change(4000))]
+    assert getattr(judged(*elsewhere).divergence, "name", None) == "WRITTEN_STATE"
