@@ -32,11 +32,25 @@ SHOWN = {
         "records 0-2 are acknowledged, and no fetch may acquire more; the start offset is 0"
         " ==> expected: <true> but was: <false>"
     ),
+    "ShareCoordinatorServiceMergedWritesTest.testFencedWriteIsNotAnsweredByWriteOfNextLeader": (
+        "the write of 0-9 was fenced, the answers are [NONE] ==> expected: <true> but was: <false>"
+    ),
+    "ShareCoordinatorServiceMergedWritesTest.testDurableWriteIsNotAnsweredByWriteOfFormerLeader": (
+        "the write of 10-19 is durable, the answers are [FENCED_LEADER_EPOCH]"
+        " ==> expected: <true> but was: <false>"
+    ),
+    "PersisterStateManagerMergedWritesTest.testRequestHasOneWriteOfASharePartition": (
+        "the writes of one share-partition in one request"
+        " ==> expected: <[partition 0, leader epoch 4]>"
+        " but was: <[partition 0, leader epoch 4, partition 0, leader epoch 5]>"
+    ),
 }
 """For each test that fails with Apache Kafka 4.4.0 the assertion's message."""
 
 CONTROLS = {
     "SharePartitionGapWindowTest": 3,
+    "ShareCoordinatorServiceMergedWritesTest": 1,
+    "PersisterStateManagerMergedWritesTest": 1,
 }
 """For each class how many tests pass: nearly the same steps, without what makes the fault."""
 
