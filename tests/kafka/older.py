@@ -41,6 +41,7 @@ _BEFORE_4_4 = {
     r"metadata\.leaderEpoch\(PARTITION\)": "led.getLeaderEpoch()",
     r"mock\(ReplicaManager\.class\), mock\(LogReader.*": "replicas,",
     r"new BrokerTopicStats\(\), .*": _REGISTER,
+    r"mock\(ShareFetchMetricsManager\.class\), Time": "Time",
 }
 _BEFORE_4_3 = {
     r"common\.record\.internal\.": "common.record.",

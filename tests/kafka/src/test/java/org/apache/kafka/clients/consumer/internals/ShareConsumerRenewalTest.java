@@ -1,24 +1,28 @@
 package org.apache.kafka.clients.consumer.internals;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.Mockito.doAnswer;
 import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.when;
 
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.stream.Collectors;
 import org.apache.kafka.clients.ClientResponse;
 import org.apache.kafka.clients.Metadata;
 import org.apache.kafka.clients.consumer.AcknowledgeType;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.internals.events.ApplicationEventHandler;
+import org.apache.kafka.clients.consumer.internals.events.CompletableEventReaper;
+import org.apache.kafka.clients.consumer.internals.events.ShareAcknowledgeSyncEvent;
 import org.apache.kafka.clients.consumer.internals.events.ShareAcknowledgementEvent;
 import org.apache.kafka.clients.consumer.internals.events.ShareAcknowledgementEventHandler;
 import org.apache.kafka.common.Cluster;
@@ -27,20 +31,21 @@ import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.AbstractResponse;
 import org.apache.kafka.common.requests.RequestHeader;
 import org.apache.kafka.common.requests.ShareAcknowledgeResponse;
 import org.apache.kafka.common.requests.ShareFetchResponse;
+import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.common.utils.internals.LogContext;
 import org.junit.jupiter.api.Test;
 
 /**
  * An application renews a record that node 1 leads and accepts one that node 2 leads, in one commitSync. If node 2
- * answers last, poll() returns nothing from then on, neither the renewed record nor new ones: ShareConsumerImpl
- * collects nothing while its fetch has a record whose renewal is not answered.
+ * answers last, poll() returns nothing from then on, neither the renewed record nor new ones, without an error.
  */
 public class ShareConsumerRenewalTest {
     private static final Uuid TOPIC = Uuid.randomUuid();
@@ -50,54 +55,66 @@ public class ShareConsumerRenewalTest {
     private static final Node NODE_2 = new Node(2, "two", 9092);
 
     private final LinkedBlockingQueue<ShareAcknowledgementEvent> events = new LinkedBlockingQueue<>();
-    private final ShareFetch<String, String> currentFetch = currentFetch();
     private final ShareConsumeRequestManager manager = manager();
 
     @Test
-    public void testRenewedRecordIsReturnedWhenOtherNodeAnswersLast() {
-        commitSync(NODE_1, NODE_2);
-        assertEquals(1, recordsOfNextPoll(), "records that the next poll has, after the renewal of one succeeded");
+    public void testPollReturnsRecordsWhenRenewingNodeAnswersFirst() {
+        assertEquals(List.of("renewed", "new"), polledAfterRenewal(NODE_1, NODE_2), "what polls return");
     }
 
     /** The control, in which the node that renews answers last: passes. */
     @Test
     public void testControlInOtherOrder() {
-        commitSync(NODE_2, NODE_1);
-        assertEquals(1, recordsOfNextPoll(), "records that the next poll has, after the renewal of one succeeded");
+        assertEquals(List.of("renewed", "new"), polledAfterRenewal(NODE_2, NODE_1), "what polls return");
     }
 
-    /** RENEW of the record of node 1 and ACCEPT of that of node 2; the nodes answer in this order. */
-    private void commitSync(Node... answering) {
-        currentFetch.acknowledge(new ConsumerRecord<>("topic", 0, 0, "", ""), AcknowledgeType.RENEW);
-        currentFetch.acknowledge(new ConsumerRecord<>("topic", 1, 0, "", ""), AcknowledgeType.ACCEPT);
-        CompletableFuture<?> committed = manager.commitSync(currentFetch.takeAcknowledgedRecords(), Long.MAX_VALUE);
-        Map<Integer, NetworkClientDelegate.UnsentRequest> requests = requests();
-        for (Node node : answering) {
-            TopicIdPartition partition = node == NODE_1 ? RENEWED : ACCEPTED;
-            answer(requests.get(node.id()), ApiKeys.SHARE_ACKNOWLEDGE, ShareAcknowledgeResponse.of(Errors.NONE, 0,
-                new LinkedHashMap<>(Map.of(partition, ShareAcknowledgeResponse.partitionResponse(partition, Errors.NONE))),
-                List.of(), 30000));
+    /** Renews a record of node 1 and accepts one of node 2 in a commitSync, which the nodes answer in this order. */
+    @SuppressWarnings("unchecked")
+    private List<String> polledAfterRenewal(Node... answering) {
+        ApplicationEventHandler network = mock(ApplicationEventHandler.class);
+        doAnswer(call -> {
+            if (call.getArgument(0) instanceof ShareAcknowledgeSyncEvent commit) {
+                manager.commitSync(commit.acknowledgementsMap(), Long.MAX_VALUE).thenAccept(commit.future()::complete);
+                Map<Node, NetworkClientDelegate.UnsentRequest> requests = manager.poll(0).unsentRequests.stream()
+                    .collect(Collectors.toMap(request -> request.node().get(), request -> request));
+                List.of(answering).forEach(node -> answerCommit(requests.get(node), node == NODE_1 ? RENEWED : ACCEPTED));
+            }
+            return null;
+        }).when(network).add(any());
+        ShareFetchCollector<String, String> buffered = mock(ShareFetchCollector.class);
+        ShareFetch<String, String> first = fetched(NODE_1, RENEWED, 0, "renewed");
+        fetched(NODE_2, ACCEPTED, 0, "accepted", first);
+        when(buffered.collect(any())).thenReturn(first, fetched(NODE_1, RENEWED, 1, "new"), ShareFetch.empty());
+        ShareConsumerImpl<String, String> consumer = new ShareConsumerImpl<>(new LogContext(), "client",
+            new StringDeserializer(), new StringDeserializer(), new ShareFetchBuffer(new LogContext()), buffered,
+            mock(ShareFetchMetricsManager.class), Time.SYSTEM, network, events, new LinkedBlockingQueue<>(),
+            mock(CompletableEventReaper.class), new Metrics(), mock(SubscriptionState.class),
+            mock(ShareConsumerMetadata.class), 1000, 1000, "group", "explicit");
+
+        consumer.poll(Duration.ofMillis(1)).forEach(record -> consumer.acknowledge(record,
+            record.value().equals("renewed") ? AcknowledgeType.RENEW : AcknowledgeType.ACCEPT));
+        consumer.commitSync();
+        List<String> polled = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            consumer.poll(Duration.ofMillis(1)).forEach(record -> {
+                polled.add(record.value());
+                consumer.acknowledge(record, AcknowledgeType.ACCEPT);
+            });
         }
-        assertTrue(committed.isDone());
+        return polled;
     }
 
-    /** What ShareConsumerImpl does with events and in collect(). */
-    private int recordsOfNextPoll() {
-        events.stream().filter(ShareAcknowledgementEvent::checkForRenewAcknowledgements)
-            .forEach(event -> currentFetch.renew(event.acknowledgementsMap(), event.acquisitionLockTimeoutMs()));
-        currentFetch.takeRenewedRecords();
-        return currentFetch.numRecords();
-    }
-
-    /** Record 0 of either partition. */
-    private static ShareFetch<String, String> currentFetch() {
+    private static ShareFetch<String, String> fetched(Node node, TopicIdPartition partition, long offset, String value) {
         ShareFetch<String, String> fetch = ShareFetch.empty();
-        Map.of(1, RENEWED, 2, ACCEPTED).forEach((node, partition) -> {
-            ShareInFlightBatch<String, String> batch = new ShareInFlightBatch<>(node, partition, Optional.of(30000));
-            batch.addRecord(new ConsumerRecord<>("topic", partition.partition(), 0, "", ""));
-            fetch.add(partition, batch);
-        });
+        fetched(node, partition, offset, value, fetch);
         return fetch;
+    }
+
+    private static void fetched(Node node, TopicIdPartition partition, long offset, String value,
+            ShareFetch<String, String> fetch) {
+        ShareInFlightBatch<String, String> batch = new ShareInFlightBatch<>(node.id(), partition, Optional.of(30000));
+        batch.addRecord(new ConsumerRecord<>("topic", partition.partition(), offset, "", value));
+        fetch.add(partition, batch);
     }
 
     /** A manager with a share session at either node. */
@@ -125,10 +142,10 @@ public class ShareConsumerRenewalTest {
         return made;
     }
 
-    private Map<Integer, NetworkClientDelegate.UnsentRequest> requests() {
-        Map<Integer, NetworkClientDelegate.UnsentRequest> requests = new TreeMap<>();
-        manager.poll(0).unsentRequests.forEach(request -> requests.put(request.node().get().id(), request));
-        return requests;
+    private static void answerCommit(NetworkClientDelegate.UnsentRequest request, TopicIdPartition partition) {
+        answer(request, ApiKeys.SHARE_ACKNOWLEDGE, ShareAcknowledgeResponse.of(Errors.NONE, 0,
+            new LinkedHashMap<>(Map.of(partition, ShareAcknowledgeResponse.partitionResponse(partition, Errors.NONE))),
+            List.of(), 30000));
     }
 
     private static void answer(NetworkClientDelegate.UnsentRequest request, ApiKeys api, AbstractResponse response) {
