@@ -37,10 +37,10 @@ SHOWN = {
         " ==> expected: <true> but was: <false>"
     ),
     "ShareCoordinatorServiceMergedWritesTest.testFencedWriteIsNotAnsweredByWriteOfNextLeader": (
-        "the write of 0-9 was fenced, the answers are [NONE] ==> expected: <true> but was: <false>"
+        "0-9 is not durable, and the answers are [NONE]; ==> expected: <true> but was: <false>"
     ),
     "ShareCoordinatorServiceMergedWritesTest.testDurableWriteIsNotAnsweredByWriteOfFormerLeader": (
-        "the write of 10-19 is durable, the answers are [FENCED_LEADER_EPOCH]"
+        "10-19 is durable, and the answers are [FENCED_LEADER_EPOCH];"
         " ==> expected: <true> but was: <false>"
     ),
     "PersisterStateManagerMergedWritesTest.testRequestHasOneWriteOfASharePartition": (

@@ -95,7 +95,6 @@ public class SharePartitionGapWindowTest {
         acknowledge(sharePartition, 1, AcknowledgeType.ACCEPT);
         assertEquals(2, sharePartition.persisterReadResultGapWindow().gapStartOffset());
         acquire(sharePartition, 0, 0);
-        assertEquals(1, sharePartition.persisterReadResultGapWindow().gapStartOffset());
         sharePartition.persisterReadResultGapWindow().gapStartOffset(2);
         acknowledge(sharePartition, 0, AcknowledgeType.ACCEPT);
         assertEverythingIsDoneAndRecord3IsDelivered(sharePartition);
