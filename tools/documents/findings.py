@@ -1,6 +1,7 @@
 """The tables of findings: each fault, its implementation and version, and when it last showed."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,20 @@ PAGES = {
 """Each target with findings."""
 
 
+CLUSTER = "cluster"
+"""The name of the faults between the parts of a cluster in ``REPRODUCED``, and of their page."""
+
+_FAULT = re.compile(
+    r"^## (.+)\n\nA fault in Apache Kafka(?:'s client)?, (.+?)\. (?s:.+?)\n    (mvn .+=(.+))$",
+    re.MULTILINE,
+)
+
+
+def cluster_faults() -> list[tuple[str, ...]]:
+    """Return title, classes, command and tests of each fault that is on the page, in its order."""
+    return _FAULT.findall((FOLDER / f"{CLUSTER}.md").read_text(encoding="utf-8"))
+
+
 def known_of(target: str) -> tuple[KnownDeviation, ...]:
     """Return the known deviations of a target."""
     subject = Subject(target)
@@ -51,6 +66,9 @@ def findings_table() -> str:
 
 
 def _rows(reproduced: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    for title, classes, command, tests in cluster_faults():
+        last = f"A fault in Apache Kafka. | {_when(reproduced[CLUSTER].get(tests))}"
+        yield f"| {title} | Apache Kafka 4.4.0, {classes} | {last} | `{command}` |"
     for target, page in PAGES.items():
         for known in known_of(target):
             last = _when(reproduced.get(target, {}).get(known.name))
@@ -65,6 +83,9 @@ def track_record() -> str:
     """
     reproduced = _reproduced()
     lines = ["| Fault | Version | Last reproduced |", "|---|---|---|"]
+    for title, classes, _, tests in cluster_faults():
+        version = f"Apache Kafka 4.4.0, {classes} | {_when(reproduced[CLUSTER].get(tests))}"
+        lines.append(f"| [{title}](docs/findings/{CLUSTER}.md) | {version} |")
     for target, page in PAGES.items():
         faults = [known for known in known_of(target) if known.reason.startswith("A fault in")]
         link = f"docs/findings/{page.name}"

@@ -4,10 +4,13 @@ import json
 
 import pytest
 
+from tests.kafka.test_faults import CONTROLS, SHOWN
 from tools.documents.findings import (
+    CLUSTER,
     FOLDER,
     PAGES,
     REPRODUCED,
+    cluster_faults,
     known_of,
     track_record,
 )
@@ -30,8 +33,16 @@ def test_each_finding_has_its_section(target: str) -> None:
         assert known.cause in text
 
 
+def test_each_fault_of_a_cluster_has_its_tests() -> None:
+    tests = {name for *_, names in cluster_faults() for name in names.split("+")}
+    assert tests == set(CONTROLS) == {name.partition(".")[0] for name in SHOWN}
+    assert all(title in track_record() for title, *_ in cluster_faults())
+
+
 def test_only_known_deviations_are_noted_as_reproduced() -> None:
-    for target, rows in json.loads(REPRODUCED.read_text()).items():
+    reproduced = json.loads(REPRODUCED.read_text())
+    assert set(reproduced.pop(CLUSTER)) <= {tests for *_, tests in cluster_faults()}
+    for target, rows in reproduced.items():
         assert set(rows) <= {known.name for known in known_of(target)}
 
 
