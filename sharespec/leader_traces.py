@@ -40,21 +40,22 @@ def judge_leaders(folder: Path, paused_ms: int) -> JudgedTraces:
     return JudgedTraces(result.counts.events, result.counts.checked, tuple(findings))
 
 
-def _second_objects(folder: Path) -> dict[str, int]:
-    """Return the first leader epoch of each share-partition that had more than one object."""
-    first: dict[str, int] = {}
+def _second_objects(folder: Path) -> dict[str, tuple[int, int]]:
+    """Return the first leader epoch and instance of each share-partition that was no first one."""
+    first: dict[str, tuple[int, int]] = {}
     for path in folder.rglob(f"*{SUFFIXES[1]}"):
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             for row in map(json.loads, lines):
                 if row.get("instance"):
-                    name, epoch = row["partition"], row["leader_epoch"]
-                    first[name] = min(epoch, first.get(name, epoch))
+                    name, place = row["partition"], (row["leader_epoch"], row["instance"])
+                    first[name] = min(place, first.get(name, place))
     return first
 
 
-def _with_cause(finding: Finding, second: dict[str, int]) -> Finding:
+def _with_cause(finding: Finding, second: dict[str, tuple[int, int]]) -> Finding:
     """Tell apart what follows a second object in a leader epoch: the first may write on."""
     row = json.loads(finding.place.event)
-    if row["leader_epoch"] < second.get(row["partition"], row["leader_epoch"] + 1):
-        return finding
-    return attrs.evolve(finding, cause=(*finding.probable_cause, _SECOND))
+    begin = second.get(row["partition"])
+    if begin and (row["leader_epoch"], row["instance"]) >= begin:
+        return attrs.evolve(finding, cause=(*finding.probable_cause, _SECOND))
+    return finding

@@ -1,21 +1,23 @@
 """The leaders of simulated clusters are judged event by event."""
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from conformance.cluster.simulated import Simulator
+from conformance.cluster.simulated import JudgedTraces, Simulator
 from conformance.target import TargetError
+from judge.finding import Finding, FindingKind, FindingPlace
 from sharespec.cli import cli
+from sharespec.commands import simulate
 from sharespec.leader_traces import judge_leaders
 from tests.recorder.released import recorder
 
 pytestmark = [pytest.mark.broker, pytest.mark.xdist_group("simulated")]
 
-FENCED, TWO_OBJECTS, PAUSED = 17, 1, 12
+FENCED, TWO_OBJECTS, BOTH, PAUSED = 17, 1, 61, 12
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +48,12 @@ def test_what_follows_a_second_object_in_a_leader_epoch_is_told_apart(
     assert finding.probable_cause == ("PERSISTED", "initialize", "a leader epoch had two objects")
 
 
+def test_what_came_before_the_second_object_has_another_cause(simulator: Simulator) -> None:
+    causes = {finding.probable_cause for finding in simulator.run(BOTH).judged.findings}
+    plain = ("PERSISTED", "initialize")
+    assert causes == {plain, (*plain, "a leader epoch had two objects")}
+
+
 def test_timers_of_a_paused_node_are_late_and_no_others(simulator: Simulator) -> None:
     run = simulator.run(PAUSED)
     assert run.findings == ()
@@ -62,6 +70,33 @@ def test_a_trace_that_is_not_whole_is_refused(simulator: Simulator, tmp_path: Pa
     (tmp_path / file.name).write_bytes(cut[: len(cut) // 2])
     with pytest.raises(TargetError, match="not whole"):
         judge_leaders(tmp_path, 0)
+
+
+def test_what_is_known_of_kafka_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder()
+    place = FindingPlace("s17:t:0", event="{}")
+    known = Finding(
+        *(
+            3,
+            "spec",
+            FindingKind.GUARD,
+            "START_NEVER_GOES_BACK",
+            "the start offset never goes back",
+        ),
+        *("5", "9", "", ""),
+        operation="expire",
+        operations_before=("advance_log_start", "expire"),
+        place=place,
+    )
+    judged = JudgedTraces(2, 2, (known,))
+    monkeypatch.setattr(
+        simulate, "_trace_judge", lambda _workers: nullcontext(lambda _folder, _paused_ms: judged)
+    )
+    arguments = ["simulate", "kafka", "--traces", "--runs", "1", "--seed", str(FENCED)]
+    done = CliRunner().invoke(cli, [*arguments, "--without", ",".join(map(str, range(12)))])
+    assert done.exit_code == 1, done.output
+    assert "known: START_NEVER_GOES_BACK: expire" in done.output
+    assert "start-goes-back-on-expiry" in done.output
 
 
 def test_the_command_keeps_traces_that_replay_reads(tmp_path: Path) -> None:
