@@ -25,10 +25,14 @@ class GroupSettings:
 
 @attrs.frozen
 class InjectedFault:
-    """A fault that was done to the cluster; ``number`` is its place among those of the run."""
+    """A fault that was done to the cluster; ``number`` is its place among those of the run.
+
+    ``paused_ms`` is how long it stops a node, whose timers are late by as much.
+    """
 
     number: int
     text: str
+    paused_ms: int = 0
 
 
 @attrs.frozen

@@ -6,6 +6,7 @@ network, the logs, the members and the faults are the simulation's.
 """
 
 import gzip
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,7 @@ import attrs
 
 from conformance.cluster.history import ClusterEvent, InjectedFault, read_history
 from conformance.cluster.rules import judge_history
-from conformance.cores.kafka import kafka_java
+from conformance.cores.kafka import kafka_java, recorder_jar
 from conformance.cores.malformed import error_text
 from conformance.cores.process import ProcessTarget
 from conformance.target import TargetError
@@ -31,11 +32,25 @@ _MAIN = "kafka.server.share.Simulation"
 
 
 @attrs.frozen
+class JudgedTraces:
+    """What is wrong in the traces of a run's leaders; ``compared`` of ``events`` were judged."""
+
+    events: int = 0
+    compared: int = 0
+    findings: tuple[Finding, ...] = ()
+
+
+TraceJudge = Callable[[Path, int], JudgedTraces]
+"""Judges the traces in a folder, given by how many ms pauses may have made timers late."""
+
+
+@attrs.frozen
 class SimulatedRun:
     """A run, what was wrong in it, and how often each kind of event is in its history.
 
     ``without`` are the numbers of faults that were left out, of ``faults`` that were drawn;
-    ``digest`` is the hash of the history, the same whenever the run is repeated.
+    ``digest`` is the hash of the history, the same whenever the run is repeated. ``traces`` is
+    the folder with those of the leaders, and ``judged`` what came of them, if they were wanted.
     """
 
     seed: int
@@ -46,6 +61,13 @@ class SimulatedRun:
     injected: tuple[InjectedFault, ...]
     findings: tuple[Finding, ...]
     history: Path
+    traces: Path
+    judged: JudgedTraces = JudgedTraces()
+
+    def discard(self) -> None:
+        """Remove what was written of it."""
+        self.history.unlink()
+        shutil.rmtree(self.traces, ignore_errors=True)
 
     def like(self, finding: Finding) -> Finding | None:
         """Return a finding of this run that probably has the same cause, if there is one."""
@@ -56,31 +78,46 @@ class SimulatedRun:
 class Simulator:
     """A process that runs clusters; histories go to ``folder``."""
 
-    def __init__(self, folder: Path, seconds: float = 120.0) -> None:
-        """Start it, and build it first if a source changed. Raises TargetError if it cannot be."""
+    def __init__(
+        self, folder: Path, judge_traces: TraceJudge | None = None, seconds: float = 120.0
+    ) -> None:
+        """Start it, and build it first if a source changed. Raises TargetError if it cannot be.
+
+        With ``judge_traces`` the leaders are recorded, too, and what they did is judged by it.
+        """
         java, path = kafka_java()
         self._folder = folder
-        self._target = ProcessTarget(f"{java} {_FLAGS} -cp '{path}' {_MAIN}", seconds)
+        self._judge_traces = judge_traces
+        agent = f" '-javaagent:{recorder_jar()}=runs'" if judge_traces else ""
+        self._target = ProcessTarget(f"{java}{agent} {_FLAGS} -cp '{path}' {_MAIN}", seconds)
 
     def run(self, seed: int, without: Sequence[int] = ()) -> SimulatedRun:
         """Run the cluster of a seed and judge it. Raises TargetError if it stops responding."""
         name = "-".join(str(number) for number in (seed, *sorted(without)))
-        history = self._folder / f"{name}.jsonl.gz"
-        reply = self._target.ask(
-            {"do": "run", "seed": seed, "without": sorted(without), "history": str(history)}
-        )
+        history, traces = self._folder / f"{name}.jsonl.gz", self._folder / "traces" / name
+        request = {"do": "run", "seed": seed, "without": sorted(without), "history": str(history)}
+        if self._judge_traces:
+            shutil.rmtree(traces, ignore_errors=True)
+            request["traces"] = str(traces)
+        reply = self._target.ask(request)
         if "error" in reply:
             raise TargetError(f"the cluster of seed {seed} stopped: {error_text(reply)[:400]}")
         events = tuple(_events(history))
+        injected = tuple(e.what for e in events if isinstance(e.what, InjectedFault))
+        judged = JudgedTraces()
+        if self._judge_traces:
+            judged = self._judge_traces(traces, sum(fault.paused_ms for fault in injected))
         return SimulatedRun(
             seed=seed,
             without=frozenset(without),
             faults=int(str(reply["faults"])),
             digest=str(reply["hash"]),
             happenings=Counter(type(event.what).__name__ for event in events),
-            injected=tuple(e.what for e in events if isinstance(e.what, InjectedFault)),
-            findings=tuple(judge_history(events)),
+            injected=injected,
+            findings=(*judge_history(events), *judged.findings),
             history=history,
+            traces=traces,
+            judged=judged,
         )
 
     def close(self) -> None:
@@ -93,21 +130,22 @@ def _events(history: Path) -> Iterator[ClusterEvent]:
         yield from read_history(lines)
 
 
-def simulated(
+def simulated(  # noqa: PLR0913, PLR0917 - what a search is given
     folder: Path,
     seeds: Sequence[int],
     without: Sequence[int],
     workers: int,
     tell: Callable[[SimulatedRun], None],
+    judge_traces: TraceJudge | None = None,
 ) -> None:
     """Run the clusters of some seeds, in several processes, and tell of each as it ends.
 
-    The history of a run in which nothing is wrong is removed. Raises TargetError.
+    What was written of a run in which nothing is wrong is removed. Raises TargetError.
     """
     with ExitStack() as stack:
         idle: SimpleQueue[Simulator] = SimpleQueue()
         for _ in range(min(workers, len(seeds))):
-            idle.put(stack.enter_context(closing(Simulator(folder))))
+            idle.put(stack.enter_context(closing(Simulator(folder, judge_traces))))
         pool = stack.enter_context(ThreadPoolExecutor(workers))
         stack.callback(pool.shutdown, wait=True, cancel_futures=True)
 
@@ -120,7 +158,7 @@ def simulated(
 
         for run in pool.map(one, seeds):
             if not run.findings:
-                run.history.unlink()
+                run.discard()
             tell(run)
 
 
@@ -133,4 +171,6 @@ def fewest_faults(
         same = tried.like(finding)
         if same is not None:
             run, finding = tried, same
+        elif not tried.findings:
+            tried.discard()
     return run, finding

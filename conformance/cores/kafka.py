@@ -4,6 +4,8 @@ import os
 import shutil
 from pathlib import Path
 
+import attrs
+
 from conformance.build import Recipe, build
 from conformance.cores.process import ProcessTarget
 from conformance.target import TargetError
@@ -11,6 +13,8 @@ from conformance.target import TargetError
 _PROJECT = Path(__file__).parents[1] / "targets" / "kafka"
 KNOWN = _PROJECT / "known.toml"
 """The known deviations of Apache Kafka's share-partition."""
+
+_RECORDER = Path(__file__).parents[2] / "recorder"
 
 _MAVEN = Recipe(
     "the driver for Apache Kafka",
@@ -21,6 +25,7 @@ _MAVEN = Recipe(
     600,
     error_mark="ERROR",
 )
+_RECORDER_MAVEN = attrs.evolve(_MAVEN, name="the recorder", seconds=900)
 
 
 def kafka_target(seconds: float, project: Path = _PROJECT) -> ProcessTarget:
@@ -42,6 +47,14 @@ def kafka_java(project: Path = _PROJECT) -> tuple[str, str]:
     project = build(project, _MAVEN)
     classes = project / "target" / "classes"
     return command, f"{classes}{os.pathsep}{project / 'target' / 'lib' / '*'}"
+
+
+def recorder_jar() -> Path:
+    """Return the recorder of share-partitions, an agent for Java; build as ``kafka_target`` does.
+
+    Raises TargetError as ``kafka_target`` does.
+    """
+    return build(_RECORDER, _RECORDER_MAVEN) / "target" / "sharespec-recorder.jar"
 
 
 def java_command() -> str:

@@ -5,7 +5,10 @@ import os
 import sys
 import tempfile
 from collections import Counter
-from contextlib import closing
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing, contextmanager, nullcontext
+from multiprocessing import get_context
 from pathlib import Path
 
 import attrs
@@ -14,18 +17,22 @@ import click
 from conformance.cluster.simulated import (
     SimulatedRun,
     Simulator,
+    TraceJudge,
     fewest_faults,
     simulated,
 )
 from conformance.target import TargetError
+from impl.cache import DISABLED
 from judge.finding import Finding
 from report.document import Command, Document, Heading, ItemList, Section, Toned, fields, paragraph
 from report.terminal import show_document, shown_progress
+from sharespec.cli import is_own_process
 from sharespec.commands.options import JSON
 from sharespec.console import output, progress_console
 from sharespec.exit import Exit, exits_on
 
 _MAX_SEED = 2**40
+_EVENTS, _COMPARED = "events of traces", "events of traces that were compared"
 
 
 @attrs.define
@@ -67,7 +74,13 @@ def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> tu
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Keep the histories of runs in which something is wrong.",
+    help="Keep the histories, and the traces, of runs in which something is wrong.",
+)
+@click.option(
+    "--traces",
+    "with_traces",
+    is_flag=True,
+    help="Record what the leaders do, too, and judge each event as replay does.",
 )
 @click.option(
     "--without",
@@ -85,6 +98,7 @@ def simulate_command(  # noqa: PLR0913 - one argument for each option
     seed: int,
     workers: int | None,
     out: Path | None,
+    with_traces: bool,
     without: tuple[int, ...],
     json_lines: bool,
 ) -> None:
@@ -97,11 +111,14 @@ def simulate_command(  # noqa: PLR0913 - one argument for each option
 
     Exits with 0 if no rule is broken, 1 if one is, 2 if a run stopped or nothing was judged.
     """
-    with tempfile.TemporaryDirectory(prefix="sharespec-") as scratch:
+    workers = workers or os.cpu_count() or 1
+    judge = _trace_judge(workers) if with_traces else nullcontext()
+    with tempfile.TemporaryDirectory(prefix="sharespec-") as scratch, judge as judge_traces:
         folder = Path(scratch) if out is None else out
         folder.mkdir(parents=True, exist_ok=True)
-        causes, happenings = _searched(name, folder, range(seed, seed + runs), without, workers)
-        with closing(Simulator(folder)) as simulator:
+        seeds = range(seed, seed + runs)
+        causes, happenings = _searched(name, folder, seeds, without, workers, judge_traces)
+        with closing(Simulator(folder, judge_traces)) as simulator:
             for cause in causes.values():
                 cause.run, cause.finding = fewest_faults(simulator, cause.run, cause.finding)
         if json_lines:
@@ -109,13 +126,32 @@ def simulate_command(  # noqa: PLR0913 - one argument for each option
                 click.echo(json.dumps(_as_json(cause)))
         else:
             show_document(_document(name, runs, seed, causes, happenings, out), output())
-    if not happenings["LeaderAnswered"]:
+    if not happenings["LeaderAnswered"] or (with_traces and not happenings[_COMPARED]):
         sys.exit(Exit.COULD_NOT_RUN)
     sys.exit(Exit.WRONG if causes else Exit.WELL)
 
 
-def _searched(
-    name: str, folder: Path, seeds: range, without: tuple[int, ...], workers: int | None
+@contextmanager
+def _trace_judge(workers: int) -> Iterator[TraceJudge]:
+    """Judge traces in processes of their own: that takes longer than to run the clusters.
+
+    Each is short: compiled code is not worth the wait for it.
+    """
+    if is_own_process():
+        os.environ.setdefault(DISABLED, "1")
+    from sharespec.leader_traces import judge_leaders  # noqa: PLC0415 - as replay loads Numba
+
+    with ProcessPoolExecutor(workers, get_context("forkserver")) as pool:
+        yield lambda folder, paused_ms: pool.submit(judge_leaders, folder, paused_ms).result()
+
+
+def _searched(  # noqa: PLR0913, PLR0917 - what a search is given
+    name: str,
+    folder: Path,
+    seeds: range,
+    without: tuple[int, ...],
+    workers: int,
+    judge_traces: TraceJudge | None,
 ) -> tuple[_Causes, Counter[str]]:
     causes: _Causes = {}
     happenings: Counter[str] = Counter()
@@ -126,19 +162,33 @@ def _searched(
             nonlocal done
             done += 1
             happenings.update(run.happenings)
+            happenings.update({_EVENTS: run.judged.events, _COMPARED: run.judged.compared})
             for finding in run.findings:
                 cause = causes.setdefault(finding.probable_cause, _Cause(finding, run, []))
                 cause.seeds.append(run.seed)
             say(f"{name}: {done:,} of {len(seeds):,} clusters, {len(causes)} kinds of findings")
 
-        simulated(folder, seeds, without, workers or os.cpu_count() or 1, tell)
+        simulated(folder, seeds, without, workers, tell, judge_traces)
     return causes, happenings
+
+
+def _known(finding: Finding) -> str:
+    """Return the name, the title and the page of what a finding in a trace is, if it is known."""
+    from sharespec.known_faults import (  # noqa: PLC0415 - as replay loads pyarrow
+        default_known,
+        known_of,
+        known_text,
+    )
+
+    known = known_of(finding, default_known("kafka"))
+    return known_text(known) if known else ""
 
 
 def _as_json(cause: _Cause) -> dict[str, object]:
     finding = cause.finding
     return {
         "rule": finding.name,
+        "known": _known(finding) or None,
         "sentence": finding.sentence,
         "seed": cause.run.seed,
         "seeds": sorted(set(cause.seeds)),
@@ -166,6 +216,9 @@ def _document(  # noqa: PLR0913, PLR0917 - what the report says
         f"{happenings['LeaderAnswered']:,} acknowledgements and "
         f"{happenings['WriteAnswered']:,} writes answered."
     )
+    if happenings[_EVENTS]:
+        compared, events = happenings[_COMPARED], happenings[_EVENTS]
+        counted += f" Of the leaders' traces {compared:,} of {events:,} events were compared."
     verdict = (
         Toned(f"{len(causes)} kinds of findings", "bad")
         if causes
@@ -184,19 +237,27 @@ def _section(cause: _Cause, out: Path | None) -> Section:
     finding, run = cause.finding, cause.run
     seeds = sorted(set(cause.seeds))
     numbers = ",".join(map(str, sorted(run.without)))
-    left_out = f" --without {numbers}" if numbers else ""
+    options = (" --traces" if run.judged.events else "") + (
+        f" --without {numbers}" if numbers else ""
+    )
+    known = _known(finding)
+    kept = out is not None
+    where = f"{finding.place.partition}, seq {finding.seq}" if finding.event_text else ""
     return (
-        Heading(": ".join(finding.probable_cause), "new"),
+        Heading(": ".join(finding.probable_cause), "known" if known else "new"),
         paragraph(finding.sentence),
         fields(
             ("recorded", finding.recorded),
             ("expected", finding.expected),
             ("offset", f"{finding.offset}"),
-            ("event", finding.place.event),
+            ("share-partition", where),
+            ("event", finding.event_text or finding.place.event),
             ("seeds", f"{len(seeds)}: {', '.join(map(str, seeds[:10]))}"),
-            ("history", str(run.history) if out is not None else ""),
+            ("known", known),
+            ("history", str(run.history) if kept else ""),
+            ("traces", str(run.traces) if kept and run.judged.events else ""),
         ),
         ItemList(tuple(fault.text for fault in run.injected)),
         ItemList(finding.evidence),
-        Command(f"sharespec simulate kafka --runs 1 --seed {run.seed}{left_out}"),
+        Command(f"sharespec simulate kafka --runs 1 --seed {run.seed}{options}"),
     )

@@ -14,22 +14,11 @@ from pathlib import Path
 import attrs
 import pytest
 
-from conformance.build import Recipe, build
+from conformance.cores.kafka import recorder_jar
 from conformance.target import TargetError
 from tests.conformance.unbuilt import skip_unbuilt
 
 PROJECT = Path(__file__).parents[2] / "recorder"
-JAR = PROJECT / "target" / "sharespec-recorder.jar"
-
-_RECIPE = Recipe(
-    "the recorder",
-    "Maven",
-    ("mvn", "--quiet", "--batch-mode", "package"),
-    ("pom.xml", "src/**/*.*"),
-    "target",
-    900,
-    error_mark="ERROR",
-)
 BREAKER = PROJECT / "target" / "sharespec-recorder-tests.jar"
 """An agent that alters a broker on purpose; its option is what (see Breaker.java)."""
 
@@ -72,10 +61,9 @@ def recorder() -> Path:
     if shutil.which("java") is None:
         pytest.skip("the recorder needs Java 17 or newer: there is no java on the path")
     try:
-        build(PROJECT, _RECIPE)
+        return recorder_jar()
     except TargetError as error:
         skip_unbuilt(error)
-    return JAR
 
 
 @attrs.define

@@ -24,13 +24,18 @@ public final class Agent {
                 again(text);
                 return;
             }
-            Recorder recorder = new Recorder(new Options(text), late);
+            boolean runs = Runs.OPTION.equals(text);
+            Recorder recorder = new Recorder(new Options(runs ? "" : text), late);
             Header header = new Header();
-            Writer writer = new Writer(recorder, header);
-            Hooks.use(recorder);
             instrumentation.addTransformer(new Weaver(recorder, header), true);
             weaveLoaded(instrumentation);
             running = recorder;
+            if (runs) {
+                Runs.woven(header);
+                return;
+            }
+            Writer writer = new Writer(recorder, header);
+            Hooks.use(source -> recorder);
             writer.start();
             ManagementFactory.getPlatformMBeanServer().registerMBean(
                 new Control(recorder, writer), new ObjectName("sharespec:type=Recorder"));

@@ -15,6 +15,14 @@ final class Header {
     private String kafka;
     private String broker;
 
+    Header() { }
+
+    /** Of one of several brokers in this process, whose class was woven already. */
+    Header(Header woven, int broker) {
+        hooks = woven.hooks;
+        this.broker = Integer.toString(broker);
+    }
+
     /** SharePartition was woven. */
     void woven(ClassLoader through, List<String> table) {
         loader = through;

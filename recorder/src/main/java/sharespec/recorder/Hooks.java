@@ -5,6 +5,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.BiConsumer;
+import java.util.function.Function;
 
 /**
  * What the woven SharePartition calls. Nothing is thrown into Kafka from here, and no lock is taken.
@@ -14,12 +15,13 @@ import java.util.function.BiConsumer;
 public final class Hooks {
     private static final ThreadLocal<Operation[]> CURRENT = ThreadLocal.withInitial(() -> new Operation[1]);
 
-    private static volatile Recorder recorder;
+    private static volatile Function<Object, Recorder> recorders = source -> null;
 
     private Hooks() { }
 
-    static void use(Recorder value) {
-        recorder = value;
+    /** Takes what tells the recorder of a share-partition, or null; it throws nothing. */
+    static void use(Function<Object, Recorder> value) {
+        recorders = value;
     }
 
     /** Makes an operation of a share-partition that is recorded. */
@@ -28,7 +30,7 @@ public final class Hooks {
     }
 
     private static Operation begin(Object source, Maker maker) {
-        Recorder now = recorder;
+        Recorder now = recorders.apply(source);
         if (now == null || !now.isRecording()) {
             return null;
         }
@@ -54,7 +56,7 @@ public final class Hooks {
         if (!(begun instanceof Operation operation)) {
             return;
         }
-        Recorder now = recorder;
+        Recorder now = operation.partition.recorder;
         try {
             CURRENT.get()[0] = operation.outer;
             operation.finish(now, result, thrown);
@@ -65,10 +67,6 @@ public final class Hooks {
 
     /** Returns what this thread does to a share-partition, if that is the innermost. */
     private static Operation current(Object source) {
-        Recorder now = recorder;
-        if (now == null) {
-            return null;
-        }
         Operation operation = CURRENT.get()[0];
         return operation != null && operation.source == source ? operation : null;
     }
@@ -85,7 +83,7 @@ public final class Hooks {
                 step.take(operation);
             }
         } catch (Throwable fault) {
-            recorder.fault(operation == null ? null : operation.partition, fault);
+            recorders.apply(source).fault(operation == null ? null : operation.partition, fault);
         }
     }
 
@@ -172,7 +170,7 @@ public final class Hooks {
                 wrapped = wrapped(operation, continuation, source);
             }
         } catch (Throwable fault) {
-            recorder.fault(null, fault);
+            recorders.apply(source).fault(null, fault);
         }
         return wrapped == null ? continuation : wrapped;
     }

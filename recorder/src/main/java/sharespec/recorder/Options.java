@@ -30,8 +30,14 @@ final class Options {
     private final Set<String> used = new HashSet<>();
 
     Options(String text) {
+        this(text, null);
+    }
+
+    /** With a folder that may have any name. */
+    Options(String text, Path folder) {
         this.text = text == null ? "" : text.trim();
-        dir = Path.of(value("dir", "sharespec-trace"));
+        String named = value("dir", "sharespec-trace");
+        dir = folder == null ? Path.of(named) : folder;
         groups = patterns(value("groups", "*"));
         topics = patterns(value("topics", "*"));
         sample = fraction("sample", value("sample", "1"));

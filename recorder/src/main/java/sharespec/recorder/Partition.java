@@ -25,8 +25,8 @@ final class Partition {
     final ReentrantReadWriteLock lock;
     final boolean recorded;
     final Ledger ledger;
+    final Recorder recorder;
 
-    private final Recorder recorder;
     private final AtomicReference<Section> last = new AtomicReference<>();
     private final AtomicReferenceArray<Section> history = new AtomicReferenceArray<>(REMEMBERED);
     private final AtomicInteger writes = new AtomicInteger();

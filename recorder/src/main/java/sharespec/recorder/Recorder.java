@@ -5,6 +5,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
 
 /** What all hooks share: the options, the queue to the writer, and whether anything is recorded. */
 final class Recorder {
@@ -17,8 +18,9 @@ final class Recorder {
     private final Map<String, AtomicInteger> counts = new ConcurrentHashMap<>();
     private final AtomicLong faults = new AtomicLong();
     private final AtomicInteger switches = new AtomicInteger();
+    private final LongSupplier clock;
+    private final long startedMs;
     private final long clockShift;
-    private final long startedMs = System.currentTimeMillis();
     private volatile long settledAtMs;
     private volatile boolean on = true;
     private volatile boolean writable = true;
@@ -26,10 +28,18 @@ final class Recorder {
     private volatile String firstFault;
 
     Recorder(Options options, boolean late) {
+        // Kafka's own clock for locks: it does not go back.
+        this(options, late, () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()), System.currentTimeMillis());
+    }
+
+    /** With the clock, in ms, that Kafka's locks go by. */
+    Recorder(Options options, boolean late, LongSupplier clock, long startedMs) {
         this.options = options;
+        this.clock = clock;
+        this.startedMs = startedMs;
         names = new Names(options);
         queue = new RowQueue(options.queueRows, options.queueBytes);
-        clockShift = startedMs - clock();
+        clockShift = startedMs - clock.getAsLong();
         settledAtMs = nowMs() + (late ? options.settleMs : 0);
     }
 
@@ -53,18 +63,13 @@ final class Recorder {
         return startedMs;
     }
 
-    /** Kafka's own clock for locks: it does not go back. */
-    private static long clock() {
-        return TimeUnit.NANOSECONDS.toMillis(System.nanoTime());
-    }
-
     /** What is added to Kafka's clock, so that it starts with the time of day. */
     long clockShift() {
         return clockShift;
     }
 
     long nowMs() {
-        return clock() + clockShift;
+        return clock.getAsLong() + clockShift;
     }
 
     /** Whether hooks do anything. */

@@ -10,6 +10,7 @@ import java.util.concurrent.locks.LockSupport;
 final class Writer implements Runnable, Ledger.Sink {
     private static final long PAUSE_NS = 5_000_000;
     private static final long TICK_MS = 500;
+    private static final int BURST = 10_000;
     private static final long CLOSE_MS = 3_000;
     private static final String SWITCH = "off";
 
@@ -79,7 +80,7 @@ final class Writer implements Runnable, Ledger.Sink {
             open();
         }
         int taken = 0;
-        for (Row row = recorder.queue().poll(); row != null && taken < 10_000; row = recorder.queue().poll()) {
+        for (Row row = recorder.queue().poll(); row != null; row = taken < BURST ? recorder.queue().poll() : null) {
             taken++;
             Ledger ledger = row.partition.ledger;
             ledger.accept(row, this);
@@ -110,9 +111,12 @@ final class Writer implements Runnable, Ledger.Sink {
         recorder.writable(files.failure() == null);
     }
 
-    private void end() {
+    /** Writes all that waits and ends the file; without the thread, for who has it write at the end. */
+    void end() {
         try {
-            drain();
+            while (!drain()) {
+                // A burst at a time.
+            }
             for (Ledger ledger : waiting) {
                 ledger.settle(Long.MAX_VALUE, this);
                 ledger.close(this);

@@ -72,8 +72,8 @@ final class History {
     }
 
     /** A fault is done; {@code number} is its place among those that were drawn. */
-    void fault(int number, String text) {
-        write(event("fault").put("number", number).put("text", text));
+    void fault(int number, String text, long pausedMs) {
+        write(event("fault").put("number", number).put("text", text).put("paused_ms", pausedMs));
     }
 
     void quiet() {
