@@ -68,10 +68,19 @@ def partitions(
 
 def _parts_of(tables: Iterable[pa.Table]) -> Iterator[tuple[str | None, Part]]:
     """Yield rows of one share-partition at a time, with its name."""
-    for table in tables:
+    for table in map(_without_claims, tables):
         whole, names = Together(table), table.column("partition")
         for start, end in runs_of(names):
             yield names[start].as_py(), Part(whole, start, table.slice(start, end - start))
+
+
+def _without_claims(table: pa.Table) -> pa.Table:
+    """Return the rows without what a trace says of answers that were overtaken: that is found."""
+    place = table.schema.get_field_index("overtaken")
+    if table.column(place).null_count == table.num_rows:
+        return table
+    nothing = pa.nulls(table.num_rows, table.schema.field(place).type)
+    return table.set_column(place, table.schema.field(place), nothing)
 
 
 def runs_of(column: pa.ChunkedArray) -> Iterator[tuple[int, int]]:

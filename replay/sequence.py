@@ -151,8 +151,7 @@ def _overtaken(rows: pa.Table) -> pa.Table:
     if not late.any():
         return rows
     place = rows.schema.get_field_index("overtaken")
-    told = pc.or_(pc.fill_null(rows.column(place), False), pa.array(late))  # noqa: FBT003 - pyarrow's
-    return rows.set_column(place, rows.schema.field(place), told)
+    return rows.set_column(place, rows.schema.field(place), pa.array(late))
 
 
 def _stretches(rows: pa.Table) -> Iterator[tuple[int, int]]:

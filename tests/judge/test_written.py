@@ -1,5 +1,7 @@
 """What may be durable: writes in any legal form, besides, and without a certain answer."""
 
+from typing import Any
+
 import attrs
 import pytest
 
@@ -67,6 +69,10 @@ class Story:
         batch = ops.AcknowledgementBatch(first, last, (type_,))
         self.do(ops.Acknowledge("m", (batch,)), *written)
 
+    def rows(self) -> list[dict[str, Any]]:
+        """The events as rows of a trace."""
+        return [row_from_event(event) for event in self.events]
+
     def _note(self, operation: ops.Operation, outcome: Outcome) -> SharePartitionSnapshot:
         after = self._engine.snapshot()
         seq = len(self.events)
@@ -76,7 +82,7 @@ class Story:
     def verdict(self) -> str | None:
         """Return what specification, implementation and kernel all say is wrong."""
         finding = follow(self.events, engines_for(("spec", "impl"), self._profile), 1)
-        table = table_from_rows([row_from_event(event) for event in self.events])
+        table = table_from_rows(self.rows())
         kernel = replay_partition(table, self._profile).divergence
         assert (kernel and kernel.kind.name) == (finding and finding.name)
         assert finding is None or finding.engine == "spec, impl"

@@ -9,14 +9,18 @@ import pytest
 import replay.check
 from impl.kernel import KernelDivergence, KernelResult
 from judge.finding import FindingKind
+from model.errors import ErrorCode
 from model.guards import Difference, Guard
+from model.operations import CompleteWrite
 from model.profile import KIP
+from model.snapshot import DurableState
 from replay.lag_file import LAG
 from replay.plan import Plan, is_sampled
 from replay.processes import HereRunner
 from replay.run import replay_sources
 from replay.sources import find_sources
 from replay.verdict import LogKnowledge, PartitionVerdict, Problem, Verdict
+from tests.judge.test_written import Story, wrote
 from tests.replay.samples import (
     Row,
     aborted_rows,
@@ -124,6 +128,20 @@ def test_a_divergence_before_an_unreadable_row_is_still_found(against: tuple[str
     assert verdict.verdict is Verdict.DIVERGES
     assert verdict.divergence
     assert verdict.divergence.seq == seq
+
+
+@pytest.mark.parametrize("leader", [{}, {"leader_epoch": 3, "instance": 0}])
+def test_what_a_trace_claims_of_overtaken_answers_is_not_believed(leader: dict[str, int]) -> None:
+    story = Story()
+    story.fetch(0, 9)
+    story.acknowledge(0, 1, 2, wrote(0, 0, [0, 1, 0, 1], status=ErrorCode.PENDING))
+    story.do(CompleteWrite(7, ErrorCode.NONE, overtaken=True))
+    story.lead(DurableState(0, 0))
+    assert story.verdict() is None
+    rows = [{**row, **leader} for row in story.rows()]
+    checked = check_rows(rows, Plan("kip")).verdict
+    assert checked.divergence is not None
+    assert checked.divergence.name == Difference.PERSISTED.name
 
 
 def test_of_a_trace_without_a_leader_nothing_is_known() -> None:
