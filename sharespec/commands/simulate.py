@@ -44,7 +44,23 @@ class _Cause:
     seeds: list[int]
 
 
-_Causes = dict[tuple[str, ...], _Cause]
+@attrs.define
+class _ClusterSearch:
+    """What so many clusters have shown, and whether that is not all that were asked for."""
+
+    causes: dict[tuple[str, ...], _Cause] = attrs.field(factory=dict)
+    happenings: Counter[str] = attrs.field(factory=Counter)
+    clusters: int = 0
+    interrupted: bool = False
+
+    def note(self, run: SimulatedRun) -> None:
+        """Take note of a run."""
+        self.clusters += 1
+        self.happenings.update(run.happenings)
+        self.happenings.update({_EVENTS: run.judged.events, _COMPARED: run.judged.compared})
+        for finding in run.findings:
+            cause = self.causes.setdefault(finding.probable_cause, _Cause(finding, run, []))
+            cause.seeds.append(run.seed)
 
 
 def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> tuple[int, ...]:
@@ -109,7 +125,8 @@ def simulate_command(  # noqa: PLR0913 - one argument for each option
     leaders and coordinators that move and return, connections that are reset, nodes that are cut
     off, paused or killed, a slow network. All of it is drawn from the run's seed.
 
-    Exits with 0 if no rule is broken, 1 if one is, 2 if a run stopped or nothing was judged.
+    Exits with 0 if no rule is broken, 1 if one is, 2 if a run stopped or nothing was judged, 130
+    if interrupted: then what was found so far is shown, with all faults of its run.
     """
     workers = workers or os.cpu_count() or 1
     judge = _trace_judge(workers) if with_traces else nullcontext()
@@ -117,18 +134,26 @@ def simulate_command(  # noqa: PLR0913 - one argument for each option
         folder = Path(scratch) if out is None else out
         folder.mkdir(parents=True, exist_ok=True)
         seeds = range(seed, seed + runs)
-        causes, happenings = _searched(name, folder, seeds, without, workers, judge_traces)
-        with closing(Simulator(folder, judge_traces)) as simulator:
-            for cause in causes.values():
-                cause.run, cause.finding = fewest_faults(simulator, cause.run, cause.finding)
+        search = _searched(name, folder, seeds, without, workers, judge_traces)
+        if not search.interrupted:
+            with closing(Simulator(folder, judge_traces)) as simulator:
+                for cause in search.causes.values():
+                    cause.run, cause.finding = fewest_faults(simulator, cause.run, cause.finding)
         if json_lines:
-            for cause in causes.values():
+            for cause in search.causes.values():
                 click.echo(json.dumps(_as_json(cause)))
         else:
-            show_document(_document(name, runs, seed, causes, happenings, out), output())
-    if not happenings["LeaderAnswered"] or (with_traces and not happenings[_COMPARED]):
-        sys.exit(Exit.COULD_NOT_RUN)
-    sys.exit(Exit.WRONG if causes else Exit.WELL)
+            show_document(_document(name, runs, seed, search, out), output())
+    sys.exit(_exit_of(search, with_traces=with_traces))
+
+
+def _exit_of(search: _ClusterSearch, *, with_traces: bool) -> Exit:
+    if search.interrupted:
+        return Exit.INTERRUPTED
+    judged = search.happenings["LeaderAnswered"]
+    if not judged or (with_traces and not search.happenings[_COMPARED]):
+        return Exit.COULD_NOT_RUN
+    return Exit.WRONG if search.causes else Exit.WELL
 
 
 @contextmanager
@@ -152,24 +177,21 @@ def _searched(  # noqa: PLR0913, PLR0917 - what a search is given
     without: tuple[int, ...],
     workers: int,
     judge_traces: TraceJudge | None,
-) -> tuple[_Causes, Counter[str]]:
-    causes: _Causes = {}
-    happenings: Counter[str] = Counter()
-    done = 0
+) -> _ClusterSearch:
+    """Run the clusters of the seeds; an interrupt ends that, and leaves what was found."""
+    search = _ClusterSearch()
     with shown_progress(progress_console(), name) as say:
 
         def tell(run: SimulatedRun) -> None:
-            nonlocal done
-            done += 1
-            happenings.update(run.happenings)
-            happenings.update({_EVENTS: run.judged.events, _COMPARED: run.judged.compared})
-            for finding in run.findings:
-                cause = causes.setdefault(finding.probable_cause, _Cause(finding, run, []))
-                cause.seeds.append(run.seed)
-            say(f"{name}: {done:,} of {len(seeds):,} clusters, {len(causes)} kinds of findings")
+            search.note(run)
+            found = f"{len(search.causes)} kinds of findings"
+            say(f"{name}: {search.clusters:,} of {len(seeds):,} clusters, {found}")
 
-        simulated(folder, seeds, without, workers, tell, judge_traces)
-    return causes, happenings
+        try:
+            simulated(folder, seeds, without, workers, tell, judge_traces)
+        except KeyboardInterrupt:
+            search.interrupted = True
+    return search
 
 
 def _known(finding: Finding) -> str:
@@ -202,16 +224,13 @@ def _as_json(cause: _Cause) -> dict[str, object]:
     }
 
 
-def _document(  # noqa: PLR0913, PLR0917 - what the report says
-    name: str,
-    runs: int,
-    seed: int,
-    causes: _Causes,
-    happenings: Counter[str],
-    out: Path | None,
+def _document(
+    name: str, runs: int, seed: int, search: _ClusterSearch, out: Path | None
 ) -> Document:
+    causes, happenings = search.causes, search.happenings
+    clusters = f"{search.clusters:,} of {runs:,}" if search.interrupted else f"{runs:,}"
     counted = (
-        f"{runs:,} clusters from seed {seed}: {happenings['InjectedFault']:,} faults, "
+        f"{clusters} clusters from seed {seed}: {happenings['InjectedFault']:,} faults, "
         f"{happenings['LeaderAcquired']:,} fetches that acquired, "
         f"{happenings['LeaderAnswered']:,} acknowledgements and "
         f"{happenings['WriteAnswered']:,} writes answered."
