@@ -155,7 +155,7 @@ def test_a_wide_range_delays_every_member(mock: BrokerTarget, place: Place) -> N
     mock.produce(place, 0, [(0, 1)])
     fetched(mock, place)
     asked = PartitionRequest(
-        TopicPartition(place.topic_id, 0), (AcknowledgementBatch(0, 100_000_000, (1,)),)
+        TopicPartition(place.topic_id, 0), (AcknowledgementBatch(0, 500_000_000, (1,)),)
     )
     began = time.monotonic()
     mock.ask(place, ShareAcknowledge(place.group, "m1", 1, (asked,), version=1), "m1")
