@@ -216,12 +216,15 @@ class Judge:
     def _learn(self, each: Observation, now: float) -> None:
         """Take what was durable once a write was, where nothing from before it is known.
 
-        Unless the share-partition was made anew while the write was under way.
+        Unless the share-partition was made anew while the write was under way, or that was in a
+        gap: where the log has a time twice, what became durable before may come later in it.
         """
         skew = self._given.settings.skew_ms
         anew = (event for event in self._seen if event.kind in (Kind.INITIALIZE, Kind.DELETE))
         begin = each.earliest - self._given.settings.slack_ms - skew
-        if self._learnt or any(event.end >= begin and event.begin <= now + skew for event in anew):
+        if self._learnt or self._is_in_gap(begin, now):
+            return
+        if any(event.end >= begin and event.begin <= now + skew for event in anew):
             return
         self._learnt = True
         durable = self._joined.durable_after(self._joined.places[each])

@@ -8,7 +8,7 @@ from replay.observed.settings import Settings
 from replay.verdict import Verdict
 from tests.doubles.broker_faults import fault_named
 from tests.replay.observed.disturbed import DISTURBANCES, disturbed
-from tests.replay.observed.real import KNOWN, altered, judged, lines
+from tests.replay.observed.real import KNOWN, altered, dump, judged, lines
 from tests.replay.observed.simulated import Simulated
 from tests.replay.observed.test_run import _counted_twice
 from tests.replay.observed.test_simulated import KNOWN as OF_SIMULATED
@@ -19,7 +19,8 @@ MORE = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 10)]
 
 def check(folder: Path, disturbance: str, seed: int) -> None:
     text = disturbed(list(lines()), disturbance, seed)
-    for verdict in judged(folder, text, Settings() if seed % 2 else KNOWN).verdicts:
+    settings, records = Settings() if seed % 2 else KNOWN, () if seed % 3 else dump()
+    for verdict in judged(folder, text, settings, records=records).verdicts:
         assert verdict.divergences == (), (disturbance, seed, verdict)
 
 
