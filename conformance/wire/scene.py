@@ -302,19 +302,28 @@ class WireScene:
     ) -> tuple[Finding | None, Exchange]:
         """Ask again for a while: the only broker of a cluster leads all of its partitions.
 
-        A session that a request has ended cannot be asked again.
+        Where the request has ended its session, another is opened, to be ended in the same way.
         """
-        if exchange.response.error is ErrorCode.NONE:
-            if request.session_epoch == FINAL_EPOCH:
-                return None, exchange
+        closed = exchange.response.error is ErrorCode.NONE and request.session_epoch == FINAL_EPOCH
+        if exchange.response.error is ErrorCode.NONE and not closed:
             request = attrs.evolve(request, session_epoch=next_epoch(request.session_epoch))
         if tries:
             self._wait(UNREADY_PAUSE_MS)
+            if closed:
+                wrong, opened = self._exchanged(member, self._opening(request), tries - 1)
+                if wrong:
+                    return wrong, opened
             return self._exchanged(member, request, tries - 1)
         rule, seconds = WireDifference.LEADER_SERVES, UNREADY_TRIES * UNREADY_PAUSE_MS // 1000
         told = f"{_status(exchange).name} for {seconds} s", "an answer of the leader"
         before = self.judge.state_text()
         return target_finding(rule.name, _op(request), rule.value, *told, before=before), exchange
+
+    def _opening(self, request: ShareRequest) -> ShareFetch:
+        """Return the request that opens a session of the same member and partitions."""
+        same = (PartitionRequest(part.topic_partition) for part in request.partitions)
+        names = request.group_id, request.member_id, INITIAL_EPOCH, tuple(same)
+        return ShareFetch(*names, max_wait_ms=QUICK_MS, version=self._can.fetch_versions[1])
 
     def _unanswered(self, op: str, request: ShareRequest) -> Finding:
         rule, closed = WireDifference.UNANSWERED, "the connection was closed"

@@ -16,6 +16,7 @@ from model.errors import ErrorCode
 from model.profile import Profile
 from model.ranges import OffsetRange
 from model.share_messages import (
+    FINAL_EPOCH,
     Conduct,
     PartitionRequest,
     PartitionResponse,
@@ -54,6 +55,7 @@ class WireFault(StrEnum):
     LATER_BATCH_IS_LOST = "a log batch amid others is never delivered"
     START_STAYS = "the start offset stays before what is finished"
     ACKNOWLEDGING_IS_REFUSED = "every acknowledgement is answered NOT_LEADER_OR_FOLLOWER"
+    CLOSING_IS_REFUSED = "acknowledgements that end a session are answered NOT_LEADER_OR_FOLLOWER"
     COORDINATOR_IS_MISSING = "fetches are answered COORDINATOR_NOT_AVAILABLE"
     VALUES_ALTERED = "every third record is sent with other contents"
     NEVER_DESCRIBES = "describing a share-partition is always an error"
@@ -200,6 +202,14 @@ def _acknowledging_is_refused(
     return attrs.evolve(after, partitions=before.partitions), ShareResponse(partitions=parts)
 
 
+def _closing_is_refused(
+    before: ShareBroker, after: ShareBroker, said: ShareResponse, request: ShareRequest
+) -> Answered:
+    if request.session_epoch != FINAL_EPOCH:
+        return after, said
+    return _acknowledging_is_refused(before, after, said, request)
+
+
 def _coordinator_is_missing(
     before: ShareBroker, after: ShareBroker, said: ShareResponse, request: ShareRequest
 ) -> Answered:
@@ -221,5 +231,6 @@ _RESPONSES: dict[
 ] = {
     WireFault.PIGGYBACKED_IS_LOST: _said_to_be_acknowledged,
     WireFault.ACKNOWLEDGING_IS_REFUSED: _acknowledging_is_refused,
+    WireFault.CLOSING_IS_REFUSED: _closing_is_refused,
     WireFault.COORDINATOR_IS_MISSING: _coordinator_is_missing,
 }
