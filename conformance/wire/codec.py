@@ -125,7 +125,7 @@ def exchange(asked: ShareRequest, answer: Answer) -> Exchange:
             for each in topic.partitions
         ]
         batches = [
-            (part.topic_partition, read_batches(each.records or b""))
+            (part.topic_partition, read_batches(each.records or b"", each.partition_index))
             for part, each in parts
             if fetch
         ]

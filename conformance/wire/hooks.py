@@ -180,14 +180,16 @@ class _OverAdmin:
     def _append(
         self, topic: str, partition: int, records: tuple[int, int], within: _Open | None
     ) -> int:
-        """Append records whose contents tell their offsets: which is the first, and how many."""
+        """Append records whose contents tell where they are: which is the first, and how many."""
         first, size = records
         if within is None:
-            return self._admin.produce(topic, partition, record_batch(size, first=first))
+            data = record_batch(size, first=first, partition=partition)
+            return self._admin.produce(topic, partition, data)
         ours = within.transaction
         producer = attrs.evolve(ours.producer, sequence=within.written)
         within.written += size
-        return self._admin.produce(topic, partition, record_batch(size, producer, first), ours.id)
+        data = record_batch(size, producer, first, partition=partition)
+        return self._admin.produce(topic, partition, data, ours.id)
 
     def configure(self, group: str, config: SharePartitionConfig) -> None:
         """Set the configuration of a group, and remember which settings to remove."""

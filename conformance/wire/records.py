@@ -41,15 +41,16 @@ Contents = tuple[bytes | None, bytes | None, tuple[tuple[bytes, bytes | None], .
 _LONGER_EVERY, _TIMES = 5, 40
 
 
-def value_of(number: int) -> bytes:
+def value_of(number: int, partition: int = 0) -> bytes:
     """Return the value of a record that the kit writes: its number, in some repeated."""
-    return b" ".join([b"%d" % number] * (1 if number % _LONGER_EVERY else _TIMES))
+    text = b"%d of %d" % (number, partition) if partition else b"%d" % number
+    return b" ".join([text] * (1 if number % _LONGER_EVERY else _TIMES))
 
 
-def contents_of(number: int) -> Contents:
+def contents_of(number: int, partition: int = 0) -> Contents:
     """Return the contents of a record that the kit writes: some have a key, some a header."""
-    text = b"%d" % number
-    return text if number % 2 else None, value_of(number), ((b"n", text),) if number % 3 else ()
+    text, value = b"%d" % number, value_of(number, partition)
+    return text if number % 2 else None, value, ((b"n", text),) if number % 3 else ()
 
 
 @attrs.frozen
@@ -70,11 +71,12 @@ def record_batch(
     producer: Producer | None = None,
     first: int = 0,
     removed: frozenset[int] = frozenset(),
+    partition: int = 0,
 ) -> bytes:
     """Return one batch of ``size`` records, of a transaction if there is a producer.
 
-    Their contents are those of the numbers from ``first`` on. ``removed``: which records, counted
-    from 0, compaction took; never the first or the last.
+    Their contents are those of the numbers from ``first`` on in the partition. ``removed``: which
+    records, counted from 0, compaction took; never the first or the last.
     """
     who = producer or Producer()
     now = TZAwareMicros.parse(datetime.now(UTC))  # Older records would be removed, or roll a log.
@@ -89,7 +91,7 @@ def record_batch(
         )
         for nth in range(size)
         if nth not in removed
-        for key, value, headers in (contents_of(first + nth),)
+        for key, value, headers in (contents_of(first + nth, partition),)
     )
     buffer = io.BytesIO()
     batch = NewRecordBatch(
@@ -103,8 +105,8 @@ def record_batch(
     return buffer.getvalue()
 
 
-def read_batches(data: bytes) -> tuple[LogBatch, ...]:
-    """Return the log batches in ``data``; a batch that is cut off at its end is passed over.
+def read_batches(data: bytes, partition: int = 0) -> tuple[LogBatch, ...]:
+    """Return the log batches in ``data``, of a partition; one cut off at its end is left out.
 
     The offsets of a compressed batch are those that its header tells. Raises MalformedError.
     """
@@ -117,13 +119,13 @@ def read_batches(data: bytes) -> tuple[LogBatch, ...]:
             raise MalformedError(f"a record batch of {length} bytes")
         if length > len(data) - position:
             break
-        ranges.append(_batch(data[position : position + length], most))
+        ranges.append(_batch(data[position : position + length], most, partition))
         most -= len(ranges[-1].ranges)
         position += length
     return tuple(ranges)
 
 
-def _batch(data: bytes, most: int) -> LogBatch:
+def _batch(data: bytes, most: int, partition: int) -> LogBatch:
     base, _, _, magic, crc, attributes, delta, *_, count = BATCH_HEADER.unpack_from(data)
     if magic != MAGIC:
         raise MalformedError(f"a record batch of magic {magic}, not {MAGIC}")
@@ -137,9 +139,9 @@ def _batch(data: bytes, most: int) -> LogBatch:
         ranges = _ranges(base, list(found), most)
     except InvalidValueError as error:
         raise MalformedError(f"a record batch whose {error}") from None
-    told = () if control else found.items()
-    altered = tuple(base + nth for nth, contents in told if contents != contents_of(base + nth))
-    return LogBatch(ranges, control, altered)
+    told = {} if control else {base + nth: contents for nth, contents in found.items()}
+    altered = (at for at, contents in told.items() if contents != contents_of(at, partition))
+    return LogBatch(ranges, control, tuple(altered))
 
 
 def _records(data: bytes, count: int, last: int) -> dict[int, Contents]:

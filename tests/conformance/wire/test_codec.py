@@ -188,6 +188,13 @@ def test_an_impossible_response_is_reported_in_one_line(one: Message, error: str
         exchange(asked, answered(asked, [one]))
 
 
+def test_the_records_of_another_partition_are_others() -> None:
+    asked = ShareFetch("g", "m", 1)
+    for partition, altered in ((3, ()), (0, ((TopicPartition(A, 3), (0, 1, 2)),))):
+        one = {"partition_index": 3, "records": record_batch(3, partition=partition)}
+        assert exchange(asked, answered(asked, [one])).altered == altered
+
+
 def test_markers_are_distinguished() -> None:
     asked = ShareFetch("g", "m", 1)
     data = flagged(record_batch(1), CONTROL) + at(record_batch(2), 1)
