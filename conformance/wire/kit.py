@@ -113,6 +113,7 @@ class Brokers(Kit[asks.Ask, WireTarget, WireHello, WireScene]):
                 yield from ("renew",) if AcknowledgeType.RENEW in batch.types else ()
         if isinstance(ask, asks.Fetch):
             yield from ("forgotten",) if ask.forgotten else ()
+            yield from ("some partitions",) if ask.partitions else ()
             yield from ("at most 0",) if ask.max_records == 0 else ()
 
     def coverage(self, counts: Mapping[str, int], hello: WireHello) -> Coverage:
