@@ -46,6 +46,9 @@ _STRANGERS = tuple(each for each in asks.Stranger if each is not asks.Stranger.N
 _WIDE = 50
 """Only large batches reach window limits above this."""
 
+_WHOLE = 0.5
+"""How likely records are taken and acknowledged as a whole where log batches are large."""
+
 _WAITING = 6.0
 """The weight of a wait where locks are renewed: only time shows whether they were."""
 
@@ -65,7 +68,8 @@ class Mixture:
     """The kinds of command in a sequence with their weights, and the values of their fields.
 
     ``odd``: how likely a request has another epoch than the next, and ``epochs`` which;
-    ``sizes``: of the log batches; ``tidy``: members do not fetch while they hold records.
+    ``sizes``: of the log batches; ``tidy``: members do not fetch while they hold records;
+    ``whole``: they fetch what there is, and acknowledge all of it, so that wide windows slide.
     """
 
     config: SharePartitionConfig
@@ -82,6 +86,7 @@ class Mixture:
     strangers: bool
     piggybacked: bool
     tidy: bool
+    whole: bool
 
 
 def begin(random: Random, hello: WireHello) -> tuple[Mixture, asks.Open]:
@@ -118,6 +123,7 @@ def mixture(random: Random, can: WireCapabilities) -> Mixture:
         types = tuple(t for t in types if t is not AcknowledgeType.RENEW)
     limit = random.choice(can.lock_limits)
     wide = (limit // 3, limit // 2 + 1) * 2 if limit > _WIDE and random.random() < 0.4 else ()
+    whole = bool(wide) and random.random() < _WHOLE
     transactional = {asks.ProduceAborted, asks.ProduceOpen} & optional.keys()
     keeps_back = can.config and bool(transactional) and random.random() < _COMMITTED
     return Mixture(
@@ -133,14 +139,15 @@ def mixture(random: Random, can: WireCapabilities) -> Mixture:
         MEMBERS[: 1 if lasting else random.choice((2, 2, 3))],
         random.choice(modes),
         types,
-        (1, 2, 3, 5, *wide),
+        wide if whole else (1, 2, 3, 5, *wide),
         odd=0.15 if lasting else random.choice((0.0, 0.1)) if can.sessions else 0.0,
         epochs=_WRONG if lasting else _ODD,
         gaps=can.gaps and random.random() < 0.3,
         malformed=random.random() < 0.2,
         strangers=random.random() < 0.2,
         piggybacked=random.random() < 0.7,
-        tidy=random.random() < 0.3,
+        tidy=random.random() < 0.3 or whole,
+        whole=whole,
     )
 
 
@@ -189,7 +196,7 @@ def _fetch(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
     return asks.Fetch(
         member,
         some if random.random() < 0.2 else (),
-        random.choice((1, 2, 3, 5, 500)),
+        random.choice((500,) if mix.whole else (1, 2, 3, 5, 500)),
         random.choice((1, 2, 500)),
         random.choice(mix.modes),
         acknowledged,
@@ -280,6 +287,8 @@ def _batches(random: Random, mix: Mixture, member: str, held: int) -> tuple[asks
     if not held or random.random() < 0.15:
         whose = random.choice(("", "", *mix.members))
         return (_batch(random, mix, whose, random.randint(-2, 6), random.randint(1, 4)),)
+    if mix.whole:
+        return (_batch(random, mix, member, 0, held),)
     if mix.types == (AcknowledgeType.RENEW,) and random.random() < 0.7:
         return tuple(_batch(random, mix, member, nth, 1) for nth in range(held))
     if random.random() < 0.5:
