@@ -81,14 +81,15 @@ def furthest_written(state: State, written: Ints) -> int:
         else:
             end = runs[i, at.LAST] + 1
             offset = end if row == written.shape[0] else min(end, written[row, 0])
-    return int(h[at.END])
+    return int(first_unknown(state, h[at.END], max(h[at.END], h[at.LOG_END])))
 
 
 @compiled
 def move_start(state: State, chosen: int) -> int:
     """Move the start offset to ``chosen``, or for UNSET as far as allowed; drop all below.
 
-    Returns a verdict: the start offset never goes back and never passes an unfinished record.
+    Returns a verdict: the start offset never goes back and never passes an unfinished record. It
+    may leave the window over a hole.
     """
     h = state.header
     if chosen == at.UNSET:
@@ -98,11 +99,13 @@ def move_start(state: State, chosen: int) -> int:
         return _GOES_BACK
     else:
         reached = furthest_start(state, min(chosen, h[at.END]))
+        if reached == h[at.END]:
+            reached = first_unknown(state, reached, chosen)
         if reached < chosen:
             h[at.WHERE] = reached
             return _PASSES_UNFINISHED
     drop_below(h, state.runs, chosen)
-    h[at.START] = chosen
+    h[at.START], h[at.END] = chosen, max(h[at.END], chosen)
     return at.FINE
 
 

@@ -13,7 +13,7 @@ from model.states import RecordState
 from spec.coordinator import Durable, Entry, durable_state, merge, merge_start
 from spec.partition import SharePartition, complete_count
 from spec.record import Record, durable_maximum
-from spec.window import Window, first_unfinished, replace, tracked
+from spec.window import Window, first_unfinished, passed, replace, tracked
 
 _SHOWN = attrgetter("state", "delivery_count", "owner", "pending")
 
@@ -77,7 +77,8 @@ def furthest(partition: SharePartition, written: Sequence[StateBatch]) -> int:
         for batch in written
         for offset in tracked(window, batch.first, batch.last + 1)
     }
-    return first_unfinished(replace(window, committed), partition.log)
+    after = replace(window, committed)
+    return passed(after, partition.log, first_unfinished(after, partition.log))
 
 
 def _ranges(window: Window) -> tuple[RecordRange, ...]:

@@ -9,7 +9,7 @@ from spec.lag import lag
 from spec.logic import Term, absent, either, negate
 from spec.partition import SharePartition, complete_count
 from spec.record import Record, is_acquirable, is_held, is_terminal
-from spec.window import Window, first_unfinished
+from spec.window import Window, first_unfinished, passed
 
 
 @attrs.frozen
@@ -240,7 +240,7 @@ PARTITION_INVARIANTS = (
         "The durable start offset is never ahead of where the leader's may be.",
         lambda p: (
             p.durable.start_offset <= p.window.start_offset
-            or p.durable.start_offset <= first_unfinished(p.window, p.log)
+            or p.durable.start_offset <= passed(p.window, p.log, first_unfinished(p.window, p.log))
         ),
     ),
 )

@@ -14,7 +14,7 @@ from model.whole_state import Delayed
 from spec.coordinator import Durable
 from spec.log import Log
 from spec.record import UNDELIVERED
-from spec.window import Window, drop_below, first_unfinished
+from spec.window import Window, drop_below, first_unfinished, passed
 
 
 @attrs.frozen
@@ -102,8 +102,8 @@ def move_start(partition: SharePartition, chosen: int | None) -> SharePartition:
         return partition
     detail = f"from {window.start_offset} to {start}"
     require(start > window.start_offset, Guard.START_NEVER_GOES_BACK, detail)
-    detail = f"to {start}, past offset {furthest}"
-    require(start <= furthest, Guard.START_STOPS_AT_UNFINISHED, detail)
+    end = passed(window, partition.log, furthest)
+    require(start <= end, Guard.START_STOPS_AT_UNFINISHED, f"to {start}, past offset {end}")
     return attrs.evolve(partition, window=drop_below(window, start))
 
 

@@ -135,7 +135,7 @@ def _run(s: AnyPartition, case: AcquireCase) -> RanAcquire:
     }
     with (
         standing_in(acquire, **answers) as asked,
-        standing_in(partitions, first_unfinished=s.furthest),
+        standing_in(partitions, first_unfinished=s.furthest, passed=s.furthest),
     ):
         step = attempted(lambda: acquire.acquire_records(before, operation, choice))
     given = {

@@ -94,6 +94,24 @@ def test_the_start_offset_never_passes_an_unfinished_record(holding: SharePartit
     assert run(holding, ops.AdvanceTime(0)).window.start_offset == 5
 
 
+@pytest.mark.parametrize("end", [0, 2])
+def test_the_start_offset_may_leave_the_window_over_what_the_log_lacks(end: int) -> None:
+    partition = started()
+    if end:
+        partition = run(partition, fetch("c1", (0, 1)), acknowledgement("c1", (0, 1, 1)))
+    read = fetch("c1", (5, 6), at=end)
+    nothing = Choice(acquired=())
+    assert apply(partition, read, nothing).partition.window.start_offset == end
+    for start in range(end, 6):
+        chosen = attrs.evolve(nothing, start_offset=start)
+        window = apply(partition, read, chosen).partition.window
+        assert (window.start_offset, window.end_offset) == (start, max(end, start))
+    unfinished = Guard.START_STOPS_AT_UNFINISHED
+    assert refusal(partition, read, attrs.evolve(nothing, start_offset=6))[0] is unfinished
+    unread = Choice(start_offset=end + 1)
+    assert refusal(partition, ops.AdvanceTime(0), unread)[0] is unfinished
+
+
 def test_an_answer_that_is_missing_is_success(held: SharePartition) -> None:
     step = apply(held, acknowledgement("c1", (0, 0, 1)))
     assert [write.status for write in step.outcome.writes] == [ErrorCode.NONE]

@@ -22,7 +22,7 @@ var freedoms = []choice{
 	{name: "whole-batches", text: "batch_optimized exceeds the maximum by the rest of a log batch"},
 	{name: "enters-read", text: "the window ends behind what was read, within its limit, and not behind what was taken"},
 	{name: "crosses", text: "one log batch crosses the limit of the window", only: "kafka"},
-	{name: "jumps", refused: "with nothing: the start offset passes a gap that the window has not reached", text: "an empty window moves to the first record read, even if none is taken"},
+	{name: "jumps", text: "an empty window moves to the first record read, even if none is taken"},
 	{name: "late", text: "the start offset moves at every third operation"},
 	{name: "state-batch-each", text: "a state batch for each record"},
 	{name: "write-each", refused: "decision 152: the first answer settles the request", text: "a write for each record"},
