@@ -84,7 +84,7 @@ class Gap:
 
 @attrs.frozen
 class LogExtent:
-    """From when to when a file, or a part of it, has lines of a broker (ms)."""
+    """From when to when a file, or a part of it, has lines of a broker (ms), without silence."""
 
     broker: str
     first: float

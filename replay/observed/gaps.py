@@ -1,12 +1,17 @@
 """Where a part of a log is missing, as far as that can be known."""
 
 from collections.abc import Iterable, Iterator
+from heapq import nlargest
 from itertools import pairwise
 
 from replay.observed.facts import EpochRun, Facts, Gap, LogExtent, SentRun
 
 QUIET_MS = 60_000
 """After how long without a line a part of a log is taken to be missing (ms)."""
+
+SILENT_MS, MOST_SILENCES = 2000, 100
+"""From how long without a line on lines may be missing, or a clock set forward (ms): members that
+wait for records ask more often. Of more such times the longest are taken."""
 
 MISSING_MS = 1000
 """How much earlier than the one before it a request that is missing may have been received (ms)."""
@@ -16,7 +21,6 @@ BEGINNING_MS = 5000
 
 LOST_MS = 30_000
 """How long before its line a request that is missing may have taken effect (ms)."""
-
 
 STEP_MS = 100
 """From how far on a clock that goes back was set, and no line was written late (ms)."""
@@ -30,14 +34,9 @@ def gaps_of(facts: Facts) -> list[Gap]:
     # After a gap at the end of its log nothing is judged: the log ends before it.
     noted = (gap for gap in facts.gaps if gap.end < last.get(gap.broker, float("inf")))
     return sorted(
-        {*noted, *_between_files(facts.logs), *_between_epochs(facts.runs)},
+        {*noted, *_between_extents(facts.logs), *_between_epochs(facts.runs)},
         key=lambda gap: (gap.begin, gap.end, gap.broker, gap.reason),
     )
-
-
-def quiet(broker: str, begin: float, end: float) -> Gap:
-    """Return the gap of a time without lines."""
-    return Gap(broker, begin - LOST_MS, end, f"no line for {(end - begin) / 1000:.0f} s")
 
 
 def stepped_back(broker: str, begin: float, end: float) -> Gap:
@@ -50,7 +49,8 @@ def missing_of(facts: Facts) -> Iterator[Gap]:
     """Yield when requests may have had effect that no log has, though nothing says so for certain.
 
     They are those of a session before the first that is seen of it, and those of which the
-    correlation ids of a client of share coordinators leave room.
+    correlation ids of a client of share coordinators leave room; or they are those of a time
+    without lines, which a clock that was set forward shows too.
     """
     firsts: dict[str, float] = {}
     for extent in facts.logs:
@@ -61,6 +61,7 @@ def missing_of(facts: Facts) -> Iterator[Gap]:
             text = f"the session of {run.member} is first seen with epoch {run.first}"
             yield Gap(run.broker, run.begin - LOST_MS, run.begin, text)
     yield from _between_ids(facts.sent)
+    yield from nlargest(MOST_SILENCES, _silences(facts.logs), key=lambda gap: gap.end - gap.begin)
 
 
 def _between_ids(runs: Iterable[SentRun]) -> Iterator[Gap]:
@@ -78,18 +79,30 @@ def _between_ids(runs: Iterable[SentRun]) -> Iterator[Gap]:
             reached = run if reached is None or run.last > reached.last else reached
 
 
-def _between_files(logs: Iterable[LogExtent]) -> Iterator[Gap]:
-    brokers: dict[str, list[LogExtent]] = {}
-    for extent in logs:
-        brokers.setdefault(extent.broker, []).append(extent)
-    for broker, extents in brokers.items():
-        reached = None
-        for extent in sorted(extents, key=lambda extent: extent.first):
-            if reached is not None and extent.first - reached > QUIET_MS:
-                yield quiet(broker, reached, extent.first)
-            elif reached is not None and reached - extent.first > STEP_MS:
-                yield stepped_back(broker, extent.first, min(reached, extent.last))
-            reached = extent.last if reached is None else max(reached, extent.last)
+def _silences(logs: Iterable[LogExtent]) -> Iterator[Gap]:
+    for reached, extent in _followed(logs):
+        if SILENT_MS < extent.first - reached <= QUIET_MS:
+            silent = f"no line for {(extent.first - reached) / 1000:.1f} s, or the clock was set"
+            yield Gap(extent.broker, reached, extent.first, silent)
+
+
+def _between_extents(logs: Iterable[LogExtent]) -> Iterator[Gap]:
+    for reached, extent in _followed(logs):
+        broker, first = extent.broker, extent.first
+        if first - reached > QUIET_MS:
+            silent = f"no line for {(first - reached) / 1000:.0f} s"
+            yield Gap(broker, reached - LOST_MS, first, silent)
+        elif reached - first > STEP_MS:
+            yield stepped_back(broker, first, min(reached, extent.last))
+
+
+def _followed(logs: Iterable[LogExtent]) -> Iterator[tuple[float, LogExtent]]:
+    """Yield each extent but the first of a broker, after the time that those before it reach."""
+    reached: dict[str, float] = {}
+    for extent in sorted(logs, key=lambda extent: extent.first):
+        if extent.broker in reached:
+            yield reached[extent.broker], extent
+        reached[extent.broker] = max(extent.last, reached.get(extent.broker, extent.last))
 
 
 def _between_epochs(runs: Iterable[EpochRun]) -> Iterator[Gap]:

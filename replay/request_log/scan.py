@@ -19,7 +19,7 @@ from replay.observed.facts import (
     SessionEvent,
     SettingEvent,
 )
-from replay.observed.gaps import LOST_MS, QUIET_MS, STEP_MS, quiet, stepped_back
+from replay.observed.gaps import LOST_MS, SILENT_MS, STEP_MS, stepped_back
 from replay.observed.observation import Observation
 from replay.request_log.bodies import APIS, NEEDED, OF_COORDINATOR, Place, Seen, observed
 from replay.request_log.entry import Entry, Other, Unusable, entries
@@ -61,7 +61,7 @@ class Tally:
     names: dict[str, str] = attrs.field(factory=dict)
     named: list[Observation] = attrs.field(factory=list)
     nodes: set[int] = attrs.field(factory=set)
-    logs: dict[str, LogExtent] = attrs.field(factory=dict)
+    logs: dict[str, list[LogExtent]] = attrs.field(factory=dict)
     sent: dict[str, dict[int, SentRun]] = attrs.field(factory=dict)
     more: Facts = attrs.field(factory=Facts)
 
@@ -75,7 +75,7 @@ class Tally:
             tuple(self.names.items()),
             tuple(self.named),
             frozenset(self.nodes),
-            tuple(self.logs.values()),
+            tuple(extent for extents in self.logs.values() for extent in extents),
             tuple(run for runs in self.sent.values() for run in runs.values()),
         )
         return facts.joined(self.more)
@@ -173,16 +173,11 @@ class _Scan:
             tally.gaps.append(gap)
 
     def _extend(self, end: float) -> None:
-        """Note that the broker's log goes on; where it was quiet, lines may be missing."""
-        logs = self._tally.logs
-        before = logs.get(self._broker)
-        if before is None:
-            logs[self._broker] = LogExtent(self._broker, end, end)
-            return
-        if end - before.last > QUIET_MS:
-            self._tally.gaps.append(quiet(self._broker, before.last, end))
-        extent = LogExtent(self._broker, min(before.first, end), max(before.last, end))
-        logs[self._broker] = extent
+        """Note that the broker's log goes on, or begins again after silence."""
+        extents = self._tally.logs.setdefault(self._broker, [])
+        last = extents.pop() if extents and end - extents[-1].last <= SILENT_MS else None
+        first, reached = (min(last.first, end), max(last.last, end)) if last else (end, end)
+        extents.append(LogExtent(self._broker, first, reached))
 
     def _time(self, end: float) -> None:
         tally = self._tally

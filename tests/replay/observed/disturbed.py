@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from random import Random
 
 import attrs
@@ -81,10 +82,10 @@ def _late(lines: Lines, at: int, length: float) -> Lines:
     return [*lines[:at], line.moved(line.end + late), *lines[at + 1 :]]
 
 
-def stepped_back(lines: Lines, dice: Random) -> Lines:
-    """Set the clock back by 2 s."""
+def stepped(by: float, lines: Lines, dice: Random) -> Lines:
+    """Set the clock, by so many ms."""
     at = dice.randrange(len(lines))
-    return [*lines[:at], *(line.moved(line.end - 2000) for line in lines[at:])]
+    return [*lines[:at], *(line.moved(line.end + by) for line in lines[at:])]
 
 
 def lossy(lines: Lines, dice: Random) -> Lines:
@@ -109,7 +110,8 @@ def half(lines: Lines, dice: Random) -> Lines:
 
 DISTURBANCES: dict[str, Disturbance] = {
     "busy host": busy,
-    "clock steps back": stepped_back,
+    "clock steps back": partial(stepped, -2000),
+    "clock steps forward": partial(stepped, 10_000),
     "lost lines": lossy,
     "no writes": without_writes,
     "half a log": half,
