@@ -73,7 +73,7 @@ def is_lock_over(record: Record, now: Term) -> Term:
     """Whether an acquisition lock is on the record and its duration has elapsed."""
     if record.deadline is None:
         return False
-    return is_held(record) & (record.deadline <= now)
+    return is_held(record) & negate(absent(record.deadline)) & (record.deadline <= now)
 
 
 def failed_state(dead_letter_queue: Term) -> Term:
@@ -183,7 +183,7 @@ def can_stay(record: Record, member: Term, now: Term, threshold: Term) -> Term:
     """
     if record.last_progress is None:
         return False
-    fresh = now < record.last_progress + threshold
+    fresh = negate(absent(record.last_progress)) & (now < record.last_progress + threshold)
     return is_held_by(record, member) & (record.state == IN_PROGRESS) & fresh
 
 

@@ -3,7 +3,8 @@
 Nothing here restates a rule: the functions of ``spec`` are called, with Z3 terms for values.
 Read in this order:
 
-- ``symbolic``: running Python on terms, with every branch followed both ways;
+- ``lifting``: what Python asks of terms; ``symbolic``: running it on them, with every branch
+  followed both ways;
 - ``points``: the records of a window at the offsets that a theorem names, whatever the others are;
 - ``situation``: what a theorem speaks about, as terms, as values, and as reached by a run;
 - ``record_operations``: what can happen to one record, in one table;

@@ -17,7 +17,7 @@ from model.operations import Acknowledge, AcknowledgementBatch, EntryPoint
 from model.outcome import Choice
 from model.profile import KAFKA, KIP, Profile
 from model.states import AcknowledgeType, RecordState
-from proofs.theorems.controls import becomes, called_with, leaves
+from proofs.theorems.controls import becomes, called_with, leaves, wrong
 from proofs.theorems.operation_cases import (
     ACCEPT,
     ANYBODY,
@@ -47,8 +47,8 @@ from proofs.theorems.operation_situation import (
     waits_for_its_write,
 )
 from proofs.theorems.points import Places
-from proofs.theorems.statement import Subject, theorems_in, wrong
 from proofs.theorems.symbolic import conjunction
+from proofs.theorems.theorem import Subject
 from spec import acknowledge, validation
 from spec.acknowledge import Judgement
 from spec.logic import Term, negate
@@ -371,6 +371,3 @@ def judgement_is_applied_whole(s: OneOperation) -> Term:
         *(reports(write, offset, record) for offset, record in changed),
         write.delivery_complete_count == s.complete + completes(*ends.values()),
     )
-
-
-ACKNOWLEDGE_THEOREMS = theorems_in(globals())

@@ -26,11 +26,11 @@ from proofs.theorems.any_partition import (
     partition_of,
     standing_in,
 )
-from proofs.theorems.controls import becomes, called_with, sets
+from proofs.theorems.controls import becomes, called_with, sets, wrong
 from proofs.theorems.operation_cases import Place, places
 from proofs.theorems.operation_situation import Refusal, attempted, kept, same, same_record
-from proofs.theorems.statement import Subject, theorems_in, wrong
 from proofs.theorems.symbolic import conjunction, implies
+from proofs.theorems.theorem import Subject
 from proofs.theorems.window_theorems import ENDS, TOO_FAR, ends_with_a_record
 from spec import acquire
 from spec import partition as partitions
@@ -329,6 +329,3 @@ def window_ends_with_a_record(s: AnyPartition, case: AcquireCase) -> Term:
     """A window that is not empty ends with a record."""
     step = _run(s, case).step
     return True if isinstance(step, Refusal) else ends_with_a_record(step.partition.window)
-
-
-ACQUIRE_THEOREMS = theorems_in(globals())

@@ -1,66 +1,39 @@
 """All theorems, in one table."""
 
-from collections.abc import Iterator
 from itertools import chain
 
 from model.errors import InvalidValueError
-from proofs.theorems.acknowledge_theorems import ACKNOWLEDGE_THEOREMS
-from proofs.theorems.acquire_guard_theorems import ACQUIRE_GUARD_THEOREMS
-from proofs.theorems.acquire_theorems import ACQUIRE_THEOREMS
-from proofs.theorems.count_lemmas import COUNT_LEMMAS
-from proofs.theorems.counting_theorems import COUNTING_THEOREMS
-from proofs.theorems.durable_theorems import DURABLE_THEOREMS
-from proofs.theorems.expiry_theorems import EXPIRY_THEOREMS
-from proofs.theorems.group_theorems import GROUP_THEOREMS
-from proofs.theorems.induction import obligations
-from proofs.theorems.offered_theorems import OFFERED_THEOREMS
-from proofs.theorems.operation_theorems import OPERATION_THEOREMS
-from proofs.theorems.policy_theorems import POLICY_THEOREMS
-from proofs.theorems.progress_theorems import PROGRESS_THEOREMS
-from proofs.theorems.read_theorems import READ_THEOREMS
-from proofs.theorems.record_theorems import RECORD_THEOREMS
-from proofs.theorems.recovery_theorems import RECOVERY_THEOREMS
-from proofs.theorems.request_theorems import REQUEST_THEOREMS
-from proofs.theorems.session_theorems import SESSION_THEOREMS
-from proofs.theorems.state_batch_theorems import STATE_BATCH_THEOREMS
-from proofs.theorems.takeover_theorems import TAKEOVER_THEOREMS
-from proofs.theorems.theorem import Lemma, Theorem
-from proofs.theorems.walk_theorems import WALK_LEMMAS, WALK_THEOREMS
-from proofs.theorems.window_theorems import WINDOW_THEOREMS
-from proofs.theorems.write_theorems import WRITE_THEOREMS
+from proofs.theorems import (
+    acknowledge_theorems,
+    acquire_guard_theorems,
+    acquire_theorems,
+    counting_theorems,
+    durable_theorems,
+    group_theorems,
+    offered_theorems,
+    operation_theorems,
+    progress_theorems,
+    record_theorems,
+    request_theorems,
+    session_theorems,
+    takeover_theorems,
+    window_theorems,
+    write_theorems,
+)
+from proofs.theorems.theorem import Lemma, Theorem, theorems_in
 
-LEMMAS = (*WALK_LEMMAS, *COUNT_LEMMAS)
+_MODULES = (
+    *(record_theorems, window_theorems, operation_theorems, acknowledge_theorems, write_theorems),
+    *(takeover_theorems, acquire_theorems, acquire_guard_theorems, offered_theorems),
+    *(counting_theorems, durable_theorems, request_theorems, progress_theorems),
+    *(session_theorems, group_theorems),
+)
+LEMMAS = tuple(
+    value for module in _MODULES for value in vars(module).values() if isinstance(value, Lemma)
+)
 """All lemmas that theorems cite, each proved by its base and step."""
-
-
-def _proofs_of(lemmas: tuple[Lemma, ...]) -> Iterator[Theorem]:
-    return chain.from_iterable(map(obligations, lemmas))
-
-
-THEOREMS: tuple[Theorem, ...] = (
-    *RECORD_THEOREMS,
-    *_proofs_of(WALK_LEMMAS),
-    *WALK_THEOREMS,
-    *WINDOW_THEOREMS,
-    *OPERATION_THEOREMS,
-    *EXPIRY_THEOREMS,
-    *ACKNOWLEDGE_THEOREMS,
-    *WRITE_THEOREMS,
-    *TAKEOVER_THEOREMS,
-    *ACQUIRE_THEOREMS,
-    *READ_THEOREMS,
-    *ACQUIRE_GUARD_THEOREMS,
-    *POLICY_THEOREMS,
-    *OFFERED_THEOREMS,
-    *_proofs_of(COUNT_LEMMAS),
-    *COUNTING_THEOREMS,
-    *DURABLE_THEOREMS,
-    *REQUEST_THEOREMS,
-    *STATE_BATCH_THEOREMS,
-    *RECOVERY_THEOREMS,
-    *PROGRESS_THEOREMS,
-    *SESSION_THEOREMS,
-    *GROUP_THEOREMS,
+THEOREMS: tuple[Theorem, ...] = tuple(
+    chain.from_iterable(theorems_in(vars(module)) for module in _MODULES)
 )
 
 

@@ -8,7 +8,14 @@ from typing import Any
 
 import attrs
 
+from proofs.theorems.theorem import Control
+
 Change = Callable[[Any], Any]
+
+
+def wrong(target: str, how: str, change: Change) -> Control:
+    """Return the control that changes the function of ``target``, and says how."""
+    return Control(f"{target.partition(':')[2]} {how}", target, change)
 
 
 def becomes(other: Callable[..., Any]) -> Change:

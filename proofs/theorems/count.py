@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import z3
 
-from proofs.theorems.symbolic import is_term
+from proofs.theorems.lifting import is_term
 from spec.logic import Term, either
 
 _MARKS = z3.ArraySort(z3.IntSort(), z3.BoolSort())

@@ -13,11 +13,10 @@ import attrs
 from immutables import Map
 
 from model.share_messages import TopicPartition
-from proofs.theorems.controls import called_with, returns
+from proofs.theorems.controls import called_with, returns, wrong
 from proofs.theorems.situation import flag, number
-from proofs.theorems.statement import Subject, theorems_in, wrong
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Control
+from proofs.theorems.theorem import Control, Subject
 from spec import group_lifecycle
 from spec.coordinator import Durable
 from spec.group_lifecycle import GroupPlan, carry_out
@@ -273,6 +272,3 @@ def an_altered_start_offset_has_an_epoch_of_its_own(s: OneAssigned) -> Term:
         implies(s.known, state.state_epoch > s.state_epoch),
         ASSIGNED in group_of(after).metadata.initialized,
     )
-
-
-GROUP_THEOREMS = theorems_in(globals())

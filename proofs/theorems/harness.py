@@ -1,6 +1,7 @@
-"""Prove theorems, and show that each proof fails if its rule is changed."""
+"""Prove theorems, and show that each proof fails, on a Python test, if its rule is changed."""
 
 import importlib
+import re
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -14,12 +15,13 @@ from unittest.mock import patch
 import attrs
 import z3
 
+from model.states import RecordState
 from proofs.theorems.count import small
-from proofs.theorems.counterexample import as_test, fails
-from proofs.theorems.induction import instance, obligations
+from proofs.theorems.lifting import UndecidedError
 from proofs.theorems.situation import sizes, symbols, values
-from proofs.theorems.symbolic import UndecidedError, branches, meaning
-from proofs.theorems.theorem import Control, Theorem
+from proofs.theorems.symbolic import MIXED, branches, meaning
+from proofs.theorems.theorem import Control, Theorem, instance, obligations
+from spec.record import Record
 
 LIMIT_MS = 60_000
 """The time limit of one Z3 query (ms); a proof that needs longer has failed.
@@ -154,9 +156,12 @@ def _decide(theorem: Theorem, limit_ms: int) -> tuple[ProofVerdict, int, object]
     solver.set("timeout", limit_ms)
     solver.add(given)
     ways: list[z3.BoolRef] = []
-    unexplained = False
+    unexplained = ""
     for branch in branches(lambda: theorem.claim(situation), given, limit_ms, offsets):
         ways.append(branch.condition)
+        if not branch.is_known:
+            unexplained = MIXED
+            continue
         solver.push()
         solver.add(branch.condition, z3.Not(branch.value))
         if _is_possible(solver):
@@ -164,10 +169,10 @@ def _decide(theorem: Theorem, limit_ms: int) -> tuple[ProofVerdict, int, object]
             if _is_possible(solver):
                 counterexample = values(situation, _smallest(solver, sizes(situation)))
                 return ProofVerdict.REFUTED, len(ways), counterexample
-            unexplained = True
+            unexplained = "it is false only of counts that cannot be, or of long ranges"
         solver.pop()
     if unexplained:
-        raise UndecidedError("it is false only of counts that cannot be, or of long ranges")
+        raise UndecidedError(unexplained)
     if _is_possible(solver, z3.Not(z3.Or(ways))):
         raise UndecidedError("not every way through the claim was followed")
     return ProofVerdict.PROVED, len(ways), None
@@ -190,3 +195,70 @@ def _smallest(solver: z3.Solver, numbers: Iterable[z3.ArithRef]) -> z3.ModelRef:
                 solver.add(term == value)
                 break
     return model
+
+
+_MEMBERS = frozenset({"member", "owner", "former_owner"})
+
+
+def as_test(theorem: Theorem, situation: Any) -> str:  # noqa: ANN401 - any situation
+    """Return the shortest test that shows the theorem to be false in the situation."""
+    lines = _lines(theorem, situation)
+    name = re.sub(r"\W+", "_", theorem.name())
+    body = [f'"""{theorem.property.sentence}"""', *lines]
+    imports = _imports("\n".join(lines), type(situation))
+    return "\n".join(
+        [*imports, "", "", f"def test_{name}() -> None:", *(f"    {line}" for line in body), ""]
+    )
+
+
+def fails(test: str) -> bool:
+    """Run a test and return whether an assertion of it failed."""
+    names: dict[str, Any] = {}
+    exec(compile(test, "<counterexample>", "exec"), names)  # noqa: S102 - text made above
+    run = next(value for name, value in names.items() if name.startswith("test_"))
+    try:
+        run()
+    except AssertionError:
+        return True
+    return False
+
+
+def _lines(theorem: Theorem, situation: Any) -> list[str]:  # noqa: ANN401 - any situation
+    values = [
+        f"    {field.name}={_shown(getattr(situation, field.name), field.name)},"
+        for field in attrs.fields(type(situation))
+        if field.name == "member" or getattr(situation, field.name) != field.default
+    ]
+    return [
+        f"situation = {type(situation).__name__}(",
+        *values,
+        ")",
+        f'assert holds_of(theorem_named("{theorem.name()}"), situation)',
+    ]
+
+
+def _shown(value: object, name: str) -> str:
+    if isinstance(value, Record):
+        parts = (
+            f"{field.name}={_shown(getattr(value, field.name), field.name)}"
+            for field in attrs.fields(Record)
+            if getattr(value, field.name) != field.default
+        )
+        return f"Record({', '.join(parts)})"
+    if isinstance(value, RecordState):
+        return f"RecordState.{value.name}"
+    if value is not None and name in _MEMBERS:
+        return f'"member-{value}"'
+    return repr(value)
+
+
+def _imports(text: str, situation: type) -> list[str]:
+    states = [f"from {RecordState.__module__} import RecordState"] if "RecordState." in text else []
+    records = [f"from {Record.__module__} import Record"] if "Record(" in text else []
+    return [
+        *states,
+        f"from {__package__}.catalogue import theorem_named",
+        f"from {__package__}.harness import holds_of",
+        f"from {situation.__module__} import {situation.__name__}",
+        *records,
+    ]

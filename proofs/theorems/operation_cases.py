@@ -26,7 +26,7 @@ from model.operations import (
 from model.outcome import Choice, Expiry
 from model.ranges import OffsetRange
 from model.states import AcknowledgeType, RecordState
-from proofs.theorems.controls import also_allows, becomes
+from proofs.theorems.controls import also_allows, becomes, wrong
 from proofs.theorems.operation_situation import (
     OneOperation,
     Refusal,
@@ -36,7 +36,6 @@ from proofs.theorems.operation_situation import (
     waits_for_its_write,
 )
 from proofs.theorems.points import Places
-from proofs.theorems.statement import wrong
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Control
 from spec import aborted, acknowledge, dead_letters, expire, release

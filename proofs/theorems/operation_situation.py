@@ -16,6 +16,7 @@ from model.outcome import Answer, Write
 from model.profile import KAFKA, Profile
 from model.ranges import StateBatch
 from model.states import RecordState
+from proofs.theorems.lifting import is_term
 from proofs.theorems.points import Points
 from proofs.theorems.situation import (
     any_marks,
@@ -26,7 +27,7 @@ from proofs.theorems.situation import (
     number,
     situation_at,
 )
-from proofs.theorems.symbolic import conjunction, implies, is_term
+from proofs.theorems.symbolic import conjunction, implies
 from spec import window
 from spec.log import Log
 from spec.logic import Term, absent, either, negate

@@ -8,7 +8,7 @@ from model.errors import ErrorCode
 from model.operations import MarkInProgress, ProgressBatch
 from model.profile import DRAFT_RESOLVED
 from model.states import RecordState
-from proofs.theorems.controls import adds, becomes, leaves, sets
+from proofs.theorems.controls import adds, becomes, leaves, sets, wrong
 from proofs.theorems.operation_cases import Place, places
 from proofs.theorems.operation_situation import (
     OneOperation,
@@ -22,8 +22,8 @@ from proofs.theorems.operation_situation import (
 )
 from proofs.theorems.record_operations import TRANSITIONS, OneRecord, Transition, is_sound
 from proofs.theorems.record_theorems import lets_through
-from proofs.theorems.statement import Subject, theorems_in, wrong
 from proofs.theorems.symbolic import conjunction
+from proofs.theorems.theorem import Subject
 from spec import mark_in_progress
 from spec import record as rules
 from spec.coordinator import Durable
@@ -238,6 +238,3 @@ def a_batch_of_marks_is_all_or_none(s: OneOperation, batches: int) -> Term:
         rest_of_the_window(s, after),
         not step.outcome.writes,
     )
-
-
-PROGRESS_THEOREMS = theorems_in(globals())

@@ -6,7 +6,7 @@ from typing import Any
 import attrs
 
 from model.states import RecordState
-from proofs.theorems.controls import also_allows, becomes, off_by_one, returns
+from proofs.theorems.controls import also_allows, becomes, off_by_one, returns, wrong
 from proofs.theorems.operation_situation import same_record
 from proofs.theorems.points import Points
 from proofs.theorems.record_operations import (
@@ -17,9 +17,8 @@ from proofs.theorems.record_operations import (
     is_sound,
     recovered,
 )
-from proofs.theorems.statement import Subject, theorems_in, wrong
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Control, Property, Theorem, about
+from proofs.theorems.theorem import Control, Property, Subject, Theorem, about
 from spec import record as rules
 from spec.invariants import RECORD_INVARIANTS, Invariant
 from spec.logic import Term, absent, either, negate
@@ -339,6 +338,3 @@ def durable_maximum_is_the_higher(s: OneRecord) -> Term:
     first = (own[1] > durable[1]) | ((own[1] == durable[1]) & (own[0] > durable[0]))
     winner = [either(first, mine, yours) for mine, yours in zip(own, durable, strict=True)]
     return conjunction(state == winner[0], count == winner[1])
-
-
-RECORD_THEOREMS = theorems_in(globals())

@@ -8,10 +8,9 @@ from typing import Any, TypeGuard
 import attrs
 
 from proofs.theorems.harness import Proof, ProofVerdict, Refutation
-from proofs.theorems.induction import PARTS
 from proofs.theorems.reachable import Witness
 from proofs.theorems.spacer import Inference
-from proofs.theorems.theorem import Property, Theorem
+from proofs.theorems.theorem import PARTS, Property, Theorem
 
 
 @attrs.frozen

@@ -28,10 +28,10 @@ from model.share_messages import (
     ShareRequest,
     TopicPartition,
 )
-from proofs.theorems.controls import becomes, called_with, does_nothing, returns
+from proofs.theorems.controls import becomes, called_with, does_nothing, returns, wrong
 from proofs.theorems.situation import flag, number
-from proofs.theorems.statement import Subject, theorems_in, wrong
 from proofs.theorems.symbolic import conjunction, implies
+from proofs.theorems.theorem import Subject
 from spec import mark_request, share_session
 from spec.logic import Term, either, negate
 from spec.partition import SharePartition
@@ -354,6 +354,3 @@ def marks_reach_each_share_partition_in_memory(s: OneSession) -> Term:
         marked.asked == operations,
         marked.after.next_seq == len(operations),
     )
-
-
-SESSION_THEOREMS = theorems_in(globals())

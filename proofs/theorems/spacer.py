@@ -37,17 +37,37 @@ class Inference:
     invariant: str = ""
 
 
+@attrs.frozen
+class RecordStep:
+    """One path of a transition: its condition, and the record after it; ``durable``: so written."""
+
+    condition: z3.BoolRef
+    after: Record
+    durable: bool
+
+
+@attrs.frozen
+class RecordSteps:
+    """Any record, what is given of it, and every step that a transition of it may be."""
+
+    situation: OneRecord
+    given: list[z3.BoolRef]
+    steps: tuple[RecordStep, ...]
+
+
 def inferences(limit_ms: int, names: Collection[str]) -> Iterator[Inference]:
     """Check the invariants of those names, and that terminal records stay terminal."""
-    for name in SAFE:
-        if name in names:
-            yield infer(name, limit_ms)
+    wanted = [name for name in SAFE if name in names]
+    steps = every_step(limit_ms) if wanted else None
+    yield from (infer(name, limit_ms, steps) for name in wanted)
 
 
-def infer(name: str, limit_ms: int = LIMIT_MS) -> Inference:
+def infer(name: str, limit_ms: int = LIMIT_MS, every: RecordSteps | None = None) -> Inference:
     """Check one invariant with no help from the others. The delivery count limit is constant."""
     began = time.perf_counter()
-    engine, reached, situation = _rules(limit_ms)
+    every = every or every_step(limit_ms)
+    engine, reached = _rules(limit_ms, every)
+    situation = every.situation
     record, limit = situation.record, situation.limit
     engine.register_relation(wrong := z3.Function("wrong", z3.BoolSort()))
     here = reached(*_terms(record), limit, situation.tracked)
@@ -63,13 +83,26 @@ def infer(name: str, limit_ms: int = LIMIT_MS) -> Inference:
     return Inference(name, verdict, seconds, invariant)
 
 
-def _rules(limit_ms: int) -> tuple[z3.Fixedpoint, z3.FuncDeclRef, OneRecord]:
+def every_step(limit_ms: int) -> RecordSteps:
+    """Run every transition of any record."""
+    situation, given, offsets = symbols(OneRecord)
+    given.append(situation.limit == situation.highest)
+    steps = (
+        RecordStep(z3.And(*given, branch.condition), branch.value, transition.is_final)
+        for transition in TRANSITIONS
+        if transition.name != "enter"
+        for branch in branches(partial(transition.after, situation), given, limit_ms, offsets)
+        if branch.value is not None
+    )
+    return RecordSteps(situation, given, tuple(steps))
+
+
+def _rules(limit_ms: int, every: RecordSteps) -> tuple[z3.Fixedpoint, z3.FuncDeclRef]:
     engine = z3.Fixedpoint()
     engine.set(engine="spacer", timeout=limit_ms)
     engine.set("xform.inline_eager", False)  # noqa: FBT003 - Z3's own signature
     engine.set("xform.inline_linear", False)  # noqa: FBT003 - what is inferred stays readable
-    situation, given, offsets = symbols(OneRecord)
-    given.append(situation.limit == situation.highest)
+    situation, given = every.situation, every.given
     sorts = [term.sort() for term in _terms(situation.record)]
     reached = z3.Function("reached", *sorts, z3.IntSort(), z3.BoolSort(), z3.BoolSort())
     durable = z3.Function("durable", z3.IntSort(), z3.IntSort(), z3.IntSort(), z3.BoolSort())
@@ -78,24 +111,16 @@ def _rules(limit_ms: int) -> tuple[z3.Fixedpoint, z3.FuncDeclRef, OneRecord]:
     limit, final = situation.limit, situation.tracked
     engine.rule(reached(*_terms(UNDELIVERED), limit, z3.BoolVal(val=False)), z3.And(given))
     here = reached(*_terms(situation.record), limit, final)
-    for transition in TRANSITIONS:
-        if transition.name == "enter":
-            continue
-        for branch in branches(partial(transition.after, situation), given, limit_ms, offsets):
-            after = branch.value
-            if after is None:
-                continue
-            allowed = z3.And(*given, branch.condition)
-            is_final = z3.Or(final, _is_final(after))
-            engine.rule(reached(*_terms(after), limit, is_final), z3.And(here, allowed))
-            if transition.name in {"commit", "expire", "finish dead letter"}:
-                written = durable(_terms(after)[0], after.delivery_count, limit)
-                engine.rule(written, z3.And(here, allowed))
+    for step in every.steps:
+        after, happens = step.after, z3.And(here, step.condition)
+        engine.rule(reached(*_terms(after), limit, z3.Or(final, _is_final(after))), happens)
+        if step.durable:
+            engine.rule(durable(_terms(after)[0], after.delivery_count, limit), happens)
     known = durable(situation.durable_state, situation.durable_count, limit)
     recovered = rules.recover(situation.durable_state, situation.durable_count)
     is_final = _is_final(recovered)
     engine.rule(reached(*_terms(recovered), limit, is_final), z3.And(known, *given))
-    return engine, reached, situation
+    return engine, reached
 
 
 def _claim(name: str, situation: OneRecord) -> z3.BoolRef:

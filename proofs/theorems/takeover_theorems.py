@@ -10,7 +10,7 @@ from model.profile import DRAFT_RESOLVED, KIP
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
-from proofs.theorems.controls import becomes, leaves, off_by_one
+from proofs.theorems.controls import becomes, leaves, off_by_one, wrong
 from proofs.theorems.durable_situation import is_persisted
 from proofs.theorems.operation_cases import places
 from proofs.theorems.operation_situation import (
@@ -26,9 +26,8 @@ from proofs.theorems.operation_situation import (
     partition_of,
     same_record,
 )
-from proofs.theorems.statement import Subject, theorems_in, wrong
 from proofs.theorems.symbolic import conjunction
-from proofs.theorems.theorem import Control
+from proofs.theorems.theorem import Control, Subject
 from proofs.theorems.window_theorems import ends_with_a_record, ordered, starting_at
 from spec import alter_config, initialize, log_start
 from spec import record as rules
@@ -207,6 +206,3 @@ def new_leader_has_what_is_durable(s: OneOperation) -> Term:
         durable.state_epoch == 1,
         after.log.end_offset == s.log_end,
     )
-
-
-TAKEOVER_THEOREMS = theorems_in(globals())

@@ -1,10 +1,16 @@
-"""A theorem, and the change to a rule under which its proof must fail."""
+"""Theorems, stated as a decorated claim, and lemmas, proved by induction.
 
-from collections.abc import Callable
+The principle of induction is not proved here: what holds of the first number, and of each
+successor of a number of which it holds, holds of all.
+"""
+
+from collections.abc import Callable, Mapping
+from itertools import chain
 from typing import Any
 
 import attrs
 
+from proofs.theorems.symbolic import conjunction, implies
 from spec.logic import Term
 
 
@@ -99,3 +105,131 @@ class Theorem:
     def name(self) -> str:
         """Return the theorem's name: the transition and the property."""
         return f"{self.transition} {self.property.name}"
+
+
+Claim = Callable[..., Term]
+Controls = Control | Mapping[str, Control] | Callable[..., Control]
+Transitions = str | list[Any] | Mapping[str, tuple[Any, ...]]
+
+
+@attrs.frozen
+class Subject:
+    """What several theorems are about: their source, a kind of situation, and what holds of it.
+
+    ``given`` is the hypothesis, where a theorem names none of its own. ``runnable`` as in
+    ``Theorem``.
+    """
+
+    source: str
+    situation: type
+    given: Claim = lambda *_situation: True
+    runnable: Claim = lambda _s: True
+
+    def theorem(
+        self,
+        *numbers: int,
+        of: Transitions,
+        control: Controls,
+        given: Claim | None = None,
+        where: Claim | None = None,
+        cites: tuple[LemmaCitation, ...] = (),
+    ) -> Callable[[Claim], tuple[Theorem, ...]]:
+        """Make theorems of a claim: it has the property's name, and its docstring the sentence.
+
+        There is one for each transition that ``of`` names. A mapping has further arguments of the
+        claim, of ``given``, ``where`` and ``control``; so has each thing with a name. ``where`` is
+        assumed besides what is given. ``control`` may be one for each, by name or by arguments.
+        """
+
+        def stated(claim: Claim) -> tuple[Theorem, ...]:
+            sentence = " ".join((claim.__doc__ or "").partition("\n\n")[0].split())
+            known = Property(claim.__name__, sentence, self.source, numbers)
+            return tuple(
+                Theorem(
+                    known,
+                    name,
+                    self.situation,
+                    _both(self.given if given is None else about(given, *more), where, more),
+                    about(claim, *more),
+                    _control_of(control, name, more),
+                    cites,
+                    self.runnable,
+                )
+                for name, more in _arguments(of).items()
+            )
+
+        return stated
+
+
+def _both(given: Claim, where: Claim | None, more: tuple[Any, ...]) -> Claim:
+    if where is None:
+        return given
+    return lambda s: where(s, *more) if given(s) else False
+
+
+def _control_of(control: Controls, name: str, more: tuple[Any, ...]) -> Control:
+    if isinstance(control, Control):
+        return control
+    return control[name] if isinstance(control, Mapping) else control(*more)
+
+
+def _arguments(of: Transitions) -> Mapping[str, tuple[Any, ...]]:
+    if isinstance(of, str):
+        return {of: ()}
+    return of if isinstance(of, Mapping) else {each.name: (each,) for each in of}
+
+
+def theorems_in(module: Mapping[str, object]) -> tuple[Theorem, ...]:
+    """Return the theorems that the names of a module stand for, in their order.
+
+    A lemma is its base and its step.
+    """
+    stated = (obligations(v) if isinstance(v, Lemma) else v for v in module.values())
+    each = chain.from_iterable(value for value in stated if isinstance(value, tuple))
+    return tuple(theorem for theorem in each if isinstance(theorem, Theorem))
+
+
+PARTS = BASE, STEP = "base", "step"
+
+
+def one_more(name: str) -> Callable[[Any], Any]:
+    """Return the function that adds one to this number of a situation."""
+    return lambda s: attrs.evolve(s, **{name: getattr(s, name) + 1})
+
+
+def obligations(lemma: Lemma) -> tuple[Theorem, Theorem]:
+    """Return the base and the step, which together prove the lemma."""
+
+    def begins(s: Any) -> Term:  # noqa: ANN401 - any situation
+        if not lemma.starting(s):
+            return False
+        first = lemma.first(s)
+        return conjunction(lemma.given(first), lemma.unfolding(first))
+
+    def goes_on(s: Any) -> Term:  # noqa: ANN401 - any situation
+        before = conjunction(lemma.given(s), lemma.going(s), lemma.statement(s))
+        return conjunction(before, lemma.unfolding(lemma.following(s)))
+
+    base = Theorem(
+        lemma.property,
+        BASE,
+        lemma.situation,
+        begins,
+        lambda s: lemma.statement(lemma.first(s)),
+        lemma.base_control,
+    )
+    step = Theorem(
+        lemma.property,
+        STEP,
+        lemma.situation,
+        goes_on,
+        lambda s: lemma.statement(lemma.following(s)),
+        lemma.step_control,
+    )
+    return base, step
+
+
+def instance(citation: LemmaCitation, situation: object) -> Term:
+    """Return what the lemma states of one situation."""
+    cited = citation.of(situation)
+    return implies(citation.lemma.given(cited), citation.lemma.statement(cited))

@@ -1,6 +1,12 @@
-"""Theorems about the window at any offset (KIP-932, Managing the SPSO and SPEO)."""
+"""Theorems about the window at any offset (KIP-932, Managing the SPSO and SPEO).
+
+How far the start offset may move is a lemma: all offsets behind the walk over finished records are
+finished, by induction over its steps. The walk has come to ``other``; the hole of the log is the
+one that may hold it.
+"""
 
 from collections.abc import Callable
+from typing import Any
 
 import attrs
 
@@ -9,17 +15,26 @@ from proofs.theorems.any_partition import (
     AnyPartition,
     fetch,
     is_between,
+    is_in_hole,
     partition_of,
     refused_by,
     standing_in,
 )
-from proofs.theorems.controls import adds, also_allows, becomes, keeps, leaves, off_by_one
+from proofs.theorems.controls import (
+    adds,
+    also_allows,
+    becomes,
+    called_with,
+    keeps,
+    leaves,
+    off_by_one,
+    wrong,
+)
 from proofs.theorems.operation_situation import Refusal, attempted, same_record
+from proofs.theorems.points import Points
 from proofs.theorems.situation import ends_in_the_log
-from proofs.theorems.statement import Subject, theorems_in, wrong
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import LemmaCitation
-from proofs.theorems.walk_theorems import WALK
+from proofs.theorems.theorem import Control, Lemma, LemmaCitation, Subject, laws
 from spec import log_start, partition, read, window
 from spec import produce as log_end
 from spec.log import Log
@@ -27,6 +42,76 @@ from spec.logic import Term, negate
 from spec.partition import SharePartition
 from spec.record import is_acquirable, is_finished, is_held, is_terminal
 from spec.window import Window
+
+_law = laws("KIP-932, Managing the SPSO and SPEO")
+
+
+def _walked(s: AnyPartition) -> tuple[Window, Log]:
+    entries = [(s.offset, s.record)] if s.tracked else []
+    if s.other != s.offset and s.other_tracked:
+        entries.append((s.other, s.other_record))
+    records: Any = Points(tuple(entries))
+    return Window(s.start, s.end, records), Log(0, s.end, ((s.hole_first, s.hole_last),))
+
+
+def _passed_rightly(s: AnyPartition) -> Term:
+    """Whether an offset that the walk has passed is finished, or not in flight and in no log."""
+    passed = conjunction(implies(s.tracked, is_finished(s.record)), s.tracked | s.missing)
+    return implies(is_between(s.start, s.offset, s.other - 1), passed)
+
+
+def _is_in_the_window(s: AnyPartition) -> Term:
+    inside = implies(s.tracked, is_between(s.start, s.offset, s.end - 1))
+    return conjunction(inside, s.start <= s.other)
+
+
+def _is_under_way(s: AnyPartition) -> Term:
+    """Whether the walk is before the end, and the hole is one of the log."""
+    missing = implies(is_in_hole(s, s.offset), s.missing)
+    return conjunction(s.other < s.end, s.hole_first <= s.hole_last, missing)
+
+
+def _is_blocked(s: AnyPartition) -> Term:
+    """Whether the walk cannot go on from the start offset."""
+    record = _walked(s)[0].records.get(s.start)
+    blocked = False if record is None else negate(is_finished(record))
+    return conjunction(_is_under_way(s), s.other == s.start, blocked)
+
+
+def _begun(s: AnyPartition) -> AnyPartition:
+    return attrs.evolve(s, other=window.first_unfinished(*_walked(s)))
+
+
+def _next(s: AnyPartition) -> AnyPartition:
+    return attrs.evolve(s, other=window.passed(*_walked(s), s.other))
+
+
+WALK = Lemma(
+    _law(
+        "walk_passes_only_what_is_finished",
+        "Every offset behind the walk of the start offset is finished, or is not in the log.",
+        8,
+    ),
+    AnyPartition,
+    _begun,
+    _next,
+    _passed_rightly,
+    Control(
+        "first_unfinished begins one offset late",
+        "spec.window:first_unfinished",
+        called_with(lambda w, log: (attrs.evolve(w, start_offset=w.start_offset + 1), log)),
+    ),
+    Control(
+        "passed jumps over all of a hole, whatever is in flight in it",
+        "spec.window:tracked",
+        becomes(lambda _window, _first, _end: []),
+    ),
+    given=_is_in_the_window,
+    starting=_is_blocked,
+    going=_is_under_way,
+)
+"""From the start offset, each step as ``passed`` goes: so of ``first_unfinished`` too."""
+
 
 Change = Callable[[AnyPartition], SharePartition | None]
 """What makes another share-partition of the one before, or None where it is refused."""
@@ -174,6 +259,22 @@ def start_offset_never_decreases(s: AnyPartition, change: Change, _given: Given)
 @_WINDOW.theorem(
     8,
     of="move start",
+    given=lambda s: conjunction(_is_in_the_window(s), _is_under_way(s), _passed_rightly(s)),
+    control=wrong("spec.record:is_finished", "holds of no record", becomes(lambda _record: False)),
+)
+def start_offset_rests_at_an_unfinished_record(s: AnyPartition) -> Term:
+    """The start offset stops only at a record that is unfinished or was never delivered."""
+    records, log = _walked(s)
+    after = window.passed(records, log, s.other)
+    if after != s.other:
+        return after > s.other
+    record = records.records.get(s.other)
+    return negate(is_in_hole(s, s.other)) if record is None else negate(is_finished(record))
+
+
+@_WINDOW.theorem(
+    8,
+    of="move start",
     given=_walk_is_right,
     control=UNGUARDED,
     cites=(LemmaCitation(WALK, lambda s: attrs.evolve(s, other=s.furthest, missing=True)),),
@@ -310,4 +411,3 @@ def batches_equal_their_offsets(s: AnyPartition) -> Term:
 
 
 ORDERED, ENDS = window_stays_ordered[0].property, window_ends_with_a_record[0].property
-WINDOW_THEOREMS = theorems_in(globals())

@@ -14,7 +14,7 @@ from model.operations import CompleteWrite
 from model.outcome import Answer, Completion, Composed, Write
 from model.ranges import StateBatch
 from model.states import RecordState
-from proofs.theorems.controls import becomes, called_with, returns
+from proofs.theorems.controls import becomes, called_with, returns, wrong
 from proofs.theorems.durable_situation import is_persisted
 from proofs.theorems.operation_cases import places
 from proofs.theorems.operation_situation import (
@@ -32,8 +32,8 @@ from proofs.theorems.operation_situation import (
     same_record,
 )
 from proofs.theorems.points import Points
-from proofs.theorems.statement import Subject, theorems_in, wrong
 from proofs.theorems.symbolic import conjunction
+from proofs.theorems.theorem import Subject
 from spec import record as rules
 from spec import writes
 from spec.logic import Term, negate
@@ -282,6 +282,3 @@ def write_made_later_has_the_numbers_of_then(s: OneOperation) -> Term:
         negate(s.write_id in after.made_after),
         composed == (Composed(s.write_id, *numbers),),
     )
-
-
-WRITE_THEOREMS = theorems_in(globals())

@@ -1,6 +1,5 @@
 from proofs.theorems.catalogue import theorem_named
-from proofs.theorems.counterexample import as_test, fails
-from proofs.theorems.harness import changed, check_control, prove
+from proofs.theorems.harness import as_test, changed, check_control, fails, prove
 
 
 def test_counterexample_is_a_test_of_the_theorem_in_its_situation() -> None:

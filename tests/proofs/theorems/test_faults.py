@@ -1,4 +1,4 @@
-"""Faults of operations, requests and choices, which no theorem on one record notices."""
+"""Faults of rules, each noticed by a theorem that runs it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -8,16 +8,23 @@ import pytest
 
 from model.errors import ErrorCode
 from model.operations import Acquire
-from model.ranges import OffsetRange
+from model.ranges import OffsetRange, PassedOver
 from model.share_messages import ShareAcknowledge
+from model.states import RecordState
+from model.whole_state import Delayed
 from proofs.theorems.catalogue import theorem_named
 from proofs.theorems.harness import ProofVerdict, prove
-from spec import coordinator, policies, writes
+from spec import coordinator, policies, window, writes
 from spec import record as rules
-from spec.logic import Term
+from spec.log import Log
+from spec.logic import Term, either
 from spec.partition import SharePartition, Step
 from spec.share_session import Sessions, begin
 
+GIVES = "acquire_changes_what_it_takes"
+BOUNDED = "finished_records_leave_a_full_window_within_the_bound"
+COUNTED = "record_is_passed_over_within_the_bound"
+OFFERED = "what_a_fetch_could_acquire_is_offered"
 EFFECT = "operation_changes_the_records_it_names"
 GUARD = "operation_is_accepted_when_each_record_allows_it"
 MERGES, LOGS = "write_merges_its_batches", "write_logs_its_batches"
@@ -63,9 +70,55 @@ def at_any_epoch(sessions: Sessions, request: ShareAcknowledge, *rest: Any) -> A
     return begin(sessions, request, *rest)
 
 
+def unnumbered(record: rules.Record, member: Term, deadline: Term, _number: Term) -> rules.Record:
+    return rules.acquire(record, member, deadline)
+
+
+def with_one_left_out(now: window.Window, changes: dict[Term, rules.Record]) -> window.Window:
+    return window.replace(now, dict([*changes.items()][1:]))
+
+
+def one_too_far(now: window.Window, end: Term) -> window.Window:
+    return window.extend(now, end + 1)
+
+
+def counts_twice(offset: int, fetches: int) -> Delayed:
+    return Delayed(offset, fetches + 1)
+
+
+def passes_twice(first: int, last: int, fetches: int) -> PassedOver:
+    return PassedOver(first, last, fetches + 1)
+
+
+def whole_log(log: Log, _level: object) -> int:
+    return log.end_offset
+
+
+def one_attempt_more(record: rules.Record, limit: Term, failed: Term) -> Term:
+    return either(record.delivery_count > limit, failed, RecordState.AVAILABLE)
+
+
+def nothing(*_of: object) -> tuple[()]:
+    return ()
+
+
 @pytest.mark.parametrize(
     ("rule", "wrong", "theorem"),
     [
+        ("record._after_attempt", one_attempt_more, "release available_can_be_delivered"),
+        ("window.is_finished", rules.is_terminal, "step walk_passes_only_what_is_finished"),
+        ("acquire.acquire", unnumbered, f"acquire with a number {GIVES}"),
+        ("acquire.replace", with_one_left_out, f"acquire {GIVES}"),
+        ("acquire.replace", with_one_left_out, f"let enter {GIVES}"),
+        ("acquire.extend", one_too_far, f"acquire {GIVES}"),
+        ("acquire.outside_holes", nothing, "check two offsets window_grows_over_no_record"),
+        ("offered.PassedOver", passes_twice, f"a fetch takes nothing of two offsets {COUNTED}"),
+        ("offered.Delayed", counts_twice, f"nothing is acquired of a full window {BOUNDED}"),
+        ("offered.require", nothing, f"a fetch takes the second of two offsets {COUNTED}"),
+        ("offered.require", nothing, f"nothing is acquired of a full window {BOUNDED}"),
+        ("offered.hole_end", lambda *_of: None, f"offer an offset (read_committed) {OFFERED}"),
+        ("offered.readable_end", whole_log, f"offer an offset (read_committed) {OFFERED}"),
+        ("offered.overlapping", nothing, f"offer an offset (read_committed) {OFFERED}"),
         ("acknowledge.is_held_by", held, f"acknowledge by REJECT {GUARD}"),
         ("release.is_held_by", held, f"member leaves {EFFECT}"),
         ("release.write_and_wait", changes_one, f"member leaves {EFFECT}"),

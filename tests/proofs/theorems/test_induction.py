@@ -2,10 +2,10 @@ import attrs
 
 from proofs.theorems.catalogue import LEMMAS, THEOREMS
 from proofs.theorems.count import count
-from proofs.theorems.count_lemmas import PUT, SPLIT, WITHIN, Range
+from proofs.theorems.counting_theorems import PUT, SPLIT, WITHIN, Range
 from proofs.theorems.harness import Proof, ProofVerdict, holds_of, prove
-from proofs.theorems.induction import instance, obligations, one_more
-from proofs.theorems.theorem import Lemma, LemmaCitation, Theorem
+from proofs.theorems.theorem import Lemma, LemmaCitation, Theorem, instance, obligations, one_more
+from tests.proofs.standing import each
 
 MORE_THAN_NOTHING = attrs.evolve(WITHIN, statement=lambda s: count(s.marks, s.low, s.high) >= 1)
 """False of the range with which the induction begins."""
@@ -89,3 +89,15 @@ def test_lemmas_are_proved_in_the_table_before_they_are_cited() -> None:
     for theorem in THEOREMS:
         for citation in theorem.cites:
             assert all(place(part) < place(theorem) for part in obligations(citation.lemma))
+
+
+NEED_NONE = ("begin", "grow")
+COUNTS = [t for t in THEOREMS if any(cited.lemma.situation is Range for cited in t.cites)]
+CITING = tuple(t for t in COUNTS if t.transition not in NEED_NONE)
+
+
+@each(CITING)
+def test_without_its_lemmas_none_of_them_is_proved(theorem: Theorem) -> None:
+    proof = prove(attrs.evolve(theorem, cites=()))
+    assert proof.verdict is ProofVerdict.UNKNOWN
+    assert proof.reason == "it is false only of counts that cannot be, or of long ranges"

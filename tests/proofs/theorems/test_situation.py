@@ -3,7 +3,7 @@ import z3
 
 from model.states import RecordState
 from proofs.theorems.count import has
-from proofs.theorems.count_lemmas import Range
+from proofs.theorems.counting_theorems import Range
 from proofs.theorems.record_operations import OneRecord
 from proofs.theorems.situation import sizes, symbols, values
 from spec.record import Record

@@ -1,7 +1,8 @@
 import attrs
 
+from proofs.theorems.controls import wrong
 from proofs.theorems.record_operations import TRANSITIONS, OneRecord
-from proofs.theorems.statement import Subject, theorems_in, wrong
+from proofs.theorems.theorem import Subject, theorems_in
 from spec.logic import Term
 from spec.record import UNDELIVERED
 

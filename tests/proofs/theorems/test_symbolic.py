@@ -1,14 +1,8 @@
 import pytest
 import z3
 
-from proofs.theorems.symbolic import (
-    UndecidedError,
-    branches,
-    conjunction,
-    implies,
-    is_term,
-    meaning,
-)
+from proofs.theorems.lifting import UndecidedError, is_term
+from proofs.theorems.symbolic import branches, conjunction, implies, meaning
 from spec import window
 
 X, Y = z3.Ints("x y")
@@ -67,11 +61,15 @@ def test_run_without_end_is_undecided() -> None:
         list(branches(endless, [], LIMIT_MS))
 
 
-def test_a_run_leaves_z3_unchanged() -> None:
-    before = z3.BoolRef.__bool__
+def test_a_run_leaves_z3_and_python_unchanged() -> None:
+    def patched() -> tuple[object, ...]:
+        return z3.BoolRef.__bool__, z3.ExprRef.__hash__, z3.ArithRef.__mod__, isinstance, hash
+
+    before = patched()
     list(branches(lambda: bool(X > 0), [], LIMIT_MS))
-    assert z3.BoolRef.__bool__ is before
+    assert patched() == before
     assert not hasattr(window, "range")
+    assert "isinstance" not in vars(z3.z3)
 
 
 def test_connectives_compute_on_values_and_build_terms() -> None:
