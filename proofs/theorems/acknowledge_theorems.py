@@ -17,7 +17,7 @@ from model.operations import Acknowledge, AcknowledgementBatch, EntryPoint
 from model.outcome import Choice
 from model.profile import KAFKA, KIP, Profile
 from model.states import AcknowledgeType, RecordState
-from proofs.theorems.controls import becomes, called_with, leaves, wrong
+from proofs.theorems.controls import becomes, called_with, changes_nothing, leaves, wrong
 from proofs.theorems.operation_cases import (
     ACCEPT,
     ANYBODY,
@@ -90,7 +90,6 @@ FORGIVES = wrong(
 )
 ACCEPTS = wrong(JUDGE, "accepts whatever comes", becomes(lambda *_: Judgement(0, NONE, {NONE})))
 COUNTS_WRITES = wrong(WHOLE, "counts a write that it does not make", leaves(_one_write_more))
-CHANGES_NOTHING = wrong(WHOLE, "changes nothing", leaves(lambda state, *_rest: state))
 _acknowledge = Subject("KIP-932, ShareAcknowledge", OneOperation, is_possible, names_no_others)
 
 
@@ -344,7 +343,7 @@ def refusal_leaves_renewals_before_its_cause(
 
 
 @_acknowledge.theorem(
-    32, of="acknowledge batches", where=_both_are_tracked, control=CHANGES_NOTHING
+    32, of="acknowledge batches", where=_both_are_tracked, control=changes_nothing(WHOLE)
 )
 def judgement_is_applied_whole(s: OneOperation) -> Term:
     """If no batch is refused, all renewals and changes hold, and one write reports the changes."""

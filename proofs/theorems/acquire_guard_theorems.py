@@ -17,7 +17,6 @@ from proofs.theorems.any_partition import (
     either_of,
     fetch,
     first_broken,
-    is_between,
     is_empty,
     is_fetched,
     is_in_a_batch,
@@ -27,12 +26,12 @@ from proofs.theorems.any_partition import (
     refused_by,
     standing_in,
 )
-from proofs.theorems.controls import becomes, does_nothing, wrong
+from proofs.theorems.controls import allows_everything, does_nothing, wrong
 from proofs.theorems.operation_cases import Place, places
 from proofs.theorems.operation_situation import kept, same_record
 from proofs.theorems.points import Places
-from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Control, Subject
+from proofs.theorems.symbolic import conjunction, implies, is_between
+from proofs.theorems.theorem import Subject
 from spec import acquire, read
 from spec import log as logs
 from spec import record as rules
@@ -52,10 +51,6 @@ MODES = {
 def _names_no_others(s: AnyPartition) -> Term:
     """Whether no offset but the two lies in the ranges."""
     return conjunction(s.other == s.offset + 1, s.entered_last <= s.other + 1, s.end >= s.offset)
-
-
-def _allowing_all(rule: str) -> Control:
-    return wrong(f"spec.acquire:{rule}", "allows everything", becomes(lambda *_of: None))
 
 
 _FETCH = Subject("KIP-932, In-flight records", AnyPartition, is_fetched, _names_no_others)
@@ -80,7 +75,7 @@ def _may_be_taken(
         "check an offset twice": ((0, 0), True),
         "check without a read": ((0,), False),
     },
-    control=_allowing_all("check_taken"),
+    control=allows_everything("spec.acquire:check_taken"),
 )
 def only_available_records_are_acquired(
     s: AnyPartition,
@@ -108,7 +103,7 @@ def only_available_records_are_acquired(
     54,
     of=MODES,
     given=lambda s, *_mode: conjunction(is_fetched(s), s.taken <= s.entered),
-    control=_allowing_all("check_maximum"),
+    control=allows_everything("spec.acquire:check_maximum"),
 )
 def acquire_keeps_to_the_maximum(s: AnyPartition, mode: AcquireMode, profile: Profile) -> Term:
     """An acquire takes at most the maximum, or as many before the log batch of its last record."""
@@ -137,7 +132,7 @@ def acquire_keeps_to_the_maximum(s: AnyPartition, mode: AcquireMode, profile: Pr
     )
 
 
-@_FETCH.theorem(53, of="check two offsets", control=_allowing_all("check_growth"))
+@_FETCH.theorem(53, of="check two offsets", control=allows_everything("spec.acquire:check_growth"))
 def window_grows_over_no_record(s: AnyPartition) -> Term:
     """The window grows over an offset only if it comes in flight, or the log does not hold it."""
     # What is tracked here stands for what comes in flight.
@@ -155,7 +150,7 @@ def window_grows_over_no_record(s: AnyPartition) -> Term:
 
 
 @attrs.evolve(_FETCH, source="KIP-932, group.share.partition.max.record.locks; KIP-1206").theorem(
-    12, of=MODES, control=_allowing_all("check_width")
+    12, of=MODES, control=allows_everything("spec.acquire:check_width")
 )
 def window_stays_within_its_limit(s: AnyPartition, mode: AcquireMode, profile: Profile) -> Term:
     """A window is refused beyond its limit, but for the log batch that crosses it."""
@@ -180,7 +175,7 @@ def window_stays_within_its_limit(s: AnyPartition, mode: AcquireMode, profile: P
     return conjunction(rightly, refused is not None or within)
 
 
-@_FETCH.theorem(13, of="skip acquire", control=_allowing_all("check_full"))
+@_FETCH.theorem(13, of="skip acquire", control=allows_everything("spec.acquire:check_full"))
 def acquire_is_skipped_only_when_full(s: AnyPartition) -> Term:
     """A fetch acquires nothing only if the window is full and no record is free."""
     before, stuck = partition_of(s), Delayed(0, 1)
@@ -225,7 +220,7 @@ def _first_readable(s: AnyPartition) -> Term:
 @_READ.theorem(
     53,
     of={f"check a read ({level.name})": (level,) for level in IsolationLevel},
-    control=wrong("spec.read:check_read", "allows everything", becomes(lambda *_of: None)),
+    control=allows_everything("spec.read:check_read"),
 )
 def read_shows_the_log(s: AnyPartition, level: IsolationLevel) -> Term:
     """A read is refused exactly if it goes past what can be read, shows other batches, or skips."""

@@ -19,7 +19,6 @@ from proofs.theorems.any_partition import (
     AnyPartition,
     either_of,
     fetch,
-    is_between,
     is_fetched,
     is_in_a_batch,
     log_of,
@@ -29,7 +28,7 @@ from proofs.theorems.any_partition import (
 from proofs.theorems.controls import becomes, called_with, sets, wrong
 from proofs.theorems.operation_cases import Place, places
 from proofs.theorems.operation_situation import Refusal, attempted, kept, same, same_record
-from proofs.theorems.symbolic import conjunction, implies
+from proofs.theorems.symbolic import conjunction, implies, is_between
 from proofs.theorems.theorem import Subject
 from proofs.theorems.window_theorems import ENDS, TOO_FAR, ends_with_a_record
 from spec import acquire

@@ -19,15 +19,15 @@ from model.operations import Acquire
 from model.profile import KIP, Profile
 from model.ranges import OffsetRange
 from model.states import AcquireMode
-from proofs.theorems.operation_situation import Refusal, attempted, is_whole
+from proofs.theorems.operation_situation import Refusal, are_two, attempted, window_of
 from proofs.theorems.points import Points
 from proofs.theorems.situation import any_offset, any_record, flag, number, situation_at
-from proofs.theorems.symbolic import conjunction, implies
+from proofs.theorems.symbolic import conjunction, is_between
 from spec.log import Log, hole_end
 from spec.logic import Term, negate
 from spec.partition import SharePartition
 from spec.record import UNDELIVERED, Record
-from spec.window import Window, first_unfinished, replace
+from spec.window import Window, first_unfinished
 
 
 @attrs.frozen
@@ -123,13 +123,6 @@ def log_of(s: AnyPartition) -> Log:
 def partition_of(s: AnyPartition, profile: Profile = KIP, **fields: Any) -> SharePartition:  # noqa: ANN401 - any field
     """Return the share-partition, with these fields if they are others."""
     empty: Any = Points()
-    window = Window(s.start, s.end, empty, empty, s.complete, s.acquirable)
-    for tracked, offset, record in (
-        (s.tracked, s.offset, s.record),
-        (s.other_tracked, s.other, s.other_record),
-    ):
-        if tracked:
-            window = replace(window, {offset: record})
     config = SharePartitionConfig(
         record_lock_duration_ms=s.lock, partition_max_record_locks=s.width
     )
@@ -138,7 +131,7 @@ def partition_of(s: AnyPartition, profile: Profile = KIP, **fields: Any) -> Shar
         config,
         s.now,
         log_of(s),
-        window,
+        window_of(s),
         empty,
         ready=True,
         next_acquisition=s.acquisition,
@@ -155,29 +148,18 @@ def fetch(s: AnyPartition, mode: AcquireMode = AcquireMode.RECORD_LIMIT) -> Acqu
 def is_fetched(s: AnyPartition) -> Term:
     """Whether the share-partition can be, and the fetch is well formed."""
     return conjunction(
-        s.start <= s.end,
-        s.offset < s.other,
-        s.elsewhere != s.offset,
-        s.elsewhere != s.other,
+        are_two(s),
         s.first <= s.first_last,
         s.first_last < s.second,
         s.second <= s.last,
         s.hole_first <= s.hole_last,
         s.made_first <= s.made_last,
-        implies(s.tracked, is_between(s.start, s.offset, s.end - 1)),
-        implies(s.other_tracked, is_between(s.start, s.other, s.end - 1)),
-        *(is_whole(record) for record in (s.record, s.other_record)),
     )
 
 
 def is_empty(s: AnyPartition) -> Term:
     """Whether it is fetched, and no record is at the two offsets."""
     return conjunction(is_fetched(s), negate(s.tracked), negate(s.other_tracked))
-
-
-def is_between(first: Term, offset: Term, last: Term) -> Term:
-    """Whether the offset is one of the range, both ends included."""
-    return conjunction(first <= offset, offset <= last)
 
 
 def is_in_hole(s: AnyPartition, offset: Term) -> Term:

@@ -63,6 +63,16 @@ def leaves(state: Callable[..., Any]) -> Change:
     return lambda rule: lambda *of: attrs.evolve(rule(*of), partition=state(*of))
 
 
+def changes_nothing(target: str, how: str = "changes nothing") -> Control:
+    """Return the control under which an operation leaves the state as it was."""
+    return wrong(target, how, leaves(lambda state, *_rest: state))
+
+
+def allows_everything(target: str) -> Control:
+    """Return the control under which a check refuses nothing."""
+    return wrong(target, "allows everything", becomes(lambda *_of: None))
+
+
 def called_with(change: Callable[..., tuple[Any, ...]]) -> Change:
     """Change the arguments of the rule."""
     return lambda rule: lambda *of: rule(*change(*of))

@@ -12,12 +12,12 @@ import attrs
 from model.operations import AdvanceLogStart, Produce, ResetOffset
 from model.profile import KAFKA, KIP, Profile
 from model.snapshot import DurableState
-from proofs.theorems.controls import adds, becomes, keeps, leaves, returns, wrong
+from proofs.theorems.controls import adds, becomes, changes_nothing, keeps, returns, wrong
 from proofs.theorems.count import count, counts_on, has, put, unmarked
 from proofs.theorems.operation_situation import OneOperation, partition_of
 from proofs.theorems.record_operations import TRANSITIONS, Transition
 from proofs.theorems.situation import any_marks, ends_in_the_log, flag, number
-from proofs.theorems.symbolic import conjunction, implies
+from proofs.theorems.symbolic import conjunction, implies, is_between
 from proofs.theorems.theorem import (
     Claim,
     Control,
@@ -177,7 +177,7 @@ def _with_window(before: SharePartition, now: Window) -> SharePartition:
 
 
 def _in_hole(s: OneOperation) -> Term:
-    return conjunction(s.second <= s.offset, s.offset <= s.second_last)
+    return is_between(s.second, s.offset, s.second_last)
 
 
 def _is_alone(s: OneOperation) -> Term:
@@ -216,7 +216,7 @@ FORGETFUL = wrong("spec.window:drop_below", "keeps the count", keeps("complete")
 COUNTS_GAPS = wrong("spec.window:drop_below", "counts a gap", keeps("complete", plus=1))
 ONE_MORE = wrong("spec.lag:share_partition_lag", "adds one", adds(1))
 COUNTS_THE_NEXT = wrong("spec.partition:complete_count", "counts the end offset too", adds(1))
-STANDS = wrong("spec.produce:produce", "leaves the log's end", leaves(lambda state, _of: state))
+STANDS = changes_nothing("spec.produce:produce", "leaves the log's end")
 MOVES_THE_END = wrong("spec.log:learn_hole", "moves the log's end", adds(1, "end_offset"))
 UNKNOWN = wrong("spec.lag:durable_lag", "is never known", returns(lambda _lag: None))
 EXPECTED = dict.fromkeys(("acquire", "renew", "mark", "stay for the grace", "commit"), 0) | {

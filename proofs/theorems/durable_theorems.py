@@ -25,7 +25,7 @@ from proofs.theorems.durable_situation import (
     wins,
 )
 from proofs.theorems.record_operations import TRANSITIONS, OneRecord, Transition, is_sound
-from proofs.theorems.symbolic import conjunction, implies
+from proofs.theorems.symbolic import conjunction, implies, is_between
 from proofs.theorems.theorem import Claim, Control, Subject
 from spec import coordinator
 from spec import record as rules
@@ -395,7 +395,7 @@ def _is_moving(s: StateWrites) -> Term:
     It moves from the start offset of the first write to that of the second. The record is as the
     first write says, also if that does not name it.
     """
-    named = conjunction(s.one_first <= s.offset, s.offset <= s.one_last)
+    named = is_between(s.one_first, s.offset, s.one_last)
     record, durable = (s.one_state, s.one_count), (s.state, s.count)
     same = conjunction(s.known, is_same(durable, record))
     newer = implies(s.known, wins(record, durable))

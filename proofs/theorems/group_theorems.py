@@ -14,6 +14,7 @@ from immutables import Map
 
 from model.share_messages import TopicPartition
 from proofs.theorems.controls import called_with, returns, wrong
+from proofs.theorems.reachable import runs_of
 from proofs.theorems.situation import flag, number
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Control, Subject
@@ -79,8 +80,7 @@ class OneAssigned:
     @lru_cache(maxsize=1)
     def states() -> tuple[tuple[int, Coordinators], ...]:
         """Return what runs leave durable, each with the number of operations to it."""
-        chance = random.Random(0)  # noqa: S311 - the same runs each time; nothing secret
-        return tuple(pair for _ in range(RUNS) for pair in enumerate(_run(chance)))
+        return runs_of(_run, RUNS)
 
 
 def _run(chance: random.Random) -> Iterator[Coordinators]:

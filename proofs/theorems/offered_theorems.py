@@ -24,8 +24,8 @@ from proofs.theorems.any_partition import (
     either_of,
     fetch,
     furthest_of,
-    is_between,
     is_fetched,
+    is_in_a_batch,
     is_in_hole,
     partition_of,
     refused_by,
@@ -35,7 +35,7 @@ from proofs.theorems.controls import adds, becomes, called_with, returns, wrong
 from proofs.theorems.operation_cases import Place, places
 from proofs.theorems.operation_situation import Refusal, attempted
 from proofs.theorems.points import Points
-from proofs.theorems.symbolic import conjunction, implies
+from proofs.theorems.symbolic import conjunction, implies, is_between
 from proofs.theorems.theorem import Control, Subject
 from spec import acquire, offered, policies
 from spec.log import Log
@@ -270,18 +270,13 @@ def own_choice_skips_no_record(s: AnyPartition, mode: AcquireMode, profile: Prof
 
     def outside(_log: Log, first: Term, end: Term) -> Iterator[Term]:
         for place in places(s):
-            held = conjunction(_is_in_a_batch(s, place.offset), s.log_start <= place.offset)
+            held = conjunction(is_in_a_batch(s, place.offset), s.log_start <= place.offset)
             if conjunction(first <= place.offset, place.offset < end, held):
                 yield place.offset
 
     with patch.object(acquire, "outside_holes", outside):
         inside = {*taken, *own.entered}
         return refused_by(lambda: acquire.check_growth(own.before, inside, end)) is None
-
-
-def _is_in_a_batch(s: AnyPartition, offset: Term) -> Term:
-    in_first = conjunction(s.first <= offset, offset <= s.first_last)
-    return in_first | conjunction(s.second <= offset, offset <= s.last)
 
 
 @_choice.theorem(61, of=_BOTH, control=SLOW)
@@ -300,7 +295,7 @@ def own_choice_leaves_only_what_it_must(
             whole = place.offset <= s.first_last
             first, last = (s.first, s.first_last) if whole else (s.second, s.last)
         earlier = len([offset for offset in own.taken if offset < first])
-        of_batch = [p.offset for p in free if conjunction(first <= p.offset, p.offset <= last)]
+        of_batch = [p.offset for p in free if is_between(first, p.offset, last)]
         new = [offset for offset in of_batch if offset >= s.end]
         least = new[0] if new and profile.window_may_overshoot else place.offset
         full = place.offset >= s.end and least >= begins + s.width
@@ -313,7 +308,7 @@ def _is_free(s: AnyPartition, place: Place) -> Term:
     """Whether the offset was read and may be acquired."""
     record, lowest = place.record, s.start <= place.offset and s.log_start <= place.offset
     available = conjunction(record.state == RecordState.AVAILABLE, negate(record.pending))
-    read = bool(lowest) and bool(_is_in_a_batch(s, place.offset))
+    read = bool(lowest) and bool(is_in_a_batch(s, place.offset))
     return read and (not place.tracked or bool(available))
 
 

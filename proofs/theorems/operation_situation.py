@@ -27,7 +27,7 @@ from proofs.theorems.situation import (
     number,
     situation_at,
 )
-from proofs.theorems.symbolic import conjunction, implies
+from proofs.theorems.symbolic import conjunction, implies, is_between
 from spec import window
 from spec.log import Log
 from spec.logic import Term, absent, either, negate
@@ -120,31 +120,45 @@ class OneOperation:
 
 def partition_of(s: OneOperation, profile: Profile = KAFKA, **config: Any) -> SharePartition:  # noqa: ANN401 - any setting
     """Return the share-partition before the operation."""
-    empty: Any = Points()
     outstanding: Any = Points(((s.waiting, ANOTHERS),))
-    records = Window(s.start, s.end, empty, empty, s.complete, s.acquirable)
-    if s.tracked:
-        records = window.replace(records, {s.offset: s.record})
-    if s.other_tracked:
-        records = window.replace(records, {s.other: s.other_record})
+    settings = config_of(s, renew_acknowledge_enable=s.renewable, **config)
+    log, window_ = Log(0, s.log_end), window_of(s)
     return SharePartition(
-        profile,
-        config_of(s, **config),
-        s.now,
-        Log(0, s.log_end),
-        records,
-        outstanding,
-        s.next_write,
-        ready=True,
+        profile, settings, s.now, log, window_, outstanding, s.next_write, ready=True
     )
 
 
-def config_of(s: OneOperation, **more: Any) -> SharePartitionConfig:  # noqa: ANN401 - any setting
+def window_of(s: Any) -> Window:  # noqa: ANN401 - a situation of two offsets
+    """Return the window: of two offsets each has a record, if it is tracked."""
+    empty: Any = Points()
+    records = Window(s.start, s.end, empty, empty, s.complete, s.acquirable)
+    for tracked, offset, record in (
+        (s.tracked, s.offset, s.record),
+        (s.other_tracked, s.other, s.other_record),
+    ):
+        if tracked:
+            records = window.replace(records, {offset: record})
+    return records
+
+
+def are_two(s: Any) -> Term:  # noqa: ANN401 - a situation of two offsets
+    """Whether the two offsets are in order, and in the window where they are tracked."""
+    return conjunction(
+        s.start <= s.end,
+        s.offset < s.other,
+        s.elsewhere != s.offset,
+        s.elsewhere != s.other,
+        implies(s.tracked, is_between(s.start, s.offset, s.end - 1)),
+        implies(s.other_tracked, is_between(s.start, s.other, s.end - 1)),
+        *(is_whole(record) for record in (s.record, s.other_record)),
+    )
+
+
+def config_of(s: Any, **more: Any) -> SharePartitionConfig:  # noqa: ANN401 - a situation, and any setting
     """Return the configuration in force."""
     return SharePartitionConfig(
         delivery_count_limit=s.limit,
         record_lock_duration_ms=s.lock,
-        renew_acknowledge_enable=s.renewable,
         dead_letter_queue=s.dead_letter_queue,
         in_progress_staleness_threshold_ms=s.threshold,
         in_progress_max_lock_extension_ms=s.extension,
@@ -156,18 +170,12 @@ def config_of(s: OneOperation, **more: Any) -> SharePartitionConfig:  # noqa: AN
 def is_possible(s: OneOperation) -> Term:
     """Whether the share-partition can be: two offsets, in the window where they are tracked."""
     return conjunction(
-        s.start <= s.end,
+        are_two(s),
         ends_in_the_log(s.start, s.end, s.log_end),
-        s.offset < s.other,
-        s.elsewhere != s.offset,
-        s.elsewhere != s.other,
         s.waiting != s.write_id,
         s.waiting != s.next_write,
         s.first <= s.last,
         s.second <= s.second_last,
-        implies(s.tracked, conjunction(s.start <= s.offset, s.offset < s.end)),
-        implies(s.other_tracked, conjunction(s.start <= s.other, s.other < s.end)),
-        *(is_whole(record) for record in (s.record, s.other_record)),
     )
 
 
@@ -267,7 +275,7 @@ def others_wait(s: OneOperation, after: SharePartition) -> bool:
 
 def reported(write: Write, offset: Term) -> StateBatch | None:
     """Return the batch of a write that holds the offset."""
-    held = (b for b in write.state_batches if conjunction(b.first <= offset, offset <= b.last))
+    held = (b for b in write.state_batches if is_between(b.first, offset, b.last))
     return next(held, None)
 
 

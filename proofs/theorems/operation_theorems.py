@@ -15,9 +15,8 @@ from model.guards import Guard
 from model.operations import AdvanceTime, Expire
 from model.outcome import Choice, Write
 from model.ranges import AcquiredRange, OffsetRange
-from proofs.theorems.any_partition import is_between
-from proofs.theorems.controls import adds, becomes, called_with, leaves, returns, wrong
-from proofs.theorems.operation_cases import CASES, OperationCase, Place, places
+from proofs.theorems.controls import adds, becomes, called_with, changes_nothing, returns, wrong
+from proofs.theorems.operation_cases import CASES, EARLY, OperationCase, Place, places
 from proofs.theorems.operation_situation import (
     OneOperation,
     Refusal,
@@ -34,7 +33,7 @@ from proofs.theorems.operation_situation import (
     same_record,
     waits_for_its_write,
 )
-from proofs.theorems.symbolic import conjunction
+from proofs.theorems.symbolic import conjunction, is_between
 from proofs.theorems.theorem import Control, Subject
 from spec import aborted, expire
 from spec import record as rules
@@ -50,7 +49,6 @@ MISREPORTS = wrong(
     "says that the start offset is one further on",
     returns(lambda pair: (pair[0], attrs.evolve(pair[1], start_offset=pair[1].start_offset + 1))),
 )
-STAYS = leaves(lambda state, *_rest: state)
 QUIET = ("acknowledge by RENEW", "aborted records are archived")
 """The cases in which nothing is written."""
 
@@ -109,7 +107,7 @@ def operation_is_accepted_when_each_record_allows_it(s: OneOperation, case: Oper
     11,
     32,
     of=CASES,
-    control=lambda case: wrong(case.target, "changes nothing", STAYS),
+    control=lambda case: changes_nothing(case.target),
 )
 def operation_changes_the_records_it_names(s: OneOperation, case: OperationCase) -> Term:
     """An operation changes each record that it names as its rule says, and nothing else."""
@@ -188,9 +186,9 @@ def only_committed_is_given(s: OneOperation) -> Term:
     """A member gets what was acquired, without what an aborted transaction holds."""
     acquired = (AcquiredRange(s.first, s.last, s.acquisition),)
     given = aborted.committed(acquired, (OffsetRange(s.second, s.second_last),))
-    holding = [part for part in given if conjunction(part.first <= s.offset, s.offset <= part.last)]
-    named = conjunction(s.first <= s.offset, s.offset <= s.last)
-    without = negate(conjunction(s.second <= s.offset, s.offset <= s.second_last))
+    holding = [part for part in given if is_between(part.first, s.offset, part.last)]
+    named = is_between(s.first, s.offset, s.last)
+    without = negate(is_between(s.second, s.offset, s.second_last))
     if not holding:
         return negate(conjunction(named, without))
     return conjunction(named, without, *(p.delivery_count == s.acquisition for p in holding))
@@ -198,11 +196,6 @@ def only_committed_is_given(s: OneOperation) -> Term:
 
 _LOCKS = Subject("KIP-932, In-flight records", OneOperation, is_possible, names_no_others)
 LASTS, ON_TIME = Guard.LOCK_LASTS_ITS_DURATION, Guard.LOCK_ENDS_ON_TIME
-EARLY = wrong(
-    "spec.record:is_lock_over",
-    "holds of every lock",
-    lambda _rule: lambda record, _now: rules.is_held(record),
-)
 
 
 def _is_over(place: Place, now: Term, late: Term = 0) -> Term:

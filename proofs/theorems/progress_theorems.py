@@ -8,7 +8,7 @@ from model.errors import ErrorCode
 from model.operations import MarkInProgress, ProgressBatch
 from model.profile import DRAFT_RESOLVED
 from model.states import RecordState
-from proofs.theorems.controls import adds, becomes, leaves, sets, wrong
+from proofs.theorems.controls import adds, becomes, changes_nothing, sets, wrong
 from proofs.theorems.operation_cases import Place, places
 from proofs.theorems.operation_situation import (
     OneOperation,
@@ -60,9 +60,7 @@ ANY_DELIVERY = wrong(
     "asks only who holds the record",
     becomes(lambda record, member, *_rest: rules.is_held_by(record, member)),
 )
-MARKS_NOTHING = wrong(
-    "spec.mark_in_progress:mark_in_progress", "marks nothing", leaves(lambda state, *_rest: state)
-)
+MARKS_NOTHING = changes_nothing("spec.mark_in_progress:mark_in_progress", "marks nothing")
 TAKES_THE_LATER = wrong(
     "spec.record:_earlier",
     "takes the later end",

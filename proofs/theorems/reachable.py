@@ -1,7 +1,7 @@
 """States that runs of the specification reach, as witnesses of theorems."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -78,12 +78,18 @@ def states_of(kind: type) -> tuple[tuple[int, Any], ...]:
 @lru_cache(maxsize=1)
 def run_states() -> tuple[tuple[int, SharePartition], ...]:
     """Return the share-partitions that runs reach, each with its number of operations."""
-    chance = random.Random(0)  # noqa: S311 - the same runs each time; nothing secret
     depths: dict[SharePartition, int] = {}
-    for _ in range(RUNS):
-        for depth, state in enumerate(_run(chance), 1):
-            depths.setdefault(state, depth)
+    for depth, state in runs_of(_run, RUNS):
+        depths.setdefault(state, depth + 1)
     return tuple(sorted(((depth, state) for state, depth in depths.items()), key=lambda s: s[0]))
+
+
+def runs_of(
+    run: Callable[[random.Random], Iterator[Any]], times: int
+) -> tuple[tuple[int, Any], ...]:
+    """Return the states of so many random runs, each with the number of steps to it."""
+    chance = random.Random(0)  # noqa: S311 - the same runs each time; nothing secret
+    return tuple(pair for _ in range(times) for pair in enumerate(run(chance)))
 
 
 def _run(chance: random.Random) -> Iterator[SharePartition]:

@@ -20,7 +20,7 @@ from model.profile import DRAFT_RESOLVED, KIP
 from model.ranges import AcquiredRange, OffsetRange, StateBatch
 from model.snapshot import DurableState
 from model.states import AcknowledgeType, AcquireMode, RecordState
-from proofs.theorems.operation_situation import FAILED, Refusal, attempted
+from proofs.theorems.operation_situation import FAILED, Refusal, attempted, config_of
 from proofs.theorems.points import Points
 from proofs.theorems.situation import any_offset, any_record, flag, number, situation_at
 from proofs.theorems.symbolic import conjunction
@@ -111,7 +111,7 @@ def partition_of(s: OneRecord) -> SharePartition:
     alone = window.replace(Window(s.offset, s.offset + 1, empty, empty), {s.offset: s.record})
     return SharePartition(
         DRAFT_RESOLVED if s.marks else KIP,
-        _config(s),
+        config_of(s, isolation_level=IsolationLevel.READ_COMMITTED),
         s.now,
         Log(s.offset, s.offset + 2, known=False),
         alone,
@@ -120,18 +120,6 @@ def partition_of(s: OneRecord) -> SharePartition:
         durable=Durable(leader_epoch=1),
         ready=True,
         next_acquisition=s.acquisition,
-    )
-
-
-def _config(s: OneRecord) -> SharePartitionConfig:
-    return SharePartitionConfig(
-        delivery_count_limit=s.limit,
-        record_lock_duration_ms=s.lock,
-        dead_letter_queue=s.dead_letter_queue,
-        isolation_level=IsolationLevel.READ_COMMITTED,
-        in_progress_staleness_threshold_ms=s.threshold,
-        in_progress_max_lock_extension_ms=s.extension,
-        in_progress_rebalance_grace_ms=s.grace,
     )
 
 

@@ -35,7 +35,7 @@ from proofs.theorems.durable_situation import (
     wins,
 )
 from proofs.theorems.situation import flag, number
-from proofs.theorems.symbolic import conjunction
+from proofs.theorems.symbolic import conjunction, is_between
 from proofs.theorems.theorem import Control, Subject
 from spec import coordinator as single
 from spec import share_coordinator as coordinator
@@ -316,7 +316,7 @@ def _higher(entry: Entry, other: Entry) -> Entry:
 
 def _reported(batches: tuple[StateBatch, ...], offset: Term) -> Entry | None:
     """Return what state batches report of an offset."""
-    held = (b for b in batches if conjunction(b.first <= offset, offset <= b.last))
+    held = (b for b in batches if is_between(b.first, offset, b.last))
     batch = next(held, None)
     return None if batch is None else (batch.state, batch.delivery_count)
 

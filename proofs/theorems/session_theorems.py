@@ -29,6 +29,7 @@ from model.share_messages import (
     TopicPartition,
 )
 from proofs.theorems.controls import becomes, called_with, does_nothing, returns, wrong
+from proofs.theorems.reachable import runs_of
 from proofs.theorems.situation import flag, number
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Subject
@@ -95,8 +96,7 @@ class OneSession:
     @lru_cache(maxsize=1)
     def states() -> tuple[tuple[int, Sessions], ...]:
         """Return sessions that runs reach, each with the number of requests to it."""
-        chance = random.Random(0)  # noqa: S311 - the same runs each time; nothing secret
-        return tuple(pair for _ in range(RUNS) for pair in enumerate(_run(chance)))
+        return runs_of(_run, RUNS)
 
 
 def _run(chance: random.Random) -> Iterator[Sessions]:

@@ -74,6 +74,11 @@ def implies(condition: Term, conclusion: Term) -> Term:
     return z3.Implies(condition, conclusion)
 
 
+def is_between(first: Term, offset: Term, last: Term) -> Term:
+    """Whether the offset is one of the range, both ends included."""
+    return conjunction(first <= offset, offset <= last)
+
+
 def conjunction(*conditions: Term) -> Term:
     """Return whether all conditions hold, for values or terms."""
     terms = [condition for condition in conditions if is_term(condition)]

@@ -10,7 +10,7 @@ from model.profile import DRAFT_RESOLVED, KIP
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
-from proofs.theorems.controls import becomes, leaves, off_by_one, wrong
+from proofs.theorems.controls import becomes, changes_nothing, leaves, off_by_one, wrong
 from proofs.theorems.durable_situation import is_persisted
 from proofs.theorems.operation_cases import places
 from proofs.theorems.operation_situation import (
@@ -26,7 +26,7 @@ from proofs.theorems.operation_situation import (
     partition_of,
     same_record,
 )
-from proofs.theorems.symbolic import conjunction
+from proofs.theorems.symbolic import conjunction, is_between
 from proofs.theorems.theorem import Control, Subject
 from proofs.theorems.window_theorems import ends_with_a_record, ordered, starting_at
 from spec import alter_config, initialize, log_start
@@ -36,16 +36,12 @@ from spec.logic import Term, either, negate
 from spec.partition import Outstanding, SharePartition, Step
 
 
-def _unchanged(target: str) -> Control:
-    return wrong(target, "changes nothing", leaves(lambda state, *_rest: state))
-
-
 def _moves_the_start(state: SharePartition, operation: ResetOffset) -> SharePartition:
     return starting_at(state, operation.start_offset)
 
 
 ALTER, RESET = "spec.alter_config:alter_config", "spec.initialize:reset_offset"
-MOVE_LOG = _unchanged("spec.log_start:advance_log_start")
+MOVE_LOG = changes_nothing("spec.log_start:advance_log_start")
 MOVES_ALONE = wrong(RESET, "moves the start offset alone", leaves(_moves_the_start))
 TOO_FAR = wrong("spec.window:extend", "goes one offset too far", off_by_one(1))
 AVAILABLE = wrong(
@@ -56,13 +52,14 @@ AVAILABLE = wrong(
 _whole = Subject("KIP-932, Managing the SPSO and SPEO", OneOperation, is_possible, names_no_others)
 
 
-@_whole.theorem(60, of="alter config", control=_unchanged(ALTER))
+@_whole.theorem(60, of="alter config", control=changes_nothing(ALTER))
 def configuration_is_replaced(s: OneOperation) -> Term:
     """A new configuration changes nothing else; durations of marks out of order are refused."""
     marking = partition_of(s, DRAFT_RESOLVED)
-    step = attempted(lambda: alter_config.alter_config(marking, AlterConfig(config_of(s))))
-    ascending = conjunction(s.lock <= s.threshold, s.threshold <= s.extension)
-    before, config = attrs.evolve(partition_of(s), highest_limit=s.highest), config_of(s)
+    config = config_of(s, renew_acknowledge_enable=s.renewable)
+    step = attempted(lambda: alter_config.alter_config(marking, AlterConfig(config)))
+    ascending = is_between(s.lock, s.threshold, s.extension)
+    before = attrs.evolve(partition_of(s), highest_limit=s.highest)
     after = alter_config.alter_config(before, AlterConfig(config)).partition
     return conjunction(
         negate(ascending) if isinstance(step, Refusal) else ascending,
@@ -96,7 +93,7 @@ def log_start_drops_what_lies_below(s: OneOperation) -> Term:
     )
 
 
-@_whole.theorem(21, 60, of="reset offset", control=_unchanged(RESET))
+@_whole.theorem(21, 60, of="reset offset", control=changes_nothing(RESET))
 def reset_empties_the_window(s: OneOperation) -> Term:
     """A reset empties the window, if nobody holds a record and no operation awaits its write."""
     before, operation = partition_of(s), ResetOffset(s.first)
@@ -138,7 +135,9 @@ def _initialized(s: OneOperation) -> tuple[SharePartition, Step]:
     batch = StateBatch(s.first, s.last, s.other_record.state, s.other_record.delivery_count)
     persisted = DurableState(s.start, s.complete, (batch,), 1, s.acquisition + 1)
     before = partition_of(s, KIP)
-    operation = Initialize(config_of(s), 0, s.log_end, persisted, s.elapsed)
+    operation = Initialize(
+        config_of(s, renew_acknowledge_enable=s.renewable), 0, s.log_end, persisted, s.elapsed
+    )
     return before, initialize.initialize(before, operation)
 
 

@@ -14,7 +14,6 @@ from model.operations import AdvanceLogStart, Produce
 from proofs.theorems.any_partition import (
     AnyPartition,
     fetch,
-    is_between,
     is_in_hole,
     partition_of,
     refused_by,
@@ -33,7 +32,7 @@ from proofs.theorems.controls import (
 from proofs.theorems.operation_situation import Refusal, attempted, same_record
 from proofs.theorems.points import Points
 from proofs.theorems.situation import ends_in_the_log
-from proofs.theorems.symbolic import conjunction, implies
+from proofs.theorems.symbolic import conjunction, implies, is_between
 from proofs.theorems.theorem import Control, Lemma, LemmaCitation, Subject, laws
 from spec import log_start, partition, read, window
 from spec import produce as log_end
