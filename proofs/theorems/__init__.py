@@ -9,20 +9,17 @@ Read in this order:
 - ``situation``: what a theorem speaks about, as terms, as values, and as reached by a run;
 - ``record_operations``: what can happen to one record, in one table;
 - ``any_partition``: any share-partition, with a fetch that acquires and a start offset that moves;
-- ``theorem``: a theorem, and the change to a rule under which it must fail; ``statement``: how
-  modules state one; ``controls``: the changes that occur more than once;
-- ``induction``: lemmas, each with a base and a step; ``count`` and ``count_lemmas``: counts over
-  ranges of any width;
+- ``theorem``: how modules state a theorem or a lemma, and the change to a rule under which it must
+  fail; ``controls``: the changes that occur more than once;
+- ``count``: counts over ranges of any width;
 - ``operation_situation`` and ``operation_cases``: whole operations on any two offsets;
-- ``record_theorems``, ``operation_theorems``, ``acknowledge_theorems``, ``write_theorems``,
-  ``takeover_theorems``, ``window_theorems``, ``walk_theorems``, ``acquire_theorems``,
-  ``acquire_guard_theorems``, ``read_theorems``, ``policy_theorems``, ``offered_theorems``,
-  ``counting_theorems``, ``durable_theorems``, ``request_theorems``, ``state_batch_theorems``,
-  ``recovery_theorems``, ``progress_theorems``, ``session_theorems``,
-  ``group_theorems``: the theorems;
+- ``record_theorems``, ``window_theorems``, ``operation_theorems``, ``acknowledge_theorems``,
+  ``write_theorems``, ``takeover_theorems``, ``acquire_theorems``, ``acquire_guard_theorems``,
+  ``offered_theorems``, ``counting_theorems``, ``durable_theorems``, ``request_theorems``,
+  ``progress_theorems``, ``session_theorems``, ``group_theorems``: the theorems;
 - ``catalogue``: all of them in one table;
-- ``harness``: proving, and showing that a proof says something; ``counterexample``: a failed proof
-  as a Python test; ``reachable``: states that runs reach;
+- ``harness``: proving, and showing that a proof says something, on a Python test; ``reachable``:
+  states that runs reach;
 - ``spacer``: the safety of one record again, by another engine that finds its own invariants;
 - ``report``: how it is shown.
 """
