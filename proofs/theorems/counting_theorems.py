@@ -25,7 +25,6 @@ from proofs.theorems.theorem import (
     LemmaCitation,
     Property,
     Subject,
-    laws,
     one_more,
 )
 from spec import initialize, log_start, partition, window
@@ -39,8 +38,6 @@ from spec.logic import Term, either, negate
 from spec.partition import SharePartition, complete_count
 from spec.record import UNDELIVERED, is_finished, is_held, is_terminal
 from spec.window import Window
-
-_law = laws("arithmetic")
 
 
 @attrs.frozen
@@ -86,14 +83,14 @@ ONCE = Control(
 
 
 def _lemma(
-    stated: Property,
+    stated: tuple[str, str],
     statement: Callable[[Range], Term],
     unfolding: Callable[[Range], Term],
     begins: str,
     step_control: Control,
 ) -> Lemma:
     return Lemma(
-        stated,
+        Property(*stated, "arithmetic"),
         Range,
         lambda s: attrs.evolve(s, high=getattr(s, begins)),
         one_more("high"),
@@ -121,16 +118,14 @@ def _follows_a_change(s: Range) -> Term:
 
 
 WITHIN = _lemma(
-    _law(
-        "a_count_is_within_its_range", "The count of a range is at least 0 and at most its width."
-    ),
+    ("a_count_is_within_its_range", "The count of a range is at least 0 and at most its width."),
     _is_within,
     lambda s: counts_on(s.marks, s.low, s.high),
     "low",
     TWICE,
 )
 PUT = _lemma(
-    _law(
+    (
         "a_count_follows_one_change",
         "Marking one offset, or no longer, changes the counts of ranges that hold it, by one.",
     ),
@@ -143,14 +138,14 @@ PUT = _lemma(
     TWICE,
 )
 SPLIT = _lemma(
-    _law("a_count_is_that_of_the_parts", "The count of a range is that of its two parts."),
+    ("a_count_is_that_of_the_parts", "The count of a range is that of its two parts."),
     lambda s: _plain(s) == count(s.marks, s.low, s.middle) + count(s.marks, s.middle, s.high),
     lambda s: conjunction(counts_on(s.marks, s.low, s.high), counts_on(s.marks, s.middle, s.high)),
     "middle",
     ONCE,
 )
 COMPLEMENT = _lemma(
-    _law(
+    (
         "a_count_leaves_the_rest",
         "What is marked in a range and what is not are together its width.",
     ),

@@ -36,11 +36,6 @@ class Property:
     numbers: tuple[int, ...] = ()
 
 
-def laws(source: str) -> Callable[..., Property]:
-    """Return the constructor of properties of one source: name, sentence and numbers."""
-    return lambda name, sentence, *numbers: Property(name, sentence, source, numbers)
-
-
 @attrs.frozen
 class Control:
     """A small change to a rule: ``change`` returns the wrong rule for the right one.

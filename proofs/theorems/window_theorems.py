@@ -33,7 +33,7 @@ from proofs.theorems.operation_situation import Refusal, attempted, same_record
 from proofs.theorems.points import Points
 from proofs.theorems.situation import ends_in_the_log
 from proofs.theorems.symbolic import conjunction, implies, is_between
-from proofs.theorems.theorem import Control, Lemma, LemmaCitation, Subject, laws
+from proofs.theorems.theorem import Control, Lemma, LemmaCitation, Property, Subject
 from spec import log_start, partition, read, window
 from spec import produce as log_end
 from spec.log import Log
@@ -42,7 +42,7 @@ from spec.partition import SharePartition
 from spec.record import is_acquirable, is_finished, is_held, is_terminal
 from spec.window import Window
 
-_law = laws("KIP-932, Managing the SPSO and SPEO")
+SOURCE = "KIP-932, Managing the SPSO and SPEO"
 
 
 def _walked(s: AnyPartition) -> tuple[Window, Log]:
@@ -86,10 +86,11 @@ def _next(s: AnyPartition) -> AnyPartition:
 
 
 WALK = Lemma(
-    _law(
+    Property(
         "walk_passes_only_what_is_finished",
         "Every offset behind the walk of the start offset is finished, or is not in the log.",
-        8,
+        SOURCE,
+        (8,),
     ),
     AnyPartition,
     _begun,
@@ -233,7 +234,7 @@ DROPS_ONE = wrong(
 ENDS_SHORT = wrong(
     "spec.window:drop_below", "forgets that the end moves too", keeps("end_offset", plus=-1)
 )
-_WINDOW = Subject("KIP-932, Managing the SPSO and SPEO", AnyPartition, _is_ordered)
+_WINDOW = Subject(SOURCE, AnyPartition, _is_ordered)
 
 
 @_WINDOW.theorem(
