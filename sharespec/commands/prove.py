@@ -9,8 +9,7 @@ from rich.progress import Progress
 
 from model.errors import InvalidValueError
 from proofs.theorems.catalogue import THEOREMS, theorems_about
-from proofs.theorems.harness import as_test
-from proofs.theorems.harness import LIMIT_MS, check_control, prove
+from proofs.theorems.harness import LIMIT_MS, as_test, check_control, prove
 from proofs.theorems.reachable import witness
 from proofs.theorems.report import (
     TheoremFinding,
