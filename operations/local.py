@@ -14,8 +14,7 @@ from replay.gather import STORED, gather
 from replay.load import whole_rows
 from replay.pieces import PartitionRows
 from replay.scratch import scratch_folder
-from replay.sources import Form, find_sources
-from replay.survey import surveyed
+from replay.sources import find_sources
 from replay.tasks import (
     Inputs,
     bucket_count,
@@ -44,12 +43,8 @@ def opened_traces(paths: Iterable[str | Path]) -> Iterator[Traces]:
     """
     sources = find_sources(paths)
     with scratch_folder() as folder:
-        surveys = list(surveyed([s for s in sources.files if s.form is Form.PARQUET]))
-        unsorted = [s.source for s in surveys if s.runs is None and s.problem is None]
-        lines = [s for s in sources.files if s.form is not Form.PARQUET]
-        buckets = bucket_count(sources.files, 1)
-        tasks = gather_tasks([*lines, *unsorted], buckets, folder, 0)
-        inputs = inputs_of([gather(task) for task in tasks], surveys)
+        tasks = gather_tasks(sources.files, bucket_count(sources.files, 1), folder)
+        inputs = inputs_of(list(gather(tasks)))
         problems = [*sources.problems, *(p for p in inputs.problems if p.partition is None)]
         yield Traces(inputs, tuple(problems))
 

@@ -131,7 +131,7 @@ def _inputs(session: SparkSession, files: Sequence[Source], read: DataFrame) -> 
     rows = read.where("summary is not null").select("source", "start", "summary").collect()
     rows.sort(key=lambda row: (order[row["source"]], row["start"]))
     parts = [summary_of(bytes(row["summary"]), nth) for nth, row in enumerate(rows)]
-    inputs = inputs_of(parts, [])
+    inputs = inputs_of(parts)
     problems = [*inputs.problems, *_empty(files, parts)]
     cut = [each for each in problems if _is_cut(session, files, inputs, each)]
     recordings = {

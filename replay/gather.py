@@ -1,12 +1,13 @@
 """The first stage: write traces of any form and order as Parquet, split by share-partition.
 
 A task reads a file, or a part of one, and writes one Parquet file; each of its row groups holds
-the share-partitions of one bucket. So each row is moved once, in columns.
+the share-partitions of one bucket. So each row is moved once, in columns. A Parquet file that is
+in order stays where it is.
 """
 
 import os
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import attrs
@@ -19,7 +20,7 @@ from model.trace_arrow import PLACE, SCHEMA, completed, table_from_rows
 from replay.lines import Bad, Line, partition_hint, read_lines, strict_row
 from replay.recording import Recording, is_recorded, mark_of
 from replay.sources import Form, Source
-from replay.survey import opened
+from replay.survey import Survey, opened, surveyed
 from replay.verdict import Problem
 
 STORED = pa.schema([*SCHEMA, *PLACE])
@@ -57,7 +58,7 @@ class Gathered:
     ``partitions`` has the first line and the number of events of each share-partition;
     ``row_groups`` has the row groups of each bucket; ``bad`` counts the lines that cannot be used,
     and ``problems`` describes them. ``led`` are the share-partitions of which each row tells the
-    leader epoch; ``recording`` is what a recorder says of the file.
+    leader epoch; ``recording`` is what a recorder says of the file. ``survey`` is that of Parquet.
     """
 
     task: GatherTask
@@ -69,6 +70,7 @@ class Gathered:
     row_groups: dict[int, tuple[int, ...]]
     led: frozenset[str] = frozenset()
     recording: Recording = attrs.field(factory=Recording)
+    survey: Survey = attrs.field(factory=Survey)
 
 
 def bucket_of(partition: str, buckets: int) -> int:
@@ -76,8 +78,22 @@ def bucket_of(partition: str, buckets: int) -> int:
     return zlib.crc32(partition.encode()) % buckets
 
 
-def gather(task: GatherTask) -> Gathered:
-    """Run one task. No content of a file makes it fail: what cannot be used is a Problem."""
+def gather(tasks: Sequence[GatherTask]) -> Iterator[Gathered]:
+    """Run the tasks. No content of a file makes one fail: what cannot be used is a Problem."""
+    surveys = surveyed([task.source for task in tasks if _is_parquet(task)])
+    for task in tasks:
+        if not _is_parquet(task):
+            yield _gather(task)
+        elif (found := next(surveys)).problem:
+            yield Gathered(task, 0, 0, 1, (found.problem,), {}, {}, survey=found)
+        elif found.partitions is not None:
+            rows = sum(found.row_groups)
+            yield Gathered(task, rows, rows, 0, (), found.partitions, {}, survey=found)
+        else:
+            yield attrs.evolve(_gather(task), survey=found)
+
+
+def _gather(task: GatherTask) -> Gathered:
     tally = Tally(task)
     try:
         _write(task, tables_of(task, tally), tally)

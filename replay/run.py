@@ -29,7 +29,6 @@ from replay.runner import Progress, Runner, Silent
 from replay.scratch import scratch_folder
 from replay.sources import Form, Source, Sources, text_of
 from replay.state_file import Carried, diverged_before, locked, read_states, write_states
-from replay.survey import Survey, surveyed
 from replay.tasks import (
     Inputs,
     bucket_count,
@@ -81,8 +80,8 @@ class _Part:
     part: int
 
 
-_FirstTask = tuple[Source, ...] | GatherTask | _Part
-"""Parquet files to survey, lines to gather, or a part to compile."""
+_FirstTask = tuple[GatherTask, ...] | _Part
+"""Files to gather, or a part to compile."""
 
 
 def replay_sources(
@@ -135,7 +134,7 @@ def _replayed(
         counted(verdicts, problems),
         time.monotonic() - started,
         sources.passed_over,
-        any(survey.generated for survey in inputs.surveys),
+        any(part.survey.generated for part in inputs.gathered),
         not whole,
         tuple(each for each in inputs.recordings.values() if each != Recording()),
         runner.place,
@@ -145,20 +144,19 @@ def _replayed(
 def _first_stage(
     runner: Runner, files: Sequence[Source], plan: Plan, folder: str, progress: Progress
 ) -> tuple[Inputs, bool]:
-    """Survey the Parquet files; gather the events of all files that are not in order.
+    """Gather the events of all files that are not in order.
 
     Meanwhile compile what the plan needs, so that the workers of this machine have it cached.
     """
     parallelism = runner.parallelism
-    buckets = bucket_count(files, parallelism)
-    lines = [source for source in files if source.form is not Form.PARQUET]
-    in_order = [source for source in files if source.form is Form.PARQUET]
-    tasks: list[_FirstTask] = [*_shares(in_order, parallelism)]
-    tasks += gather_tasks(lines, buckets, folder, 0)
+    gathering = gather_tasks(files, bucket_count(files, parallelism), folder)
+    lines = [task for task in gathering if task.source.form is not Form.PARQUET]
+    columns = [task for task in gathering if task.source.form is Form.PARQUET]
+    tasks: list[_FirstTask] = [*_shares(columns, parallelism), *((task,) for task in lines)]
     parts: list[_FirstTask] = []
     if tasks and runner.local and parallelism > 1:
         parts += (_Part(plan, part) for part in range(COMPILED_PARTS))
-    if isinstance(runner, ProcessRunner) and not in_order and text_of(lines) <= HERE_BYTES:
+    if isinstance(runner, ProcessRunner) and not columns and text_of(files) <= HERE_BYTES:
         results, whole = HereRunner().run("read", tasks, _prepare, progress)
         if whole:
             more, whole = runner.run("compile", parts, _prepare, progress)
@@ -167,25 +165,15 @@ def _first_stage(
         results, whole = runner.run("read", [*parts, *tasks], _prepare, progress)
     if whole and any(isinstance(result, _Part) for result in results):
         _, whole = runner.run("compile", [plan], _compile, progress)
-    surveys = [result for result in results if isinstance(result, Survey)]
-    gathered = [result for result in results if isinstance(result, Gathered)]
-    unsorted = [s.source for s in surveys if s.runs is None and s.problem is None]
-    if whole and unsorted:
-        more_tasks = gather_tasks(unsorted, buckets, folder, len(tasks))
-        sorted_, whole = runner.run("sort", more_tasks, _prepare, progress)
-        gathered += [result for result in sorted_ if isinstance(result, Gathered)]
-    surveys.sort(key=lambda survey: survey.source.path)
-    return inputs_of(gathered, surveys), whole
+    return inputs_of([result for result in results if isinstance(result, Gathered)]), whole
 
 
-def _prepare(task: _FirstTask) -> Iterable[Survey | Gathered | _Part]:
-    if isinstance(task, GatherTask):
-        return [gather(task)]
-    if isinstance(task, _Part):
-        from replay.check import compile_part  # noqa: PLC0415 - who only waits needs no Numba
+def _prepare(task: _FirstTask) -> Iterable[Gathered | _Part]:
+    if not isinstance(task, _Part):
+        return gather(task)
+    from replay.check import compile_part  # noqa: PLC0415 - who only waits needs no Numba
 
-        return [task] if compile_part(task.plan, task.part) else []
-    return surveyed(task)
+    return [task] if compile_part(task.plan, task.part) else []
 
 
 def _compile(plan: Plan) -> Iterable[None]:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from model.errors import InvalidValueError
 from model.trace_arrow import check_readable
 from replay.child import in_child
+from replay.pieces import runs_of
 from replay.sources import Source
 from replay.verdict import Problem
 
@@ -28,37 +29,27 @@ MAX_ROW_GROUP_BYTES = 1 << 33
 
 
 @attrs.frozen
-class PartitionRun:
-    """The rows of one share-partition, which are next to each other and in order of ``seq``."""
-
-    partition: str
-    first_row: int
-    rows: int
-
-
-@attrs.frozen
 class Survey:
-    """One Parquet file. ``runs`` is None if it has to be sorted first, or if there is a problem.
+    """One Parquet file, with the rows of each of its row groups.
 
-    ``row_groups`` has the number of rows of each.
+    If it is in order, ``partitions`` has the first row, from 1, and the number of rows of each
+    share-partition, as they follow each other; None if it has to be sorted first.
     """
 
-    source: Source
-    rows: int
-    row_groups: tuple[int, ...]
-    runs: tuple[PartitionRun, ...] | None
-    problem: Problem | None
-    generated: bool
+    row_groups: tuple[int, ...] = ()
+    partitions: dict[str, tuple[int, int]] | None = None
+    problem: Problem | None = None
+    generated: bool = False
 
 
 @contextlib.contextmanager
-def opened(path: str, encoded: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
-    """Open a Parquet file that holds a trace, with the columns ``encoded`` as dictionaries.
+def opened(path: str) -> Iterator[pq.ParquetFile]:
+    """Open a Parquet file that holds a trace.
 
     Raises InvalidValueError for one that is damaged, claims absurd sizes or has another schema.
     """
     try:
-        file = _opened(path, encoded)
+        file = pq.ParquetFile(path)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise InvalidValueError("file", f"{error}".splitlines()[0], "a Parquet file") from None
     with file:
@@ -67,16 +58,8 @@ def opened(path: str, encoded: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
         yield file
 
 
-def _opened(path: str, encoded: Sequence[str]) -> pq.ParquetFile:
-    try:
-        return pq.ParquetFile(path, read_dictionary=list(encoded))
-    except KeyError:
-        # One of them is missing, or holds other values: the check of the schema names it.
-        return pq.ParquetFile(path)
-
-
 def surveyed(sources: Sequence[Source]) -> Iterator[Survey]:
-    """Survey files one after another, in a child that a damaged one may end."""
+    """Yield what each file is, in a child that a damaged one may end."""
     left = list(sources)
     while left:
         done = 0
@@ -91,14 +74,14 @@ def surveyed(sources: Sequence[Source]) -> Iterator[Survey]:
 def survey(source: Source) -> Survey:
     """Read the columns ``partition`` and ``seq``, and return whether they are in order."""
     try:
-        with opened(source.path, encoded=["partition"]) as file:
+        with opened(source.path) as file:
             rows = tuple(
                 file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)
             )
             if not sum(rows):
                 return _unreadable(source, "holds no events")
             generated = GENERATED in (file.metadata.metadata or {})
-            return Survey(source, sum(rows), rows, _runs(file), None, generated)
+            return Survey(rows, _runs(file), None, generated)
     except InvalidValueError as error:
         return _unreadable(source, str(error))
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -106,7 +89,7 @@ def survey(source: Source) -> Survey:
 
 
 def _unreadable(source: Source, message: str) -> Survey:
-    return Survey(source, 0, (), None, Problem(source.path, None, message), generated=False)
+    return Survey(problem=Problem(source.path, None, message))
 
 
 def _check_sizes(metadata: pq.FileMetaData) -> None:
@@ -122,27 +105,30 @@ def _check_sizes(metadata: pq.FileMetaData) -> None:
                 raise InvalidValueError(f"row group {i}, {name}", value, f"at most {limit}")
 
 
-def _runs(file: pq.ParquetFile) -> tuple[PartitionRun, ...] | None:
-    """Return the runs of the file if each share-partition is one run in order, else None.
+def _runs(file: pq.ParquetFile) -> dict[str, tuple[int, int]] | None:
+    """Return where each share-partition lies if it is one run from ``seq`` 0 on, else None.
 
     Rows of leaderships are put in order elsewhere.
     """
     if "leader_epoch" in file.schema_arrow.names and _has_leaders(file):
         return None
-    runs: list[PartitionRun] = []
-    row = 0
+    runs: dict[str, tuple[int, int]] = {}
+    row, last = 1, None
     for group in range(file.metadata.num_row_groups):
         table = file.read_row_group(group, columns=["partition", "seq"], use_threads=False)
-        for batch in table.to_batches():
-            more = _runs_of_batch(batch, row, runs[-1] if runs else None)
-            if more is None:
+        names, seq = table.column("partition"), table.column("seq")
+        if names.null_count or seq.null_count:
+            return None
+        numbers = seq.to_numpy()
+        for start, end in runs_of(names):
+            name = names[start].as_py()
+            first, before = runs.get(name, (row + start, 0))
+            in_order = np.arange(before, before + end - start)
+            if (before and name != last) or not np.array_equal(numbers[start:end], in_order):
                 return None
-            if runs and more and more[0].first_row == runs[-1].first_row:
-                runs.pop()
-            runs.extend(more)
-            row += batch.num_rows
-    names = {run.partition for run in runs}
-    return tuple(runs) if len(names) == len(runs) else None
+            runs[name], last = (first, before + end - start), name
+        row += table.num_rows
+    return runs
 
 
 def _has_leaders(file: pq.ParquetFile) -> bool:
@@ -152,34 +138,3 @@ def _has_leaders(file: pq.ParquetFile) -> bool:
         if column.null_count < len(column):
             return True
     return False
-
-
-def _runs_of_batch(
-    batch: pa.RecordBatch, row: int, before: PartitionRun | None
-) -> list[PartitionRun] | None:
-    """Return the runs of rows that begin at ``row``; the first may continue ``before``."""
-    names, seq = batch.column("partition"), batch.column("seq")
-    if names.null_count or seq.null_count or not len(seq):
-        return [] if not len(seq) else None
-    codes = names.indices.to_numpy()
-    starts = np.concatenate(([0], np.flatnonzero(np.diff(codes)) + 1))
-    ends = np.append(starts[1:], len(codes))
-    dictionary = names.dictionary.to_pylist()
-    numbers = seq.to_numpy()
-    # In order: each run counts up by one, from 0 or from where the run before stopped.
-    first = [int(numbers[i]) for i in starts]
-    if not np.array_equal(
-        numbers, np.arange(len(numbers)) - np.repeat(starts - first, ends - starts)
-    ):
-        return None
-    runs = []
-    for i, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-        run = PartitionRun(dictionary[codes[start]], row + start, end - start)
-        if i == 0 and before and before.partition == run.partition:
-            if first[0] != before.rows:
-                return None
-            run = PartitionRun(run.partition, before.first_row, before.rows + run.rows)
-        elif first[i]:
-            return None
-        runs.append(run)
-    return runs

@@ -12,7 +12,6 @@ from replay.load import CheckTask, FilePart
 from replay.recording import Recording
 from replay.sources import Form, Source, text_of
 from replay.state_file import Carried
-from replay.survey import PartitionRun, Survey
 from replay.verdict import Problem
 
 T_ = TypeVar("T_")
@@ -44,7 +43,6 @@ class Inputs:
     """
 
     gathered: tuple[Gathered, ...]
-    surveys: tuple[Survey, ...]
     problems: tuple[Problem, ...]
     places: dict[str, list[FirstEvent]]
     events: dict[str, int]
@@ -57,29 +55,27 @@ def bucket_count(sources: Iterable[Source], parallelism: int) -> int:
     return min(MOST_BUCKETS, max(4 * parallelism, text_of(sources) // BUCKET_BYTES))
 
 
-def gather_tasks(
-    sources: Sequence[Source], buckets: int, folder: str, first: int
-) -> list[GatherTask]:
-    """Return the tasks that read the files, numbered from ``first``; plain lines in parts."""
+def gather_tasks(sources: Sequence[Source], buckets: int, folder: str) -> list[GatherTask]:
+    """Return the tasks that read the files, numbered from 0; plain lines in parts."""
     tasks: list[GatherTask] = []
     for source in sources:
         whole = source.form is not Form.LINES or source.size <= CHUNK_BYTES
         step = max(1, source.size) if whole else CHUNK_BYTES
         for start in range(0, max(1, source.size), step):
-            number = first + len(tasks)
+            number = len(tasks)
             end = None if start + step >= source.size else start + step
             target = f"{folder}/{number:06}.parquet"
             tasks.append(GatherTask(number, source, start, end, buckets, target))
     return tasks
 
 
-def inputs_of(gathered: list[Gathered], surveys: list[Survey]) -> Inputs:
+def inputs_of(gathered: list[Gathered]) -> Inputs:
     """Combine what the tasks read from each file."""
     gathered.sort(key=lambda part: part.task.number)
     bases = line_bases(gathered)
     places: dict[str, list[FirstEvent]] = {}
     events: dict[str, int] = {}
-    problems = [survey.problem for survey in surveys if survey.problem]
+    problems: list[Problem] = []
     for part in gathered:
         base = bases[part.task.number]
         path = part.task.source.path
@@ -90,25 +86,13 @@ def inputs_of(gathered: list[Gathered], surveys: list[Survey]) -> Inputs:
             attrs.evolve(problem, line=problem.line and problem.line + base)
             for problem in part.problems
         ]
-    for survey in surveys:
-        for run in survey.runs or ():
-            place = FirstEvent(survey.source.path, run.first_row + 1)
-            places.setdefault(run.partition, []).append(place)
-            events[run.partition] = events.get(run.partition, 0) + run.rows
     leaderless = {name for part in gathered for name in part.partitions.keys() - part.led}
-    leaderless |= {run.partition for survey in surveys for run in survey.runs or ()}
     recordings: dict[str, Recording] = {}
     for part in gathered:
         path = part.task.source.path
         recordings[path] = recordings.get(path, Recording()) + part.recording
     return Inputs(
-        tuple(gathered),
-        tuple(surveys),
-        tuple(problems),
-        places,
-        events,
-        frozenset(leaderless),
-        recordings,
+        tuple(gathered), tuple(problems), places, events, frozenset(leaderless), recordings
     )
 
 
@@ -142,7 +126,7 @@ def check_tasks(
     """Return the tasks that check the chosen share-partitions, without those that are unusable."""
     wanted = frozenset(chosen) - facts.unusable
     tasks = _bucket_tasks(inputs, wanted)
-    tasks += _ordered_tasks(inputs.surveys, wanted, parallelism, len(tasks))
+    tasks += _ordered_tasks(inputs.gathered, wanted, parallelism, len(tasks))
     return [attrs.evolve(task, facts=_facts_about(facts, task.events)) for task in tasks]
 
 
@@ -202,19 +186,19 @@ def _conflicts(inputs: Inputs) -> dict[str, Problem]:
 
 def _bucket_tasks(inputs: Inputs, chosen: frozenset[str]) -> list[CheckTask]:
     """Return a task for each bucket that holds a chosen share-partition."""
-    gathered = inputs.gathered
+    gathered = [part for part in inputs.gathered if part.row_groups]
     if not gathered:
         return []
     buckets = gathered[0].task.buckets
-    bases = line_bases(gathered)
+    bases = line_bases(inputs.gathered)
     names: dict[int, set[str]] = {}
     here = {name for part in gathered for name in part.partitions}
     for name in here & chosen:
         names.setdefault(bucket_of(name, buckets), set()).add(name)
     parts: dict[int, list[FilePart]] = {}
-    for task in sorted(gathered, key=lambda part: part.task.number):
-        for bucket, groups in task.row_groups.items():
-            part = FilePart(task.task.target, groups, bases[task.task.number])
+    for each in gathered:
+        for bucket, groups in each.row_groups.items():
+            part = FilePart(each.task.target, groups, bases[each.task.number])
             parts.setdefault(bucket, []).append(part)
     return [
         CheckTask(i, tuple(parts[bucket]), {name: inputs.events[name] for name in wanted})
@@ -223,32 +207,33 @@ def _bucket_tasks(inputs: Inputs, chosen: frozenset[str]) -> list[CheckTask]:
 
 
 def _ordered_tasks(
-    surveys: Sequence[Survey], chosen: frozenset[str], parallelism: int, first: int
+    gathered: Sequence[Gathered], chosen: frozenset[str], parallelism: int, first: int
 ) -> list[CheckTask]:
-    """Return tasks of about equal size over the chosen runs of files that lie in order."""
-    total = sum(survey.rows for survey in surveys)
+    """Return tasks of about equal size over what is chosen of files that lie in order."""
+    in_order = [part for part in gathered if part.survey.partitions]
+    total = sum(part.lines for part in in_order)
     target = min(1_000_000, max(20_000, total // (4 * parallelism)))
     tasks: list[CheckTask] = []
-    for survey in surveys:
-        ends = frozenset(itertools.accumulate(survey.row_groups))
-        held: list[PartitionRun] = []
+    for part in in_order:
+        ends = frozenset(itertools.accumulate(part.survey.row_groups))
+        held: dict[str, tuple[int, int]] = {}
         size = 0
-        for run in survey.runs or ():
-            if run.partition in chosen:
-                held.append(run)
-                size += run.rows
+        for name, (line, rows) in part.partitions.items():
+            if name in chosen:
+                held[name] = line, rows
+                size += rows
             # A cut within a row group makes two tasks read it.
-            cut = size >= target and (run.first_row + run.rows in ends or size >= 2 * target)
+            cut = size >= target and (line - 1 + rows in ends or size >= 2 * target)
             if held and cut:
-                tasks.append(_ordered(first + len(tasks), survey, held))
-                held, size = [], 0
+                tasks.append(_ordered(first + len(tasks), part, held))
+                held, size = {}, 0
         if held:
-            tasks.append(_ordered(first + len(tasks), survey, held))
+            tasks.append(_ordered(first + len(tasks), part, held))
     return tasks
 
 
-def _ordered(number: int, survey: Survey, runs: Sequence[PartitionRun]) -> CheckTask:
-    """Return the task over these runs."""
-    events = {run.partition: run.rows for run in runs}
-    first_rows = {run.partition: run.first_row for run in runs}
-    return CheckTask(number, (FilePart(survey.source.path),), events, first_rows=first_rows)
+def _ordered(number: int, part: Gathered, runs: Mapping[str, tuple[int, int]]) -> CheckTask:
+    """Return the task over these share-partitions, of which the first row and the rows are told."""
+    events = {name: rows for name, (_, rows) in runs.items()}
+    first_rows = {name: line - 1 for name, (line, _) in runs.items()}
+    return CheckTask(number, (FilePart(part.task.source.path),), events, first_rows=first_rows)

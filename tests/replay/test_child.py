@@ -64,17 +64,16 @@ def test_each_file_that_ends_its_process_is_passed_over(
     ).files
     read = survey_module.opened
 
-    def ends(path: str, encoded: list[str]) -> object:
+    def ends(path: str) -> object:
         if Path(path).name in ("1.parquet", "2.parquet"):
             os.abort()
-        return read(path, encoded)
+        return read(path)
 
     expected = [survey(source) for source in sources]
     monkeypatch.setattr(survey_module, "opened", ends)
     found = list(surveyed(sources))
-    assert [each.source for each in found] == list(sources)
-    for each, wanted in zip(found, expected, strict=True):
-        dead = Path(each.source.path).name in ("1.parquet", "2.parquet")
+    for source, each, wanted in zip(sources, found, expected, strict=True):
+        dead = Path(source.path).name in ("1.parquet", "2.parquet")
         assert (each.problem and each.problem.message) == (DEADLY if dead else None)
         assert dead or each == wanted
 

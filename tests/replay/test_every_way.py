@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,9 +72,9 @@ def test_a_little_text_is_read_in_this_process(
 ) -> None:
     read: list[GatherTask] = []
 
-    def noted(task: GatherTask) -> Gathered:
-        read.append(task)
-        return gather(task)
+    def noted(tasks: Sequence[GatherTask]) -> Iterator[Gathered]:
+        read.extend(tasks)
+        return gather(tasks)
 
     path = write_lines(tmp_path / "t.jsonl", kafka_rows())
     monkeypatch.setattr("replay.run.HERE_BYTES", path.stat().st_size - (not here))
@@ -87,7 +87,7 @@ def test_a_little_text_is_read_in_this_process(
 def test_an_interruption_while_this_process_reads_leaves_the_rest(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, children: ProcessRunner
 ) -> None:
-    def interrupted(_task: GatherTask) -> Gathered:
+    def interrupted(_tasks: Sequence[GatherTask]) -> Iterator[Gathered]:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("replay.run.gather", interrupted)

@@ -17,7 +17,8 @@ LINES = [line_from_row(row) for row in ROWS]
 
 def gathered(path: Path, start: int = 0, end: int | None = None, buckets: int = 3) -> Gathered:
     (source,) = find_sources([path]).files
-    return gather(GatherTask(0, source, start, end, buckets, f"{path}.out"))
+    (found,) = gather([GatherTask(0, source, start, end, buckets, f"{path}.out")])
+    return found
 
 
 def stored(found: Gathered) -> list[tuple[str, int, str, int]]:
@@ -30,11 +31,12 @@ def stored(found: Gathered) -> list[tuple[str, int, str, int]]:
 @pytest.mark.parametrize("name", ["t.jsonl", "t.jsonl.gz", "t.parquet"])
 def test_every_event_is_stored_with_its_place_and_bucket(tmp_path: Path, name: str) -> None:
     write = write_parquet if name.endswith("parquet") else write_lines
-    path = write(tmp_path / name, ROWS)
+    rows = ROWS[::-1]  # What is in order stays in its Parquet file.
+    path = write(tmp_path / name, rows)
     found = gathered(path)
     assert (found.lines, found.events, found.bad, found.problems) == (80, 80, 0, ())
-    assert found.partitions == {"core:orders:0": (1, 50), "core:orders:1": (51, 30)}
-    expected = [(r["partition"], r["seq"], str(path), i + 1) for i, r in enumerate(ROWS)]
+    assert found.partitions == {"core:orders:1": (1, 30), "core:orders:0": (31, 50)}
+    expected = [(r["partition"], r["seq"], str(path), i + 1) for i, r in enumerate(rows)]
     assert stored(found) == sorted(expected)
     with pq.ParquetFile(found.task.target) as file:
         for bucket, groups in found.row_groups.items():
@@ -78,7 +80,7 @@ def test_a_truncated_gzip_and_a_missing_file_are_problems(tmp_path: Path) -> Non
     path.write_bytes(packed)
     (source,) = find_sources([path]).files
     path.unlink()
-    gone = gather(GatherTask(0, source, 0, None, 3, f"{path}.out"))
+    (gone,) = gather([GatherTask(0, source, 0, None, 3, f"{path}.out")])
     assert gone.problems[0].message == "cannot be read: No such file or directory"
 
 

@@ -48,8 +48,8 @@ def test_generated_files_lie_in_order_and_say_what_they_are(tmp_path: Path) -> N
     (path,) = generate_traces(Request(4, 100), tmp_path, 1)
     found = survey(Source(str(path), Form.PARQUET, 1))
     assert found.generated
-    assert found.runs
-    assert [run.rows for run in found.runs] == [25] * 4
+    assert found.partitions
+    assert [rows for _, rows in found.partitions.values()] == [25] * 4
 
 
 def test_what_cannot_be_generated_is_refused(tmp_path: Path) -> None:

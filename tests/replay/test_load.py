@@ -12,7 +12,6 @@ from replay.gather import gather
 from replay.load import CheckTask, read_sorted, whole_rows
 from replay.pieces import PartitionRows, UnreadError, collected, joined, partitions, with_last
 from replay.sources import find_sources
-from replay.survey import survey
 from replay.tasks import check_tasks, facts_of, gather_tasks, inputs_of
 from tests.replay.samples import Row, kafka_rows, placed, renamed, write_lines, write_parquet
 
@@ -23,15 +22,13 @@ def gathered(folder: Path, *files: list[Row]) -> CheckTask:
     """Return the task over these files of lines, which are all in one bucket."""
     for number, rows in enumerate(files):
         write_lines(folder / f"{number}.jsonl", rows)
-    tasks = gather_tasks(find_sources([folder]).files, 1, str(folder), 0)
-    inputs = inputs_of([gather(task) for task in tasks], [])
-    (task,) = check_tasks(inputs, inputs.places, 1, facts_of(inputs))
-    return task
+    return read(folder)
 
 
-def ordered(path: Path, *names: str) -> CheckTask:
-    """Return the task over some share-partitions of a file that is in order."""
-    inputs = inputs_of([], [survey(*find_sources([path]).files)])
+def read(path: Path, *names: str) -> CheckTask:
+    """Return the task over some share-partitions of a file or folder."""
+    folder = path if path.is_dir() else path.parent
+    inputs = inputs_of(list(gather(gather_tasks(find_sources([path]).files, 1, str(folder)))))
     (task,) = check_tasks(inputs, names or inputs.places, 1, facts_of(inputs))
     return task
 
@@ -66,12 +63,12 @@ def test_a_file_in_order_is_read_whatever_its_row_groups_are(
 ) -> None:
     rows = [row for p in range(4) for row in kafka_rows(partition=p, count=25)]
     path = write_parquet(tmp_path / "t.parquet", rows, per_group)
-    task = ordered(path, NAME, "core:orders:3")
-    read = list(pieces_of(task, most))
-    assert sum(piece.events for piece in read) == 50
-    assert max(piece.events for piece in read) < 2 * most
+    task = read(path, NAME, "core:orders:3")
+    pieces = list(pieces_of(task, most))
+    assert sum(piece.events for piece in pieces) == 50
+    assert max(piece.events for piece in pieces) < 2 * most
     for number, whole in zip((0, 3), whole_rows(task), strict=True):
-        mine = [piece for piece in read if piece.partition == f"core:orders:{number}"]
+        mine = [piece for piece in pieces if piece.partition == f"core:orders:{number}"]
         assert pa.concat_tables([piece.table for piece in mine]).equals(whole.table)
         assert whole.place(2) == (str(path), 25 * number + 3)
         assert whole.table.column("seq").to_pylist() == list(range(25))
@@ -80,7 +77,7 @@ def test_a_file_in_order_is_read_whatever_its_row_groups_are(
 def test_row_groups_are_read_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Read together, those of a file of 100 million events took 5 GB; small ones show nothing.
     path = write_parquet(tmp_path / "t.parquet", kafka_rows(count=60), 7)
-    task = ordered(path)
+    task = read(path)
     asked: list[object] = []
     batches = pq.ParquetFile.iter_batches
 
@@ -113,10 +110,10 @@ def test_row_groups_that_overlap_are_read_together(tmp_path: Path) -> None:
 def test_a_long_share_partition_and_a_short_one_are_not_mixed(tmp_path: Path) -> None:
     rows = [*of_leaders(30), *renamed(of_leaders(9), "b")]
     mixed = sorted(rows, key=lambda row: (row["seq"], row["partition"]))
-    read = list(pieces_of(gathered(tmp_path, mixed), 10))
-    assert {piece.partition: piece.events for piece in read[:1]} == {"b": 9}
-    assert [piece.partition for piece in read[1:]] == [NAME] * (len(read) - 1)
-    assert sum(piece.events for piece in read[1:]) == 30
+    first, *others = pieces_of(gathered(tmp_path, mixed), 10)
+    assert (first.partition, first.events) == ("b", 9)
+    assert {piece.partition for piece in others} == {NAME}
+    assert sum(piece.events for piece in others) == 30
 
 
 def test_rows_with_one_key_stay_together() -> None:
@@ -132,7 +129,7 @@ def test_rows_with_one_key_stay_together() -> None:
 @pytest.mark.parametrize("damage", ["shorter", "gone"])
 def test_a_file_that_changes_meanwhile_is_a_problem(tmp_path: Path, damage: str) -> None:
     path = write_parquet(tmp_path / "t.parquet", kafka_rows(count=40), 10)
-    task = ordered(path)
+    task = read(path)
     write_parquet(path, kafka_rows(count=20), 10)
     if damage == "gone":
         path.unlink()
@@ -152,7 +149,7 @@ def test_a_row_with_a_missing_value_ends_the_events(tmp_path: Path) -> None:
     rows = [*kafka_rows(count=25), *kafka_rows(partition=1, count=25)]
     rows[30]["result"] = None
     path = write_parquet(tmp_path / "t.parquet", rows)
-    whole, cut = whole_rows(ordered(path))
+    whole, cut = whole_rows(read(path))
     assert whole.problem is None
     assert (cut.table.num_rows, cut.events) == (5, 25)
     assert cut.problem
@@ -164,18 +161,16 @@ def test_a_file_of_an_earlier_version_is_read(tmp_path: Path, turned: bool) -> N
     rows = kafka_rows(count=20)
     path = write_parquet(tmp_path / "t.parquet", rows[::-1] if turned else rows, 7)
     pq.write_table(pq.read_table(path).drop_columns(["progress_batches", "ranges"]), path)
-    if turned:
-        tasks = gather_tasks(find_sources([path]).files, 1, str(tmp_path), 0)
-        inputs = inputs_of([gather(task) for task in tasks], [])
-        (task,) = check_tasks(inputs, inputs.places, 1, facts_of(inputs))
-    (found,) = whole_rows(task if turned else ordered(path))
+    task = read(path)
+    assert bool(task.first_rows) is not turned
+    (found,) = whole_rows(task)
     assert [row["seq"] for row in found.table.to_pylist()] == list(range(20))
     assert found.problem is None
 
 
 def test_two_pieces_become_one(tmp_path: Path) -> None:
     path = write_parquet(tmp_path / "t.parquet", kafka_rows(count=40), 10)
-    first, second, *_ = pieces_of(ordered(path), 10)
+    first, second, *_ = pieces_of(read(path), 10)
     both = joined(first, second)
     assert both.events == both.table.num_rows == first.events + second.events
     assert both.place(both.events - 1) == second.place(second.events - 1)

@@ -7,7 +7,7 @@ import pytest
 import replay.survey
 from model.trace_arrow import SCHEMA
 from replay.sources import Form, Source
-from replay.survey import GENERATED, PartitionRun, Survey, survey
+from replay.survey import GENERATED, Survey, survey
 from tests.replay.samples import kafka_rows, renamed, write_parquet
 
 ROWS = [*kafka_rows(count=50), *kafka_rows(partition=1, count=30)]
@@ -21,11 +21,8 @@ def look(path: Path) -> Survey:
 def test_share_partitions_in_order_are_runs(tmp_path: Path, rows_per_group: int) -> None:
     found = look(write_parquet(tmp_path / "t.parquet", ROWS, rows_per_group))
     assert found.problem is None
-    assert found.runs == (
-        PartitionRun("core:orders:0", 0, 50),
-        PartitionRun("core:orders:1", 50, 30),
-    )
-    assert sum(found.row_groups) == found.rows == 80
+    assert found.partitions == {"core:orders:0": (1, 50), "core:orders:1": (51, 30)}
+    assert sum(found.row_groups) == 80
     assert not found.generated
 
 
@@ -47,7 +44,7 @@ def test_a_file_in_any_other_order_has_no_runs(
     tmp_path: Path, rows: list[dict[str, object]], rows_per_group: int
 ) -> None:
     found = look(write_parquet(tmp_path / "t.parquet", rows, rows_per_group))
-    assert (found.runs, found.problem) == (None, None)
+    assert (found.partitions, found.problem) == (None, None)
 
 
 def test_a_file_with_another_schema_or_empty_or_damaged_is_a_problem(tmp_path: Path) -> None:
@@ -93,7 +90,7 @@ def test_generated_traces_are_recognized(tmp_path: Path) -> None:
 
 def test_rows_that_tell_their_leader_epoch_are_put_in_order_elsewhere(tmp_path: Path) -> None:
     path = write_parquet(tmp_path / "t.parquet", [{**row, "leader_epoch": 3} for row in ROWS])
-    assert (look(path).runs, look(path).problem) == (None, None)
+    assert (look(path).partitions, look(path).problem) == (None, None)
 
 
 def test_a_file_is_looked_through_one_row_group_at_a_time(
@@ -104,5 +101,5 @@ def test_a_file_is_looked_through_one_row_group_at_a_time(
 
     monkeypatch.setattr(pq.ParquetFile, "read", whole)
     late = [*ROWS[:-1], {**ROWS[-1], "leader_epoch": 3}]
-    assert look(write_parquet(tmp_path / "plain.parquet", ROWS, 7)).runs
-    assert look(write_parquet(tmp_path / "late.parquet", late, 7)).runs is None
+    assert look(write_parquet(tmp_path / "plain.parquet", ROWS, 7)).partitions
+    assert look(write_parquet(tmp_path / "late.parquet", late, 7)).partitions is None
