@@ -5,7 +5,6 @@ share-partition come together through Spark's shuffle, and are checked. No folde
 """
 
 import functools
-import pickle
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +20,6 @@ from pyspark.sql import functions as F  # noqa: N812 - as everywhere with Spark
 
 from model.trace_arrow import SCHEMA
 from replay.address import ends_whole, find_addressed, is_generated, make_folder
-from replay.check_sorted import check_sorted
 from replay.distant_rows import (
     CHUNK_BYTES,
     READ,
@@ -30,22 +28,16 @@ from replay.distant_rows import (
     summary_of,
     table_rows,
 )
-from replay.facts import CheckedPartition, InputFacts
-from replay.frame import spark_type
+from replay.frame import check_rows, spark_type, verdicts_of
 from replay.gather import NO_EVENTS, STORED, Gathered
-from replay.lag_file import LAG
 from replay.plan import Plan
 from replay.recording import Recording
-from replay.result_schema import DIVERGENCES, VERDICTS, divergence_row, verdict_row
 from replay.run import others
 from replay.runner import SessionError
 from replay.session import SparkRunner, first_line
 from replay.sources import Form, Source
 from replay.tasks import Inputs, bucket_count, facts_of, inputs_of, line_bases
-from replay.verdict import PartitionVerdict, Problem, Replay, counted, weighed
-
-CHECKED = LAG.append(pa.field("verdict", pa.binary()))
-"""The columns in which workers hand over what they checked: the lag, or a verdict."""
+from replay.verdict import Problem, Replay, counted
 
 _ERRORS = (PySparkException, Py4JError)
 _GLOB = str.maketrans({sign: f"\\{sign}" for sign in "{}[]*?\\"})
@@ -70,7 +62,11 @@ def replay_distant(
         try:
             inputs = _inputs(session, sources.files, read)
             tasks = bucket_count(sources.files, SparkRunner(session).parallelism)
-            verdicts = _verdicts(session, _in_order(read, tasks), inputs, plan, out)
+            facts = attrs.evolve(facts_of(inputs), events={})  # Spark reads all, or gives up.
+            places = functools.partial(in_files, parts_before(inputs))
+            task = functools.partial(check_rows, plan, facts, places)
+            rest = functools.partial(others, inputs, plan)
+            verdicts = verdicts_of(_in_order(read, tasks), task, rest, out)
         finally:
             read.unpersist()
         parquet = (source for source in sources.files if source.form is Form.PARQUET)
@@ -174,29 +170,6 @@ def parts_before(inputs: Inputs) -> dict[tuple[str, int], int]:
     return {(task.source.path, task.start): base for task, base in placed if base}
 
 
-def _verdicts(
-    session: SparkSession, rows: DataFrame, inputs: Inputs, plan: Plan, out: str | None
-) -> list[PartitionVerdict]:
-    """Check the rows and return the verdicts; write what is asked for."""
-    facts = attrs.evolve(facts_of(inputs), events={})  # Spark reads all rows, or gives up.
-    given = plan, facts, parts_before(inputs)
-    task = functools.partial(check_rows, *given, lag=bool(out))
-    checked = rows.mapInArrow(task, spark_type(CHECKED))
-    checked = checked.persist(StorageLevel.DISK_ONLY) if out else checked
-    try:
-        found = checked.where("verdict is not null").select("verdict").collect()
-        verdicts = [weighed(pickle.loads(bytes(row["verdict"]))) for row in found]  # noqa: S301 - of our own workers
-        verdicts += others(inputs, plan, verdicts)
-        verdicts.sort(key=lambda verdict: verdict.partition)
-        if out:
-            lag = checked.where("verdict is null").drop("verdict")
-            lag.write.mode("overwrite").parquet(f"{out}/lag")
-            _write(session, verdicts, out)
-    finally:
-        checked.unpersist()
-    return verdicts
-
-
 def _in_order(read: DataFrame, tasks: int) -> DataFrame:
     """Return the events so that the share-partitions come one after another, each in order.
 
@@ -211,45 +184,17 @@ def _in_order(read: DataFrame, tasks: int) -> DataFrame:
     )
 
 
-def _write(session: SparkSession, verdicts: Sequence[PartitionVerdict], out: str) -> None:
-    for name, columns, rows in (
-        ("verdicts", VERDICTS, [verdict_row(v) for v in verdicts]),
-        ("divergences", DIVERGENCES, [divergence_row(d) for v in verdicts for d in v.divergences]),
-    ):
-        frame = session.createDataFrame(pa.Table.from_pylist(rows, schema=columns))
-        frame.coalesce(1).write.mode("overwrite").parquet(f"{out}/{name}")
+def in_files(
+    bases: Mapping[tuple[str, int], int], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.Table]:
+    """Yield rows whose lines count from the beginning of the file, not of the part.
 
-
-def check_rows(
-    plan: Plan,
-    facts: InputFacts,
-    bases: Mapping[tuple[str, int], int],
-    batches: Iterable[pa.RecordBatch],
-    *,
-    lag: bool = False,
-) -> Iterator[pa.RecordBatch]:
-    """Yield the verdicts on share-partitions that come one after another, each in order.
-
-    ``bases`` has how many lines of a file come before the part that begins at a byte. With ``lag``
-    that after each event comes, too.
+    ``bases`` has how many lines of a file come before the part that begins at a byte.
     """
-    tables = (_in_file(pa.Table.from_batches([batch]), bases) for batch in batches)
-    for each in check_sorted(tables, plan, facts, lag=lag):
-        if isinstance(each, CheckedPartition):
-            judged = {"verdict": pickle.dumps(each.verdict)}
-            yield pa.RecordBatch.from_pylist([judged], schema=CHECKED)
-        else:
-            yield from _of_lag(each)
-
-
-def _of_lag(table: pa.Table) -> list[pa.RecordBatch]:
-    table = table.append_column(CHECKED.field("verdict"), pa.nulls(table.num_rows, pa.binary()))
-    batches: list[pa.RecordBatch] = table.cast(CHECKED).to_batches()
-    return batches
+    return (_in_file(pa.Table.from_batches([batch]), bases) for batch in batches)
 
 
 def _in_file(table: pa.Table, bases: Mapping[tuple[str, int], int]) -> pa.Table:
-    """Return rows whose lines count from the beginning of the file, not of the part."""
     if not bases:
         return table.select(STORED.names).cast(STORED)
     parts = zip(table.column("source").to_pylist(), table.column("start").to_pylist(), strict=True)

@@ -4,12 +4,14 @@ Everything is lazy and only what Spark Connect has too. Workers must be able to 
 """
 
 import functools
-from collections.abc import Iterable, Iterator
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 import pyarrow as pa
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere with Spark
 from pyspark.sql.types import (
@@ -28,12 +30,15 @@ from model.errors import InvalidValueError
 from model.trace_arrow import PLACE, completed
 from model.trace_schema import EVENT, FieldKind, TraceField
 from replay.check_sorted import check_sorted
-from replay.facts import CheckedPartition
+from replay.facts import CheckedPartition, InputFacts
 from replay.lag_file import LAG
 from replay.pieces import runs_of
 from replay.plan import Plan
-from replay.result_schema import RESULTS, divergence_row, verdict_row
+from replay.result_schema import RESULTS, divergence_row, result_tables, verdict_row
 from replay.verdict import PartitionVerdict, weighed
+
+CHECKED = LAG.append(pa.field("verdict", pa.binary()))
+"""The columns in which workers hand over what they checked: the lag, or a verdict."""
 
 ROWS_AT_ONCE = 256
 """How many verdicts a worker hands over at a time."""
@@ -64,15 +69,7 @@ def check(frame: DataFrame, plan: Plan | None = None, source: str = "the table")
     pieces (``Plan.piece_events``), except without the implementation.
     Raises InvalidValueError for a column that is missing or of another type.
     """
-    plan = plan or Plan()
-    check_columns(frame.schema)
-    names = [field.name for field in EVENT if field.name in frame.columns]
-    order = [name for name in ("leader_epoch", "instance") if name in names]
-    sorted_ = (
-        frame.select(*names)
-        .repartition("partition")
-        .sortWithinPartitions("partition", *(F.col(n).asc_nulls_last() for n in order), "seq")
-    )
+    plan, sorted_ = plan or Plan(), in_order(frame)
     task = functools.partial(_judged, plan, source)
     results = sorted_.mapInArrow(task, spark_type(RESULTS))
     return Checked(
@@ -81,6 +78,72 @@ def check(frame: DataFrame, plan: Plan | None = None, source: str = "the table")
         results.select(F.explode("diverging").alias("each")).select("each.*"),
         sorted_.mapInArrow(functools.partial(_lag, plan, source), spark_type(LAG)),
     )
+
+
+def in_order(frame: DataFrame) -> DataFrame:
+    """Return the events so that share-partitions come one after another, each in order.
+
+    Raises InvalidValueError for a column that is missing or of another type.
+    """
+    check_columns(frame.schema)
+    names = [field.name for field in EVENT if field.name in frame.columns]
+    order = [name for name in ("leader_epoch", "instance") if name in names]
+    return (
+        frame.select(*names)
+        .repartition("partition")
+        .sortWithinPartitions("partition", *(F.col(n).asc_nulls_last() for n in order), "seq")
+    )
+
+
+def verdicts_of(
+    rows: DataFrame,
+    task: "functools.partial[Iterator[pa.RecordBatch]]",
+    others: Callable[[Sequence[PartitionVerdict]], Iterable[PartitionVerdict]],
+    out: str | None,
+) -> list[PartitionVerdict]:
+    """Check rows that are in order and return the verdicts, with those of others.
+
+    ``task`` is ``check_rows``. ``out`` is an address under which verdicts, divergences and lag are
+    written as Parquet, over older ones.
+    """
+    checked = rows.mapInArrow(functools.partial(task, lag=bool(out)), spark_type(CHECKED))
+    checked = checked.persist(StorageLevel.DISK_ONLY) if out else checked
+    try:
+        found = checked.where("verdict is not null").select("verdict").collect()
+        verdicts = [weighed(pickle.loads(bytes(row["verdict"]))) for row in found]  # noqa: S301 - of our own workers
+        verdicts += others(verdicts)
+        verdicts.sort(key=lambda verdict: verdict.partition)
+        if out:
+            lag = checked.where("verdict is null").drop("verdict")
+            lag.write.mode("overwrite").parquet(f"{out}/lag")
+            for name, table in result_tables(verdicts).items():
+                frame = rows.sparkSession.createDataFrame(table)
+                frame.coalesce(1).write.mode("overwrite").parquet(f"{out}/{name}")
+    finally:
+        checked.unpersist()
+    return verdicts
+
+
+def check_rows(
+    plan: Plan,
+    facts: InputFacts,
+    placed: Callable[[Iterable[pa.RecordBatch]], Iterable[pa.Table]],
+    batches: Iterable[pa.RecordBatch],
+    *,
+    lag: bool = False,
+) -> Iterator[pa.RecordBatch]:
+    """Yield the verdicts on share-partitions that come one after another, each in order.
+
+    ``placed`` gives the rows their places. With ``lag`` that after each event comes, too.
+    """
+    for each in check_sorted(placed(batches), plan, facts, lag=lag):
+        if isinstance(each, CheckedPartition):
+            judged = {"verdict": pickle.dumps(each.verdict)}
+            yield pa.RecordBatch.from_pylist([judged], schema=CHECKED)
+        else:
+            nothing = pa.nulls(each.num_rows, pa.binary())
+            table = each.append_column(CHECKED.field("verdict"), nothing)
+            yield from table.cast(CHECKED).to_batches()
 
 
 def check_columns(schema: StructType) -> None:
@@ -142,7 +205,7 @@ def _spark_name(kind: pa.DataType) -> str:
 def _judged(plan: Plan, source: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the verdicts on share-partitions that come one after another, each in order."""
     held: list[dict[str, Any]] = []
-    for each in check_sorted(_placed(batches, source), plan):
+    for each in check_sorted(placed_rows(source, batches), plan):
         if isinstance(each, CheckedPartition):
             held.append(_result(weighed(each.verdict)))
         if len(held) == ROWS_AT_ONCE:
@@ -153,7 +216,7 @@ def _judged(plan: Plan, source: str, batches: Iterable[pa.RecordBatch]) -> Itera
 
 def _lag(plan: Plan, source: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the lag after each event of share-partitions that come one after another."""
-    for each in check_sorted(_placed(batches, source), plan, lag=True):
+    for each in check_sorted(placed_rows(source, batches), plan, lag=True):
         if isinstance(each, pa.Table):
             yield from each.to_batches()
 
@@ -163,7 +226,7 @@ def _result(verdict: PartitionVerdict) -> dict[str, Any]:
     return verdict_row(verdict) | {"diverging": diverging}
 
 
-def _placed(batches: Iterable[pa.RecordBatch], source: str) -> Iterator[pa.Table]:
+def placed_rows(source: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Yield the rows with their places in their share-partitions, from 1."""
     before, done = None, 0
     for batch in batches:

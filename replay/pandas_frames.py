@@ -4,7 +4,7 @@ import attrs
 import pandas as pd
 import pyarrow as pa
 
-from replay.result_schema import DIVERGENCES, VERDICTS, divergence_row, verdict_row
+from replay.result_schema import result_tables
 from replay.verdict import Replay
 
 
@@ -22,16 +22,6 @@ class Frames:
 
 def to_pandas(replay: Replay) -> Frames:
     """Return what a replay found as DataFrames."""
-    verdicts = [verdict_row(verdict) for verdict in replay.verdicts]
-    divergences = [
-        divergence_row(divergence)
-        for verdict in replay.verdicts
-        for divergence in verdict.divergences
-    ]
-    return Frames(_frame(verdicts, VERDICTS), _frame(divergences, DIVERGENCES))
-
-
-def _frame(rows: list[dict[str, object]], schema: pa.Schema) -> pd.DataFrame:
     types = {pa.int64(): pd.Int64Dtype(), pa.string(): pd.StringDtype()}
-    frame: pd.DataFrame = pa.Table.from_pylist(rows, schema).to_pandas(types_mapper=types.get)
-    return frame
+    tables = result_tables(replay.verdicts).items()
+    return Frames(**{name: table.to_pandas(types_mapper=types.get) for name, table in tables})

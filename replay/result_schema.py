@@ -3,6 +3,7 @@
 The version of these schemas is ``SCHEMA_VERSION``; it is in the metadata of every file.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -95,13 +96,6 @@ def divergence_row(finding: Finding) -> dict[str, Any]:
     return place | kept | window | records | name_parts(finding.place.partition)
 
 
-def finding_of(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a finding in a row of divergences, without its states."""
-    place = FindingPlace(**{field.name: row[field.name] for field in attrs.fields(FindingPlace)})
-    kept = {field.name: row[field.name] for field in attrs.fields(Finding) if field.name in row}
-    return {**kept, "place": place, "operations_before": tuple(row["operations_before"])}
-
-
 def _records(state: SharePartitionSnapshot | None) -> list[dict[str, Any]]:
     """Return the records of a state as data."""
     return [
@@ -131,3 +125,17 @@ def labelled(schema: pa.Schema, labels: tuple[tuple[str, str], ...]) -> pa.Schem
     metadata = {f"sharespec.{name}": text for name, text in labels}
     metadata["sharespec.schema"] = str(SCHEMA_VERSION)
     return schema.with_metadata(metadata)
+
+
+def result_tables(
+    verdicts: Sequence[PartitionVerdict], labels: tuple[tuple[str, str], ...] = ()
+) -> dict[str, pa.Table]:
+    """Return the tables ``verdicts`` and ``divergences``."""
+    rows = {
+        "verdicts": (VERDICTS, [verdict_row(v) for v in verdicts]),
+        "divergences": (DIVERGENCES, [divergence_row(d) for v in verdicts for d in v.divergences]),
+    }
+    return {
+        name: pa.Table.from_pylist(each, schema=labelled(columns, labels))
+        for name, (columns, each) in rows.items()
+    }

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import attrs
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from replay.facts import CheckedPartition, InputFacts
@@ -18,13 +17,7 @@ from replay.load import CheckTask
 from replay.plan import Plan, is_sampled
 from replay.processes import HereRunner, ProcessRunner
 from replay.recording import Recording
-from replay.result_schema import (
-    DIVERGENCES,
-    VERDICTS,
-    divergence_row,
-    labelled,
-    verdict_row,
-)
+from replay.result_schema import result_tables
 from replay.runner import Progress, Runner, Silent
 from replay.scratch import scratch_folder
 from replay.sources import Form, Source, Sources, text_of
@@ -127,7 +120,8 @@ def _replayed(
     if whole and plan.state_folder:
         write_states(Path(plan.state_folder), plan.rules, {**carried, **states}.values())
     if out:
-        _write_results(out, verdicts, plan.labels)
+        for name, table in result_tables(verdicts, plan.labels).items():
+            pq.write_table(table, out / f"{name}.parquet")
     return Replay(
         tuple(verdicts),
         tuple(problems),
@@ -312,14 +306,3 @@ def labels_of(plan: Plan, sources: Sources) -> tuple[tuple[str, str], ...]:
         ("against", ",".join(plan.against)),
         ("source", "; ".join([*named, *([f"and {more} more"] if more else [])])),
     )
-
-
-def _write_results(
-    out: Path, verdicts: Sequence[PartitionVerdict], labels: tuple[tuple[str, str], ...]
-) -> None:
-    for name, columns, rows in (
-        ("verdicts", VERDICTS, [verdict_row(v) for v in verdicts]),
-        ("divergences", DIVERGENCES, [divergence_row(d) for v in verdicts for d in v.divergences]),
-    ):
-        table = pa.Table.from_pylist(rows, schema=labelled(columns, labels))
-        pq.write_table(table, out / f"{name}.parquet")

@@ -1,6 +1,7 @@
 """Run in a process of its own: a Spark Connect server, and a table that is checked through it.
 
-Argument: the table's address. Prints its verdicts as JSON, and how many rows of lag there are.
+Argument: the table's address. Prints its verdicts as JSON, and how many rows of lag there are and
+are written.
 """
 
 import json
@@ -12,6 +13,7 @@ from pyspark.sql import SparkSession
 from replay.frame import check
 from replay.java import prepare_environment
 from replay.plan import Plan
+from replay.table import replay_table
 
 
 def main(address: str) -> None:
@@ -21,7 +23,10 @@ def main(address: str) -> None:
         plan = Plan(against=("spec",), invariants_every=0)
         checked = check(session.read.parquet(address), plan)
         rows = checked.verdicts.select("partition", "verdict", "checked").collect()
-        click.echo(json.dumps([sorted(map(list, rows)), checked.lag.count()]))
+        told = replay_table(session, address, plan, f"{address}.out").verdicts
+        assert [[v.partition, v.verdict, v.checked] for v in told] == sorted(map(list, rows))
+        written = session.read.parquet(f"{address}.out/lag").count()
+        click.echo(json.dumps([sorted(map(list, rows)), checked.lag.count(), written]))
     finally:
         session.stop()
 

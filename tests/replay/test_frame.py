@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everywhere with Spark
 from impl.kernel import FlatEvents, flatten
 from model.errors import InvalidValueError
 from model.trace_arrow import SCHEMA, table_from_rows
-from replay.frame import _judged, _lag, _placed, check
+from replay.frame import _judged, _lag, check, placed_rows
 from replay.lag_file import LAG
 from replay.pieces import partitions
 from replay.plan import Plan
@@ -168,7 +168,7 @@ def test_spark_connect_gives_the_same(tmp_path: Path) -> None:
         check=True,
         timeout=900,
     )
-    verdicts, lag = json.loads(done.stdout.splitlines()[-1])
+    verdicts, *lag = json.loads(done.stdout.splitlines()[-1])
     assert verdicts == [
         ["a", "conforms", 30],
         ["b", "diverges", 21],
@@ -176,7 +176,7 @@ def test_spark_connect_gives_the_same(tmp_path: Path) -> None:
         ["d", "unreadable", 0],
         ["e", "unreadable", 5],
     ]
-    assert lag == 65
+    assert lag == [65, 65]
 
 
 @pytest.mark.slow
@@ -260,7 +260,7 @@ def test_share_partitions_are_put_together_across_batches(sizes: Sequence[int]) 
         start += size
     found = [
         (name, [(rows.events, rows.place(0)) for rows in pieces])
-        for name, pieces in partitions(_placed(batches, "it"), 100)
+        for name, pieces in partitions(placed_rows("it", batches), 100)
     ]
     assert found == [(name, [(3, ("it", 1))]) for name in "abc"]
 
@@ -280,7 +280,8 @@ def test_a_long_share_partition_is_held_in_pieces() -> None:
     )
     assert in_pieces.equals(lag)
     long = [
-        [piece.events for piece in pieces] for _, pieces in partitions(_placed(batches, "it"), 7)
+        [piece.events for piece in pieces]
+        for _, pieces in partitions(placed_rows("it", batches), 7)
     ]
     assert max(max(sizes) for sizes in long) < 14
     assert min(len(sizes) for sizes in long) >= 3

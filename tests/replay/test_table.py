@@ -1,7 +1,6 @@
 """A table, or Parquet at an address, is replayed as files are."""
 
 from pathlib import Path
-from typing import Any
 
 import attrs
 import pytest
@@ -29,19 +28,12 @@ def address(tmp_path: Path) -> str:
     return f"file:{write_parquet(tmp_path / 'events.parquet', five_kinds(), 50)}"
 
 
-UNPLACED: dict[str, Any] = {
-    "place": FindingPlace(),
-    **dict.fromkeys(("state_before", "state_expected", "state_recorded")),
-}
-"""What a row of a table does not tell of a finding."""
-
-
 def unplaced(replay: Replay) -> list[PartitionVerdict]:
     """The verdicts without where files and rows are."""
     return [
         attrs.evolve(
             v,
-            divergence=v.divergence and attrs.evolve(v.divergence, **UNPLACED),
+            divergence=v.divergence and attrs.evolve(v.divergence, place=FindingPlace()),
             problem=v.problem and attrs.evolve(v.problem, source="", line=None),
         )
         for v in replay.verdicts
