@@ -71,10 +71,10 @@ def with_engines(
     lag: Lag,
     kernel: KernelResult | None,
     after: ReplayState | None = None,
-) -> PartitionVerdict:
-    """Return the verdict on a share-partition that the kernel has gone through, if it had to.
+) -> tuple[PartitionRows, int | None, Finding | None]:
+    """Replay rows that the kernel has gone through, if it had to; return what ``verdict_at`` takes.
 
-    ``after`` is where the kernel stood after it, if the engines must end there.
+    ``after`` is where the kernel stood after them, if the engines must end there.
     """
     row, finding = None, None
     if "spec" in plan.against:
@@ -84,8 +84,7 @@ def with_engines(
         row, finding = _with_kernel(rows, plan, kernel, row, finding)
         if lag.wanted:
             lag.add(lag_table(rows.partition, rows.table, kernel))
-    checked = rows.table.num_rows if row is None else row + 1
-    return verdict_on(rows, checked, divergence_at(rows, row or 0, finding) if finding else None)
+    return rows, row, finding
 
 
 def unchecked(rows: PartitionRows) -> PartitionVerdict | None:
@@ -232,6 +231,12 @@ def _cut(rows: PartitionRows, bad: BadRow) -> PartitionRows:
     """Return the rows before a bad one, which becomes the problem."""
     problem = Problem(*rows.place(bad.row), bad.message, rows.partition)
     return attrs.evolve(rows, table=rows.table.slice(0, bad.row), problem=problem)
+
+
+def verdict_at(rows: PartitionRows, row: int | None, finding: Finding | None) -> PartitionVerdict:
+    """Return the verdict on rows up to the first that is wrong, if one is."""
+    checked = rows.table.num_rows if row is None else row + 1
+    return verdict_on(rows, checked, divergence_at(rows, row or 0, finding) if finding else None)
 
 
 def verdict_on(rows: PartitionRows, checked: int, divergence: Finding | None) -> PartitionVerdict:

@@ -6,13 +6,20 @@ it and must end in the state after it; so by induction they answer as over the w
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import attrs
 import pyarrow as pa
 
 from impl.kernel import KernelResult
-from replay.check import operations_in, through_kernel, unchecked, verdict_on, with_engines
+from replay.check import (
+    operations_in,
+    through_kernel,
+    unchecked,
+    verdict_at,
+    verdict_on,
+    with_engines,
+)
 from replay.facts import CheckedPartition, InputFacts
 from replay.lag_file import Lag, LagFile, lag_table
 from replay.load import CheckTask, apart, read_sorted
@@ -30,7 +37,14 @@ from replay.plan import Plan, is_sampled
 from replay.segments import Segment, ended, segments_of
 from replay.sequence import gaps_in
 from replay.state_file import Carried
-from replay.verdict import NOT_SAMPLED, PartitionVerdict, Problem, Verdict, not_checked
+from replay.verdict import (
+    NOT_SAMPLED,
+    PartitionVerdict,
+    Problem,
+    Verdict,
+    merged,
+    not_checked,
+)
 
 
 @attrs.frozen
@@ -180,7 +194,7 @@ def _check_piece(
     after = None
     if kernel and not _stopped(rows, kernel) and _is_led(kernel):
         after = kernel.states[-1][1]
-    return with_engines(rows, plan, lag, kernel, after)
+    return verdict_at(*with_engines(rows, plan, lag, kernel, after))
 
 
 def _stopped(rows: PartitionRows, kernel: KernelResult) -> bool:
@@ -214,24 +228,3 @@ def _left_by(
     epoch, instance = (rows.table.column(n)[last].as_py() for n in ("leader_epoch", "instance"))
     state, is_open = kernel.states[-1][1], rows.place(last)[0] in unfinished
     return Carried(rows.partition, state, verdict.log, epoch, instance, is_open)
-
-
-def merged(
-    verdicts: Sequence[PartitionVerdict], events: int, bad: Problem | None = None
-) -> PartitionVerdict:
-    """Return the verdict on a share-partition with so many events from those on its pieces.
-
-    ``bad`` is a line of it that could not be read, in whatever piece.
-    """
-    last = verdicts[-1]
-    is_unread = bad and last.verdict in {Verdict.CONFORMS, Verdict.UNKNOWN}
-    return attrs.evolve(
-        last,
-        verdict=Verdict.UNREADABLE if is_unread else last.verdict,
-        problem=bad or last.problem,
-        events=events,
-        checked=sum(each.checked for each in verdicts),
-        gaps=sum(each.gaps for each in verdicts),
-        lost=sum(each.lost for each in verdicts),
-        latest_ms=max((v.latest_ms for v in verdicts if v.latest_ms is not None), default=None),
-    )

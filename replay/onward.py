@@ -27,6 +27,7 @@ from replay.check import (
     through_engines,
     through_kernel,
     verdict_on,
+    with_engines,
 )
 from replay.lag_file import COUNTED, LAG, Lag, lag_table
 from replay.pieces import PartitionRows
@@ -35,7 +36,7 @@ from replay.result_schema import name_parts
 from replay.sequence import gaps_in
 from replay.state_file import Carried
 from replay.tables import BadRowError, events_of
-from replay.verdict import PartitionVerdict
+from replay.verdict import PartitionVerdict, merged
 
 _TRIED = 200
 """How many events tell which of several states is that of the recording."""
@@ -108,21 +109,11 @@ def check_onward(
 
 
 def _stretch(rows: PartitionRows, kernel: KernelResult | None, plan: Plan, lag: Lag) -> _Stretch:
-    if kernel is None:
-        rows, row, finding = through_engines(rows, plan, plan.against, lag)
-        before = _before(rows, row, plan) if row is not None else None
-        return _Stretch(rows, row, finding, before)
-    divergence = kernel.divergence
-    if divergence is None:
-        if "spec" in plan.against:
-            rows, row, finding = through_engines(rows, plan, plan.against, lag)
-            row, finding = agreed(None, row, finding)
-        else:
-            row, finding = None, None
-        if lag.wanted:
-            lag.add(lag_table(rows.partition, rows.table, kernel))
-        return _Stretch(rows, row, finding, None)
-    return _diverging(rows, plan, divergence, lag)
+    if kernel and kernel.divergence:
+        return _diverging(rows, plan, kernel.divergence, lag)
+    rows, row, finding = with_engines(rows, plan, lag, kernel)
+    before = _before(rows, row, plan) if kernel is None and row is not None else None
+    return _Stretch(rows, row, finding, before)
 
 
 def _diverging(rows: PartitionRows, plan: Plan, divergence: KernelDivergence, lag: Lag) -> _Stretch:
@@ -323,13 +314,8 @@ def _verdict(rows: PartitionRows, course: _Course, last: _Stretch) -> PartitionV
     """Return the verdict on all stretches together."""
     first = course.divergences[0] if course.divergences else None
     whole = verdict_on(attrs.evolve(rows, problem=last.rows.problem), 0, first)
-    latest = [part.latest_ms for part in course.parts if part.latest_ms is not None]
     return attrs.evolve(
-        whole,
-        checked=sum(part.checked for part in course.parts),
-        gaps=sum(part.gaps for part in course.parts),
-        lost=sum(part.lost for part in course.parts),
-        latest_ms=max(latest, default=None),
+        merged([*course.parts, whole], whole.events),
         more=tuple(course.divergences[1:]),
         repeats=course.repeats,
         reason="; ".join(_reasons(course, whole.events)),

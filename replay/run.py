@@ -42,7 +42,7 @@ from replay.verdict import (
 )
 
 if TYPE_CHECKING:
-    from replay.segments import Segment, SegmentVerdict
+    from replay.segments import Segment
 
 LARGE_EVENTS = 20_000
 """How many events a share-partition has at least that is checked in segments."""
@@ -231,17 +231,17 @@ def _third_stage(
     segments = [segment for each in cut for segment in each.segments]
     check = functools.partial(_check_segment, plan)
     results, whole = runner.run("segments", segments, check, progress)
-    parts: dict[str, list[SegmentVerdict]] = {}
-    for result in results:
-        parts.setdefault(result.partition, []).append(result)
+    parts: dict[str, dict[int, PartitionVerdict]] = {}
+    for number, verdict in results:
+        parts.setdefault(verdict.partition, {})[number] = verdict
     verdicts = (
-        joined(each.verdict, len(each.segments), parts.get(each.verdict.partition, []))
+        joined(each.verdict, len(each.segments), parts.get(each.verdict.partition, {}))
         for each in cut
     )
     return [verdict for verdict in verdicts if verdict], whole
 
 
-def _check_segment(plan: Plan, segment: "Segment") -> "Iterable[SegmentVerdict]":
+def _check_segment(plan: Plan, segment: "Segment") -> Iterable[tuple[int, PartitionVerdict]]:
     from replay.segments import check_segment  # noqa: PLC0415 - who only waits needs no Numba
 
     return [check_segment(segment, plan)]

@@ -6,7 +6,7 @@ take each segment from the state before it, and must end in the state after it.
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import attrs
@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from impl.kernel import KernelDivergence, KernelResult
 from model.whole_state import ReplayState
-from replay.check import agreed, divergence_at, through_engines, verdict_on
+from replay.check import agreed, through_engines, verdict_at
 from replay.pieces import PartitionRows
 from replay.plan import Plan
-from replay.verdict import PartitionVerdict, Verdict
+from replay.verdict import PartitionVerdict, Verdict, merged
 
 
 @attrs.frozen
@@ -38,15 +38,6 @@ class Segment:
     after: ReplayState | None
     divergence: KernelDivergence | None
     is_last: bool = False
-
-
-@attrs.frozen
-class SegmentVerdict:
-    """The verdict on one segment of a share-partition."""
-
-    partition: str
-    number: int
-    verdict: PartitionVerdict
 
 
 def segments_of(
@@ -92,8 +83,8 @@ def ended(segments: Sequence[Segment]) -> Iterator[Segment]:
         )
 
 
-def check_segment(segment: Segment, plan: Plan) -> SegmentVerdict:
-    """Take the engines through a segment and return the verdict on it."""
+def check_segment(segment: Segment, plan: Plan) -> tuple[int, PartitionVerdict]:
+    """Take the engines through a segment and return its number and the verdict on it."""
     with pa.memory_map(segment.path) as file:
         table = pa.ipc.open_file(file).read_all()
     rows = PartitionRows(segment.partition, table, table.num_rows, None)
@@ -106,38 +97,21 @@ def check_segment(segment: Segment, plan: Plan) -> SegmentVerdict:
         place = None if row is None else segment.first + row
         place, finding = agreed(divergence, place, finding)
         row = None if place is None else place - segment.first
-    checked = rows.table.num_rows if row is None else row + 1
-    divergence_ = divergence_at(rows, row or 0, finding) if finding else None
-    verdict = verdict_on(rows, checked, divergence_)
-    return SegmentVerdict(segment.partition, segment.number, verdict)
+    return segment.number, verdict_at(rows, row, finding)
 
 
 def joined(
-    whole: PartitionVerdict, segments: int, verdicts: Sequence[SegmentVerdict]
+    whole: PartitionVerdict, segments: int, verdicts: Mapping[int, PartitionVerdict]
 ) -> PartitionVerdict | None:
-    """Return the verdict on a share-partition from those on its segments.
+    """Return the verdict on a share-partition from those on its segments, by their numbers.
 
     ``whole`` is that if all of them conform. None if one before the first that does not is missing.
     """
-    result = attrs.evolve(whole, checked=0, gaps=0, lost=0, latest_ms=None)
-    parts = {each.number: each.verdict for each in verdicts}
+    parts: list[PartitionVerdict] = []
     for number in range(segments):
-        part = parts.get(number)
-        if part is None:
+        if number not in verdicts:
             return None
-        latest = [ms for ms in (result.latest_ms, part.latest_ms) if ms is not None]
-        result = attrs.evolve(
-            result,
-            checked=result.checked + part.checked,
-            gaps=result.gaps + part.gaps,
-            lost=result.lost + part.lost,
-            latest_ms=max(latest, default=None),
-        )
-        if part.verdict is not Verdict.CONFORMS:
-            return attrs.evolve(
-                result,
-                verdict=part.verdict,
-                divergence=part.divergence,
-                problem=part.problem or result.problem,
-            )
-    return result
+        parts.append(verdicts[number])
+        if parts[-1].verdict is not Verdict.CONFORMS:
+            break
+    return attrs.evolve(merged(parts, whole.events, whole.problem), log=whole.log)

@@ -185,6 +185,27 @@ def counted(verdicts: Sequence[PartitionVerdict], problems: Sequence[Problem]) -
     )
 
 
+def merged(
+    verdicts: Sequence[PartitionVerdict], events: int, bad: Problem | None = None
+) -> PartitionVerdict:
+    """Return the verdict on a share-partition with so many events from those on its parts.
+
+    ``bad`` is a line of it that could not be read, in whatever part.
+    """
+    last = verdicts[-1]
+    is_unread = bad and last.verdict in {Verdict.CONFORMS, Verdict.UNKNOWN}
+    return attrs.evolve(
+        last,
+        verdict=Verdict.UNREADABLE if is_unread else last.verdict,
+        problem=bad or last.problem,
+        events=events,
+        checked=sum(each.checked for each in verdicts),
+        gaps=sum(each.gaps for each in verdicts),
+        lost=sum(each.lost for each in verdicts),
+        latest_ms=max((v.latest_ms for v in verdicts if v.latest_ms is not None), default=None),
+    )
+
+
 def place(source: str, line: int | None) -> str:
     """Return a file and line as text, relative to the working folder if the file is in it."""
     path = Path(source)

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,9 @@ from pyspark.sql import functions as F  # noqa: N812 - as everywhere with Spark
 
 from impl.kernel import FlatEvents, flatten
 from model.errors import InvalidValueError
-from model.trace_arrow import SCHEMA, table_from_rows
-from replay.frame import _judged, _lag, check, placed_rows
+from model.trace_arrow import table_from_rows
+from replay.frame import _judged, _lag, check
 from replay.lag_file import LAG
-from replay.pieces import partitions
 from replay.plan import Plan
 from replay.result_schema import DIVERGENCES, VERDICTS, divergence_row
 from replay.run import replay_sources
@@ -118,13 +117,17 @@ def test_share_partitions_are_judged_the_same_however_they_lie_in_batches(
 ) -> None:
     plan = Plan(against=against)
     rows = five_kinds()
+    long = attrs.evolve(plan, piece_events=7)
+    ways = [(plan, size) for size in (1000, 149, 30, 29, 7, 1)] + [(long, 3)]
     one, *others = (
-        [row for batch in _judged(plan, "t", batches_of(rows, size)) for row in batch.to_pylist()]
-        for size in (1000, 149, 30, 29, 7, 1)
+        pa.Table.from_batches(_judged(each, "t", batches_of(rows, size))) for each, size in ways
     )
-    assert [row["partition"] for row in one] == list("abcde")
-    assert one[1]["diverging"][0]["line"] == 21
+    assert one.column("partition").to_pylist() == list("abcde")
+    assert one.column("diverging")[1].as_py()[0]["line"] == 21
     assert others == [one] * len(others)
+    lags = [pa.Table.from_batches(_lag(each, "t", batches_of(rows, 3))) for each in (plan, long)]
+    assert lags[0].num_rows
+    assert lags[1].equals(lags[0])
 
 
 def test_share_partitions_of_one_batch_become_arrays_at_once(
@@ -245,43 +248,3 @@ def test_a_column_that_no_trace_has_is_refused_before_anything_runs(
 ) -> None:
     with pytest.raises(InvalidValueError, match=message):
         check(spoil(frame_of(spark, tmp_path, kafka_rows(count=2))))
-
-
-@pytest.mark.parametrize("sizes", [[1] * 9, [2, 3, 4], [9], [4, 0, 5]])
-def test_share_partitions_are_put_together_across_batches(sizes: Sequence[int]) -> None:
-    rows = [row for name in "abc" for row in renamed(kafka_rows(count=3), name)]
-    table = table_from_rows(rows, SCHEMA).combine_chunks()
-    batches: list[pa.RecordBatch] = []
-    start = 0
-    for size in sizes:
-        batches += table.slice(start, size).to_batches() or [
-            pa.RecordBatch.from_pylist([], schema=SCHEMA)
-        ]
-        start += size
-    found = [
-        (name, [(rows.events, rows.place(0)) for rows in pieces])
-        for name, pieces in partitions(placed_rows("it", batches), 100)
-    ]
-    assert found == [(name, [(3, ("it", 1))]) for name in "abc"]
-
-
-def test_a_long_share_partition_is_held_in_pieces() -> None:
-    rows = five_kinds()
-    table = table_from_rows(rows, SCHEMA).combine_chunks()
-    batches = table.to_batches(max_chunksize=3)
-    whole, pieces = (
-        pa.Table.from_batches(_judged(Plan(piece_events=size), "it", batches)).to_pylist()
-        for size in (1000, 7)
-    )
-    assert pieces == whole
-    assert len({row["verdict"] for row in whole}) == 3
-    lag, in_pieces = (
-        pa.Table.from_batches(_lag(Plan(piece_events=size), "it", batches)) for size in (1000, 7)
-    )
-    assert in_pieces.equals(lag)
-    long = [
-        [piece.events for piece in pieces]
-        for _, pieces in partitions(placed_rows("it", batches), 7)
-    ]
-    assert max(max(sizes) for sizes in long) < 14
-    assert min(len(sizes) for sizes in long) >= 3

@@ -1,80 +1,28 @@
-"""A replay in pieces gives what a whole one gives."""
+"""What a replay in pieces holds, and where it ends; ``test_segments`` has what it says."""
 
 from pathlib import Path
 from typing import Any
 
 import attrs
-import pyarrow.parquet as pq
 import pytest
 
 from judge.finding import FindingKind
 from replay import check
-from replay.check_sorted import merged
 from replay.pieces import PartitionRows
 from replay.plan import Plan
 from replay.processes import HereRunner
 from replay.run import replay_sources
 from replay.sources import find_sources
-from replay.verdict import PartitionVerdict, Problem, Verdict
-from tests.lockstep.spoiled import cases
+from replay.verdict import PartitionVerdict, Problem, Verdict, merged
 from tests.replay.samples import (
-    RECORDED,
-    TRACES,
     check_rows,
     kafka_rows,
     write_lines,
     write_parquet,
 )
-from tests.replay.test_segments import plan_for, with_places
-from tests.traces import QUICK
 from tests.whole_states import altered
 
 NAME = "core:orders:0"
-
-
-@pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))]
-)
-def test_what_is_spoiled_anywhere_is_told_alike(seed: int) -> None:
-    verdicts = dict.fromkeys(Verdict, 0)
-    for number, case in enumerate(cases(seed, stories=1, spoilings=12)):
-        table, plan = with_places(case.table), plan_for(case.profile)
-        whole = check_rows(table, plan).verdict
-        pieces = attrs.evolve(plan, piece_events=1 + number % 9)
-        assert check_rows(table, pieces).verdict == whole, case.spoiled
-        verdicts[whole.verdict] += 1
-    assert min(verdicts[Verdict.DIVERGES], verdicts[Verdict.UNREADABLE]) > 5
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        TRACES / QUICK,
-        *(
-            pytest.param(RECORDED / f"agent-4.4.0-{name}.jsonl.gz", marks=pytest.mark.slow)
-            for name in ("records-deleted", "seven-members")
-        ),
-    ],
-    ids=lambda path: path.name,
-)
-def test_recorded_traces_are_told_alike(path: Path, tmp_path: Path) -> None:
-    sources = find_sources([path])
-    some = Plan(invariants_every=20, sample=0.2 if path.name == QUICK else 1)
-    whole, pieces, segments = (
-        replay_sources(HereRunner(), sources, plan, tmp_path / str(number))
-        for number, plan in enumerate(
-            (
-                some,
-                attrs.evolve(some, piece_events=37),
-                attrs.evolve(some, piece_events=37, segment_events=23),
-            )
-        )
-    )
-    assert any(verdict.checked > 30 for verdict in whole.verdicts)
-    assert pieces.verdicts == segments.verdicts == whole.verdicts
-    tables = [pq.read_table(tmp_path / str(i) / "lag").sort_by("partition") for i in range(3)]
-    assert tables[0].equals(tables[1])
-    assert tables[0].equals(tables[2])
 
 
 def test_a_piece_that_does_not_close_is_a_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
