@@ -258,17 +258,26 @@ def check_answers(master: str) -> None:
 
     Spark itself tries for a minute, and then says that its context is stopped.
     """
+    if reason := refusal_of(master.removeprefix("spark://"), 7077):
+        raise SessionError(f"no Spark answers at {master}: {reason}")
+
+
+def refusal_of(servers: str, port: int = 0) -> str | None:
+    """Return why none of HOST:PORT,… accepts a connection, None if one does.
+
+    ``port`` is that of a server which names none.
+    """
     reason = "no address"
-    for address in master.removeprefix("spark://").split(","):
+    for server in servers.split(","):
         try:
-            place = urlsplit(f"//{address}")
-            where = place.hostname or "", place.port or 7077
+            place = urlsplit(f"//{server}")
+            where = place.hostname or "", place.port or port
             socket.create_connection(where, _ANSWER_SECONDS).close()
         except (OSError, ValueError) as error:
             reason = " ".join(str(error).split())[:200]
         else:
-            return
-    raise SessionError(f"no Spark answers at {master}: {reason}")
+            return None
+    return reason
 
 
 def _settings(master: str, folder: Path) -> list[tuple[str, str]]:

@@ -4,7 +4,6 @@ Each file is read once, after it has come; each record is read once.
 """
 
 import re
-import socket
 from pathlib import Path
 
 import attrs
@@ -14,6 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everywhere with Spark
 
 from replay.arrivals import ARRIVED
 from replay.frame import spark_type
+from replay.session import refusal_of
 from replay.sources import SUFFIXES, NoSuchTraceError
 from replay.stream_rows import file_rows, record_rows
 
@@ -24,8 +24,6 @@ RECORDS_PER_BATCH = 100_000
 """How many records a batch has at most."""
 
 _TOPIC = re.compile(r"kafka:(?://)?(?P<servers>[^/\s]+)/(?P<topic>[A-Za-z0-9._-]{1,249})")
-_ANSWER_SECONDS = 10
-"""How long a broker may take to accept a connection."""
 
 _SCHEMA = "path string, modificationTime timestamp, length long, content binary"
 _NAMES = f"*{{{','.join(SUFFIXES)}}}"
@@ -80,16 +78,8 @@ def kafka_package() -> str:
 
 def check_answers(topic: Topic) -> None:
     """Raise NoSuchTraceError if no broker accepts a connection: Spark itself tries for minutes."""
-    reason = "no address"
-    for server in topic.servers.split(","):
-        host, _, port = server.rpartition(":")
-        try:
-            socket.create_connection((host.strip("[]"), int(port)), _ANSWER_SECONDS).close()
-        except (OSError, ValueError) as error:
-            reason = " ".join(str(error).split())[:200]
-        else:
-            return
-    raise NoSuchTraceError(f"no broker answers at {topic.servers}: {reason}")
+    if reason := refusal_of(topic.servers):
+        raise NoSuchTraceError(f"no broker answers at {topic.servers}: {reason}")
 
 
 def topic_stream(session: SparkSession, topic: Topic) -> DataFrame:
