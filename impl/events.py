@@ -50,9 +50,9 @@ _STATE_NAMES = tuple(state.name for state in RecordState)  # In the order of the
     ARG_STABLE, MS, WRITE_ID, ARG_OFFSET, ENTRY, RESULT, CAN_ACQUIRE, ACQUIRED_COUNT,
     RECORDED_NUMBER, DUE, CLAIM, LOST, OVERTAKEN, THREW, AFTER_START, AFTER_END, AFTER_COMPLETE,
     LOG_FROM, LOG_TO, ACQUIRED_FROM, ACQUIRED_TO, ACKS_FROM, ACKS_TO, WRITES_FROM, WRITES_TO,
-    COMPLETED_FROM, COMPLETED_TO, RECORDS_FROM, RECORDS_TO, MARKED_FROM, MARKED_TO, OVERLAPS,
-) = range(42)  # fmt: skip
-FIELDS = 42
+    COMPLETED_FROM, COMPLETED_TO, RECORDS_FROM, RECORDS_TO, MARKED_FROM, MARKED_TO,
+) = range(41)  # fmt: skip
+FIELDS = 41
 
 
 class Events(NamedTuple):
@@ -103,8 +103,7 @@ def events_of(batch: pa.RecordBatch, members: Members) -> Events:
     _shared(fields, ACKS_FROM, MARK_IN_PROGRESS, marks, len(types.bounds))
     marked = lists_of(result["marked"])
     batches = _rows(fields_of(written.items), "first", "last", "state", "delivery_count")
-    fields[OVERLAPS] = _overlaps(fields, written.bounds, batches)
-    fields[MARKED_FROM:OVERLAPS] = (marked.bounds + len(types.items)).T
+    fields[MARKED_FROM:] = (marked.bounds + len(types.items)).T
     return Events(
         fields,
         _both(_rows(log_batches, "first", "last"), _rows(fields_of(ranges.items), "first", "last")),
@@ -142,18 +141,6 @@ def _answers(writes: dict[str, pa.Array], bounds: Ints) -> Ints:
     )
     status, released = numbered(writes["status"], STATUS_NAMES), np.zeros_like(id_)
     return rows_of([id_, status, made_after, start, complete, *bounds.T, released])
-
-
-def _overlaps(fields: Ints, bounds: Ints, batches: Ints) -> Ints:
-    """Tell in which events several writes name one offset; those of expired locks may."""
-    overlaps = np.zeros(fields.shape[1], np.int64)
-    several = (fields[WRITES_TO] - fields[WRITES_FROM] > 1) & (fields[OP] != ADVANCE_TIME)
-    for row in np.flatnonzero(several):  # Hardly ever.
-        own = bounds[fields[WRITES_FROM, row] : fields[WRITES_TO, row]]
-        told = np.concatenate([batches[max(0, low) : max(0, high), :2] for low, high in own])
-        told = told[np.argsort(told[:, 0])]
-        overlaps[row] = np.any(told[1:, 0] <= told[:-1, 1])
-    return overlaps
 
 
 def _copied(column: Ints) -> Ints:

@@ -167,7 +167,7 @@ def _are_writes(events: Events, row: int) -> bool:
             return False
         if not -1 <= events.starts[i] <= _MAX_OFFSET:
             return False
-        if events.write_bounds[i, 0] < 0 or not _are_state_batches(events, row, i):
+        if events.write_bounds[i, 0] < 0 or not _are_state_batches(events, i):
             return False
     return True
 
@@ -181,9 +181,9 @@ def _is_moment(events: Events, row: int, write: int) -> bool:
 
 
 @compiled
-def _are_state_batches(events: Events, row: int, write: int) -> bool:
+def _are_state_batches(events: Events, write: int) -> bool:
     """Check the state batches of a write and sort them: they are recorded in any order."""
-    f, written, bounds = events.fields, events.written, events.write_bounds
+    written, bounds = events.written, events.write_bounds
     low, high = bounds[write, 0], bounds[write, 1]
     sort_rows(written, low, high)
     for i in range(low, high):
@@ -191,7 +191,7 @@ def _are_state_batches(events: Events, row: int, write: int) -> bool:
             return False
         if not 0 <= written[i, 3] <= _MAX_COUNT:
             return False
-    return _ascend(written, low, high) and not f[event.OVERLAPS, row]
+    return _ascend(written, low, high)
 
 
 @compiled

@@ -1,12 +1,10 @@
 """A recorded event of one share-partition: its operation, outcome and state after it."""
 
-from itertools import chain
-
 import attrs
 
 from model.checks import member_name, non_negative, optional
 from model.errors import ErrorCode, InvalidValueError
-from model.operations import AdvanceTime, Operation
+from model.operations import Operation
 from model.outcome import Outcome, Write
 from model.ranges import ascend
 from model.snapshot import SharePartitionSnapshot
@@ -32,17 +30,10 @@ class TraceEvent:
     instance: int | None = attrs.field(default=None, validator=optional(non_negative))
 
     def __attrs_post_init__(self) -> None:
-        """Refuse state batches that overlap, and writes made before their event or never.
-
-        The writes of expired locks are checked one by one, all others together.
-        """
+        """Refuse state batches of a write that overlap, and one made before its event or never."""
         for write in self.outcome.writes:
             _check_moment(write, self.seq)
-        written = [write.state_batches for write in self.outcome.writes]
-        if not isinstance(self.operation, AdvanceTime):
-            written = [tuple(chain.from_iterable(written))]
-        for batches in written:
-            ascend("state_batches", sorted(batches, key=lambda batch: batch.first))
+            ascend("state_batches", sorted(write.state_batches, key=lambda batch: batch.first))
 
 
 def _check_moment(write: Write, seq: int) -> None:

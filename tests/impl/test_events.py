@@ -13,7 +13,7 @@ def test_a_slice_of_a_batch_has_the_same_events() -> None:
     rows = next(iter(rows_by_partition(TRACES[0]).values()))[:60]
     batch = table_from_rows(rows).to_batches()[0]
     whole, part = events_of(batch, Members()), events_of(batch.slice(20, 30), Members())
-    assert whole.fields.shape == (event.FIELDS, 60) == (event.OVERLAPS + 1, 60)
+    assert whole.fields.shape == (event.FIELDS, 60) == (event.MARKED_TO + 1, 60)
     assert whole.fields[event.TIME].tolist() == [row["time_ms"] for row in rows]
     assert whole.fields[event.MS].tolist() == [row.get("ms", event.MISSING) for row in rows]
     assert part.fields[event.OP].tolist() == whole.fields[event.OP, 20:50].tolist()

@@ -175,6 +175,16 @@ def test_a_write_that_is_not_true_diverges(form: str) -> None:
     assert accepts(write).verdict() == difference.name
 
 
+@pytest.mark.parametrize("state", [2, 4])
+@pytest.mark.parametrize("first", [False, True])
+def test_a_write_may_repeat_another_of_its_event(state: int, *, first: bool) -> None:
+    writes = [wrote(0, 10, ACKNOWLEDGED_TEN), attrs.evolve(wrote(0, 10, [5, 9, state, 1]), id=8)]
+    story = Story()
+    story.fetch(0, 9)
+    story.acknowledge(0, 9, ACCEPT, *writes[:: -1 if first else 1])
+    assert story.verdict() == (None if state == 2 else Difference.WRITTEN_STATE.name)
+
+
 def test_over_a_gap_the_form_of_the_kip_has_another_lag_and_is_the_same_state() -> None:
     story = Story(log_end=0)
     story.do(ops.Produce((OffsetRange(0, 4), OffsetRange(9, 13)), 14))

@@ -32,7 +32,7 @@ var freedoms = []choice{
 	{name: "start-after", text: "a write has the start offset after the change, and no batch below it"},
 	{name: "start-kept", text: "a write has start offset -1 where the durable one is that in memory"},
 	{name: "start-mixed", text: "the forms of a write take turns"},
-	{name: "start-alone", refused: "with rewrites: two writes of one event name the same offset", text: "a start offset that moved is written alone"},
+	{name: "start-alone", text: "a start offset that moved is written alone"},
 	{name: "first-write", text: "a new leader writes its start offset"},
 	{name: "rewrites", text: "a write repeats what is durable already"},
 	{name: "no-count", refused: "decision 151", text: "a write has no delivery complete count"},
