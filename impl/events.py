@@ -48,11 +48,12 @@ _STATE_NAMES = tuple(state.name for state in RecordState)  # In the order of the
 (
     OP, SEQ, TIME, MEMBER, MODE, BATCH_SIZE, MAX_RECORDS, FETCH_OFFSET, ARG_LOG_START, ARG_LOG_END,
     ARG_STABLE, MS, WRITE_ID, ARG_OFFSET, ENTRY, RESULT, CAN_ACQUIRE, ACQUIRED_COUNT,
-    RECORDED_NUMBER, DUE, CLAIM, LOST, OVERTAKEN, THREW, AFTER_START, AFTER_END, AFTER_COMPLETE,
+    RECORDED_NUMBER, DUE, CLAIM, LOST, OVERTAKEN, PAUSED, THREW,
+    AFTER_START, AFTER_END, AFTER_COMPLETE,
     LOG_FROM, LOG_TO, ACQUIRED_FROM, ACQUIRED_TO, ACKS_FROM, ACKS_TO, WRITES_FROM, WRITES_TO,
     COMPLETED_FROM, COMPLETED_TO, RECORDS_FROM, RECORDS_TO, MARKED_FROM, MARKED_TO,
-) = range(41)  # fmt: skip
-FIELDS = 41
+) = range(42)  # fmt: skip
+FIELDS = 42
 
 
 class Events(NamedTuple):
@@ -194,6 +195,7 @@ def _plain(fields: Ints, columns: dict[str, pa.Array], members: Members) -> None
         (OVERTAKEN, "overtaken"),
     ):
         fields[index] = integers(columns[name], MISSING)
+    fields[PAUSED] = integers(columns["paused_ms"], 0)
     skipped = integers(columns["skipped"], 0)
     fields[OP] = numbered(columns["op"], OPERATIONS)
     fields[OP][fields[OP] == SKIP_ACQUIRE] = -1  # Not the name of an operation in a trace.

@@ -47,7 +47,7 @@ def pass_time(state: State, milliseconds: int) -> int:
     """
     h, runs = state.header, state.runs
     h[at.NOW] += milliseconds
-    over = h[at.NOW] - h[at.SWEEP] - 1
+    over = h[at.NOW] - h[at.SWEEP] - h[at.PAUSED] - 1
     if h[at.NEXT_DEADLINE] >= over:
         return at.FINE
     h[at.NEXT_DEADLINE] = at.NEVER

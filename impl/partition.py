@@ -115,7 +115,7 @@ class FastSharePartition:
         header = state.header
         header[at.CALL] = whole("seq", seq, 0)
         header[at.ANSWERED_CALL], header[at.WHERE] = at.NO_CALL, at.NOWHERE
-        header[at.CLAIM] = or_unset(choice.deadline_ms)
+        header[at.CLAIM], header[at.PAUSED] = or_unset(choice.deadline_ms), choice.paused_ms
         if isinstance(operation, Initialize):
             lenient = int(choice.refusal is ErrorCode.NONE)
             verdict = leadership.initialize(

@@ -426,6 +426,7 @@ def _follow_clock(state: State, events: Events, row: int) -> int:
     """Move a real clock to the time of an event, before it happens; return a verdict."""
     f, h = events.fields, state.header
     passed = f[event.MS, row] if f[event.OP, row] == event.ADVANCE_TIME else 0
+    h[at.PAUSED] = f[event.PAUSED, row]
     return pass_time(state, f[event.TIME, row] - passed - h[at.NOW])
 
 

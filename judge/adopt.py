@@ -132,7 +132,8 @@ def _pass_time(event: TraceEvent, before: ReplayState | None, engine: SpecEngine
     partition = engine.partition
     if before and partition.timed and not isinstance(event.operation, Initialize):
         passed = event.operation.ms if isinstance(event.operation, AdvanceTime) else 0
-        here = Choice(start_offset=partition.window.start_offset)
+        start = partition.window.start_offset
+        here = Choice(start_offset=start, paused_ms=event.paused_ms)
         ms = event.time_ms - passed - before.time_ms
         engine.apply(AdvanceTime(ms), here, (), event.seq)
 

@@ -36,7 +36,7 @@ def recorded_choice(event: TraceEvent) -> Choice:
             )
         case AdvanceTime():
             expired = tuple(_expiry(write) for write in event.outcome.writes)
-            return Choice(start_offset=start, expired=expired)
+            return Choice(start_offset=start, expired=expired, paused_ms=event.paused_ms)
         case ArchiveAborted() | Compact():
             return Choice(start_offset=start, archived=_archived(event))
         case MemberLeaves():

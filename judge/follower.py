@@ -95,7 +95,7 @@ class Follower:
         persisted = self._persisted(event)
         try:
             if self._timed and not begins:
-                here = Choice(start_offset=before.start_offset)
+                here = Choice(start_offset=before.start_offset, paused_ms=event.paused_ms)
                 self.engine.apply(AdvanceTime(passed), here, (), event.seq)
             self.outcome = self.engine.apply(
                 event.operation, choice, recorded_answers(event), event.seq

@@ -82,7 +82,7 @@ def _happen(
     """Return what the operation itself does, with what a recorder may say of it."""
     match operation:
         case AdvanceTime() if partition.timed:
-            return pass_time(partition, operation)
+            return pass_time(partition, operation, choice.paused_ms)
         case CompleteWrite():
             check_answer(partition, operation)
             step = transition(partition, operation, choice, answers, seq)
@@ -183,13 +183,14 @@ def _outlasting(before: RecordedPartition, durable: Durable) -> tuple[Write, ...
     return in_doubt(durable, (*before.doubtful, *outstanding), before.profile)
 
 
-def pass_time(partition: RecordedPartition, operation: AdvanceTime) -> Step:
+def pass_time(partition: RecordedPartition, operation: AdvanceTime, paused_ms: int = 0) -> Step:
     """Let a real clock move on; a timer ends locks (``spec.expire.expire_locks``).
 
-    Guard: no lock is held longer than its duration and what the profile grants a timer.
+    Guard: no lock is held longer than its duration and what the profile grants a timer, and by
+    ``paused_ms`` if its process was paused.
     """
     moved = advance_clock(partition, operation)
-    now, records, sweep = moved.now, moved.window.records, moved.profile.sweep_ms
+    now, records, sweep = moved.now, moved.window.records, moved.profile.sweep_ms + paused_ms
     held = ((offset, records[offset].deadline) for offset in moved.window.held)
     late = min(((offset, end) for offset, end in held if now - end > sweep), default=None)
     offset, end = late or (0, 0)

@@ -94,6 +94,8 @@ class Choice:
     ``deadline_ms``: when the locks end that the operation grants. None: a lock duration from now.
     ``written``: a leader writes what a member held that leaves, though the start offset has passed
     all of it.
+    ``paused_ms``: by how much a timer may be later than the profile allows, as its process was
+    paused, and no choice of its own.
     """
 
     acquired: tuple[OffsetRange, ...] | None = None
@@ -105,6 +107,7 @@ class Choice:
     expired: tuple[Expiry, ...] | None = None
     deadline_ms: int | None = None
     written: bool = False
+    paused_ms: int = 0
 
 
 @attrs.frozen

@@ -16,7 +16,8 @@ class TraceEvent:
 
     ``partition`` is group:topic:partition; ``seq`` counts from 0 without holes in a partition, or
     in an ``instance`` of it, the object of a leader, of a leader epoch;
-    ``time_ms`` is the clock after the event. ``after`` is the state after the event. State batches
+    ``time_ms`` is the clock after the event. By ``paused_ms`` a timer may be later than a profile
+    allows, as its process was paused. ``after`` is the state after the event. State batches
     are in any order.
     """
 
@@ -28,6 +29,7 @@ class TraceEvent:
     after: SharePartitionSnapshot
     leader_epoch: int | None = attrs.field(default=None, validator=optional(non_negative))
     instance: int | None = attrs.field(default=None, validator=optional(non_negative))
+    paused_ms: int = attrs.field(default=0, validator=non_negative)
 
     def __attrs_post_init__(self) -> None:
         """Refuse state batches of a write that overlap, and one made before its event or never."""

@@ -38,6 +38,7 @@ def event_from_row(row: Row) -> TraceEvent:
         _visible(row["op"], _after(row["after"])),
         row.get("leader_epoch"),
         row.get("instance"),
+        row.get("paused_ms") or 0,
     )
 
 
@@ -49,6 +50,7 @@ def row_from_event(event: TraceEvent) -> dict[str, Any]:
         "instance": event.instance,
         "seq": event.seq,
         "time_ms": event.time_ms,
+        "paused_ms": event.paused_ms or None,
         "op": operation_row(event.operation).op,
         **_arguments(event.operation),
         "deadline_ms": event.outcome.deadline_ms,

@@ -158,6 +158,7 @@ EVENT = (
     _integer("instance", optional=True),
     _integer("seq"),
     _integer("time_ms"),
+    _integer("paused_ms", optional=True),
     _text("op"),
     *_ARGUMENTS,
     TraceField("result", FieldKind.RECORD, _RESULT),

@@ -157,7 +157,7 @@ def _check_pieces(
     operations: frozenset[str] = frozenset()
     for piece, is_last in with_last(pieces):
         held = joined(held, piece) if held else piece
-        rows = begun(held, left, facts.unfinished)
+        rows = begun(held, left, facts.unfinished, facts.pauses)
         if verdict := unchecked(rows):
             yield _Piece(verdict, None, tuple(segments))
             return

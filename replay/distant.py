@@ -62,7 +62,8 @@ def replay_distant(
         try:
             inputs = _inputs(session, sources.files, read)
             tasks = bucket_count(sources.files, SparkRunner(session).parallelism)
-            facts = attrs.evolve(facts_of(inputs), events={})  # Spark reads all, or gives up.
+            facts = facts_of(inputs, plan=plan)
+            facts = attrs.evolve(facts, events={})  # Spark reads all rows, or gives up.
             places = functools.partial(in_files, parts_before(inputs))
             task = functools.partial(check_rows, plan, facts, places)
             rest = functools.partial(others, inputs, plan)

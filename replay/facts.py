@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from replay.pauses import Pauses
 from replay.state_file import Carried
 from replay.verdict import PartitionVerdict, Problem
 
@@ -20,7 +21,7 @@ class InputFacts:
     line of one that could not be read. Those in ``unusable`` are not checked. ``unfinished`` are
     files that a recorder did not close. ``carried`` has where an earlier replay left
     share-partitions. Those in ``large`` are checked in segments of about so many events, of which
-    ``folder`` gets the rows.
+    ``folder`` gets the rows. ``pauses`` are those of the brokers.
     """
 
     events: Mapping[str, int] = attrs.field(factory=dict)
@@ -30,6 +31,7 @@ class InputFacts:
     carried: Mapping[str, Carried] = attrs.field(factory=dict)
     large: Mapping[str, int] = attrs.field(factory=dict)
     folder: str = ""
+    pauses: Pauses = attrs.field(factory=Pauses)
 
 
 @attrs.frozen

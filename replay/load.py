@@ -57,8 +57,9 @@ def whole_rows(task: CheckTask) -> Iterator[PartitionRows]:
     try:
         for tables in read_sorted(task, most):
             for name, (piece,) in partitions(tables, most):
-                rows = begun(piece, task.facts.carried.get(name), task.facts.unfinished)
-                yield attrs.evolve(rows, problem=task.facts.bad.get(name) or rows.problem)
+                facts = task.facts
+                rows = begun(piece, facts.carried.get(name), facts.unfinished, facts.pauses)
+                yield attrs.evolve(rows, problem=facts.bad.get(name) or rows.problem)
                 done.add(name)
     except UnreadError as error:
         problem = error.problem

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from replay.pauses import Pauses, with_pauses
 from replay.sequence import gaps_in, in_sequence
 from replay.state_file import Carried
 from replay.tables import first_bad_row
@@ -20,6 +21,7 @@ T_ = TypeVar("T_")
 KEYS = ("leader_epoch", "instance", "seq")
 """What orders the rows of a share-partition; a null is behind every number."""
 
+_NO_PAUSES = Pauses()
 _BEHIND = np.iinfo(np.int64).max
 
 
@@ -134,13 +136,17 @@ def with_last(items: Iterable[T_]) -> Iterator[tuple[T_, bool]]:
 
 
 def begun(
-    piece: PartitionRows, start: Carried | None, unfinished: frozenset[str] = frozenset()
+    piece: PartitionRows,
+    start: Carried | None,
+    unfinished: frozenset[str] = frozenset(),
+    pauses: Pauses = _NO_PAUSES,
 ) -> PartitionRows:
     """Return the rows of a piece that follow where the one before it has led, up to a problem."""
     table, problem = in_sequence(piece.partition, piece.table, unfinished, start)
+    borne = with_pauses(table, pauses)
     rows = attrs.evolve(
         piece,
-        table=table,
+        table=borne,
         events=piece.events - gaps_in(piece.table),
         problem=problem or piece.problem,
         start=start,
@@ -148,7 +154,7 @@ def begun(
     if piece.part is None:
         return without_bad_rows(rows)
     # Where leaders follow one another, rows may have been put between or left out.
-    is_cut_at_most = table.column("leader_epoch").null_count == table.num_rows
+    is_cut_at_most = table.column("leader_epoch").null_count == table.num_rows and borne is table
     part = attrs.evolve(piece.part, table=table) if is_cut_at_most else None
     rows = attrs.evolve(rows, part=part)
     return rows if piece.part.whole.is_sound else without_bad_rows(rows)

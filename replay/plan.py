@@ -5,6 +5,7 @@ import hashlib
 import attrs
 
 from model.profile import Profile, profile_named
+from replay.pauses import Pause
 
 
 @attrs.frozen
@@ -19,6 +20,7 @@ class Plan:
     ``state_folder`` has where an earlier replay left share-partitions, and gets where this one
     does. One with more than ``piece_events`` is held in memory in pieces of about as many, and
     checked up to its first divergence; others up to ``max_divergences``.
+    ``pauses`` of brokers make their timers late by as much.
     ``labels`` are names and texts that go into the metadata of every file that is written.
     """
 
@@ -33,6 +35,7 @@ class Plan:
     state_folder: str | None = None
     piece_events: int = 200_000
     max_divergences: int = 1
+    pauses: tuple[Pause, ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
 
     @property

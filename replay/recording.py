@@ -12,7 +12,8 @@ class Recording:
     """The headers and trailers of files, what trailers count, and last lines that were cut.
 
     A file with more headers than trailers is that of a broker that died, or still writes.
-    ``sampled`` of the headers say that not every share-partition was recorded.
+    ``sampled`` of the headers say that not every share-partition was recorded. ``broker`` is the id
+    of the broker in the first of them, "" if there is none.
     """
 
     headers: int = 0
@@ -21,6 +22,7 @@ class Recording:
     faults: int = 0
     cut: int = 0
     sampled: int = 0
+    broker: str = ""
 
     @property
     def is_unfinished(self) -> bool:
@@ -29,7 +31,8 @@ class Recording:
 
     def __add__(self, other: "Recording") -> "Recording":
         """Return the sum of both."""
-        return Recording(*(a + b for a, b in zip(_numbers(self), _numbers(other), strict=True)))
+        numbers = (a + b for a, b in zip(_numbers(self), _numbers(other), strict=True))
+        return Recording(*numbers, self.broker or other.broker)
 
 
 def mark_of(line: bytes) -> Recording | None:
@@ -41,7 +44,8 @@ def mark_of(line: bytes) -> Recording | None:
     if not isinstance(value, dict) or len(value) != 1:
         return None
     if isinstance(header := value.get(_HEADER), dict):
-        return Recording(headers=1, sampled=int(_is_below_1(header.get("sampling"))))
+        sampled, broker = int(_is_below_1(header.get("sampling"))), header.get("broker")
+        return Recording(headers=1, sampled=sampled, broker="" if broker is None else str(broker))
     trailer = value.get(_TRAILER)
     if not isinstance(trailer, dict):
         return None
@@ -67,4 +71,4 @@ def _is_below_1(value: object) -> bool:
 
 
 def _numbers(recording: Recording) -> tuple[int, ...]:
-    return attrs.astuple(recording)
+    return attrs.astuple(recording)[:-1]

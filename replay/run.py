@@ -111,7 +111,7 @@ def _replayed(
         left: dict[str, Carried] = {}
         if whole:
             large = large_ones(inputs.events, plan, runner.parallelism)
-            facts = facts_of(inputs, carried, large, folder)
+            facts = facts_of(inputs, carried, large, folder, plan)
             verdicts, left, whole = _second_stage(runner, inputs, plan, facts, progress)
     rest = [*others(inputs, plan, verdicts), *_earlier(carried, inputs, plan)]
     verdicts = sorted([*verdicts, *rest], key=lambda v: v.partition)

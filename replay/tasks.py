@@ -9,6 +9,8 @@ import attrs
 from replay.facts import InputFacts
 from replay.gather import Gathered, GatherTask, bucket_of
 from replay.load import CheckTask, FilePart
+from replay.pauses import pauses_of
+from replay.plan import Plan
 from replay.recording import Recording
 from replay.sources import Form, Source, text_of
 from replay.state_file import Carried
@@ -23,6 +25,7 @@ BUCKET_BYTES = 48 << 20
 """How much text the share-partitions of one bucket take, about."""
 
 MOST_BUCKETS = 2048
+_PLAN = Plan()
 
 
 @attrs.frozen
@@ -106,6 +109,7 @@ def facts_of(
     carried: Mapping[str, Carried] | None = None,
     large: Mapping[str, int] | None = None,
     folder: str = "",
+    plan: Plan = _PLAN,
 ) -> InputFacts:
     """Return what the checks of share-partitions have to know of all files."""
     unfinished = (path for path, each in inputs.recordings.items() if each.is_unfinished)
@@ -117,6 +121,7 @@ def facts_of(
         carried or {},
         large or {},
         folder,
+        pauses_of(plan.pauses, inputs.recordings, plan.rules.sweep_ms),
     )
 
 

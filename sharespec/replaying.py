@@ -13,6 +13,7 @@ import click
 from conformance.known import KnownDeviation, KnownError, read_known
 from judge.words import printable
 from replay.observed.inputs import sorted_out
+from replay.pauses import FaultFileError, read_pauses
 from replay.place import DEFAULT_MASTER, TRACE_MODULES, open_runner
 from replay.plan import Plan
 from replay.report import Bar, document, json_line, junit_document, verdict_lines
@@ -33,7 +34,7 @@ from sharespec.observed_options import settings_of
 from sharespec.reports import write_reports
 
 
-@exits_on(NoSuchTraceError, SessionError, StateError, KnownError)
+@exits_on(NoSuchTraceError, SessionError, StateError, KnownError, FaultFileError)
 def run(  # noqa: PLR0913 - one argument for each option
     *,
     traces: tuple[str, ...],
@@ -44,6 +45,8 @@ def run(  # noqa: PLR0913 - one argument for each option
     invariants: int,
     offered_within: int | None,
     sweep: int | None,
+    fault_file: Path | None,
+    faults_clock: int,
     master: str | None,
     out: str | None,
     page_file: Path | None,
@@ -63,15 +66,20 @@ def run(  # noqa: PLR0913 - one argument for each option
         raise click.UsageError("give TRACES, or --table TABLE")
     if state and (table or "impl" not in against):
         raise click.UsageError("--state needs TRACES, and the implementation in --against")
-    if page_file and table:
-        raise click.UsageError("--html needs TRACES")
+    if table and (page_file or fault_file):
+        raise click.UsageError("--html and --faults need TRACES")
     traces = tuple(map(local_path, traces))
     addresses = [trace for trace in traces if is_address(trace)]
     far = bool(addresses) or _is_far(table, out)
     _check_far(traces, master, far=far, near_only=(("--state", state), ("--html", page_file)))
     listed = read_known(known_file) if known_file else ()
     plan = Plan(profile, against, sample, invariants, offered_within=offered_within, sweep_ms=sweep)
-    plan = attrs.evolve(plan, state_folder=state, max_divergences=1 if first else most)
+    plan = attrs.evolve(
+        plan,
+        state_folder=state,
+        max_divergences=1 if first else most,
+        pauses=read_pauses(fault_file, faults_clock),
+    )
     sort = functools.partial(sorted_by_known, listed=listed, default=default_known(profile))
     statuses: list[Exit] = []
     logs, others = sorted_out(Path(trace) for trace in traces if not is_address(trace))

@@ -268,9 +268,8 @@ def _events(draw: st.DrawFn) -> TraceEvent:
     seq = draw(NUMBERS)
     outcome = draw(_recorded(draw(_outcomes(operation)), seq))
     epochs = st.none() | NUMBERS
-    return TraceEvent(
-        partition, seq, time_ms, operation, outcome, after, draw(epochs), draw(epochs)
-    )
+    places = draw(epochs), draw(epochs), draw(NUMBERS)
+    return TraceEvent(partition, seq, time_ms, operation, outcome, after, *places)
 
 
 EVENTS: st.SearchStrategy[TraceEvent] = _events()

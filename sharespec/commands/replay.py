@@ -61,6 +61,21 @@ def _fraction(_context: click.Context, _option: click.Parameter, value: float) -
 @OFFERED_WITHIN
 @SWEEP
 @click.option(
+    "--faults",
+    "fault_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="What was done to the brokers, a JSON object a line: while one was paused, its timers may "
+    "be late.",
+)
+@click.option(
+    "--faults-clock",
+    type=click.IntRange(0),
+    default=0,
+    metavar="MS",
+    help="When the clock of --faults showed 0, in ms since the epoch.",
+)
+@click.option(
     "--master",
     help="Use Spark, with this master, for a table perhaps sc://host of Spark Connect; default: "
     f"small inputs are checked in this process, others by Spark on {DEFAULT_MASTER}.",

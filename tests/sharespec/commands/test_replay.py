@@ -251,7 +251,7 @@ def test_a_page_shows_the_verdicts_and_draws_what_diverges(tmp_path: Path) -> No
 def test_a_page_needs_files() -> None:
     done = run("replay", "--table", "t", "--html", "p.html")
     assert done.exit_code == 2
-    assert "--html needs TRACES" in done.stderr
+    assert "--html and --faults need TRACES" in done.stderr
 
 
 def test_a_path_may_be_written_as_an_address(tmp_path: Path) -> None:
