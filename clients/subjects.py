@@ -9,7 +9,7 @@ import attrs
 
 from clients.drivers import Values
 from conformance.build import Recipe, build
-from conformance.cores.kafka import kafka_java
+from conformance.cores.kafka import java_command
 from conformance.cores.process import ProcessTarget
 from conformance.target import TargetError
 
@@ -18,7 +18,10 @@ _KNOWN = {
     "kafkats": Path(__file__).parent / "targets" / "kafkats" / "known.toml",
 }
 NAMES = ("librdkafka", "kafka", "kafkats", "franz-go")
-_JAVA = Path(__file__).parent / "targets" / "KafkaShare.java"
+KAFKA_VERSIONS = ("4.1.0", "4.1.1", "4.1.2", "4.2.0", "4.2.1", "4.3.0", "4.3.1", "4.4.0")
+"""The releases of Apache Kafka's share consumer that can be driven; the last is the usual one."""
+
+_KAFKA = Path(__file__).parent / "targets" / "kafka"
 _KAFKATS = Path(__file__).parent / "targets" / "kafkats"
 _NPM = Recipe(
     "the driver for @kafkats/client",
@@ -70,13 +73,18 @@ class Kept:
             self._process = None
 
 
-def driver_of(name: str | None, command: str | None, seconds: float) -> Kept:
+def driver_of(
+    name: str | None, command: str | None, seconds: float, version: str | None = None
+) -> Kept:
     """Return the driver of a client, by its name or by a command. Raises TargetError.
 
-    ``seconds``: how long it may take for one answer.
+    ``seconds``: how long it may take for one answer. ``version``: the release of Apache Kafka,
+    one of ``KAFKA_VERSIONS``; None is the last of them.
     """
+    if version is not None and name != "kafka":
+        raise TargetError("a version can be chosen of kafka only")
     if command is None:
-        command = _COMMANDS[str(name)]()
+        command = _kafka(version) if name == "kafka" else _COMMANDS[str(name)]()
     return Kept(command, seconds)
 
 
@@ -94,9 +102,28 @@ def _librdkafka() -> str:
     return f"{shlex.quote(sys.executable)} -m {__package__}.targets.librdkafka"
 
 
-def _kafka() -> str:
-    java, path = kafka_java()
-    return f"{java} {_FLAGS} -cp {shlex.quote(path)} {shlex.quote(str(_JAVA))}"
+def _kafka(version: str | None) -> str:
+    version = version or KAFKA_VERSIONS[-1]
+    if version not in KAFKA_VERSIONS:
+        text = f"Apache Kafka {version!r:.40} cannot be driven; allowed: "
+        raise TargetError(text + ", ".join(KAFKA_VERSIONS))
+    java = java_command()
+    project = build(_KAFKA, _maven(version))
+    jars = project / "target" / version / "lib" / "*"
+    source = shlex.quote(str(project / "KafkaShare.java"))
+    return f"{java} {_FLAGS} -cp {shlex.quote(str(jars))} {source}"
+
+
+def _maven(version: str) -> Recipe:
+    return Recipe(
+        f"the driver for Apache Kafka {version}",
+        "Maven",
+        ("mvn", "--quiet", "--batch-mode", "package", f"-Dkafka.version={version}"),
+        ("pom.xml",),
+        f"target/{version}",
+        600,
+        error_mark="ERROR",
+    )
 
 
 def _kafkats() -> str:
@@ -111,7 +138,6 @@ def _franz_go() -> str:
 
 _COMMANDS: Mapping[str, Callable[[], str]] = {
     "librdkafka": _librdkafka,
-    "kafka": _kafka,
     "kafkats": _kafkats,
     "franz-go": _franz_go,
 }

@@ -35,6 +35,7 @@ from sharespec.verifying import VerifyOptions, read_plan, verify, verifying_opti
     show_default=True,
     help="How long the client may take for one call, in seconds.",
 )
+@click.option("--version", metavar="X.Y.Z", help="Of kafka: an older release than the newest.")
 @verifying_options
 @exits_on(TargetError, KnownError)
 def verify_client_command(
@@ -42,13 +43,14 @@ def verify_client_command(
     name: str | None,
     command: str | None,
     silence: float,
+    version: str | None,
     **values: Any,  # noqa: ANN401 - the values of the other options
 ) -> None:
     """Search a share consumer for what no client may do.
 
-    NAME is librdkafka, kafka or kafkats; or give --exec. Each script has a broker of its own, whose
-    answers the specification computes, and in which rare things happen that are allowed. What goes
-    over the wire and what the application is told are judged together (docs/client-rules.md).
+    NAME is that of a client, or give --exec. Each script has a broker of its own, whose answers the
+    specification computes, and in which rare things happen that are allowed. What goes over the
+    wire and what the application is told are judged together (docs/client-rules.md).
 
     Exits with 0 if nothing new violates a duty, 1 if something does or a known violation is gone, 2
     if the client could not be driven, stopped responding, delivered or acknowledged no record, or
@@ -58,7 +60,8 @@ def verify_client_command(
         raise click.UsageError(f"give one of {', '.join(NAMES)}, or --exec COMMAND")
     plan = read_plan(CLIENTS, VerifyOptions(**values), known_of(name))
     given = name or f"--exec {shlex.quote(command or '')}"
-    driver = driver_of(name, command, silence)
+    given += f" --version {version}" if version else ""
+    driver = driver_of(name, command, silence, version)
     try:
         verify(lambda: driver, plan, f"sharespec verify-client {given}", "sharespec verify-client")
     finally:

@@ -155,6 +155,18 @@ def test_apache_kafkas_share_consumer_conforms(driver: Kept) -> None:
     assert (result.failure, result.faults) == ("", ())
 
 
+@pytest.mark.parametrize(
+    ("name", "version", "said"),
+    [
+        ("kafka", "4.0.0", r"Apache Kafka '4.0.0' cannot be driven; allowed: 4.1.0, .*, 4.4.0"),
+        ("librdkafka", "2.15.0", "a version can be chosen of kafka only"),
+    ],
+)
+def test_a_version_that_cannot_be_driven_is_said(name: str, version: str, said: str) -> None:
+    with pytest.raises(TargetError, match=said):
+        driver_of(name, None, 90, version)
+
+
 ONE = Settings(explicit=True, max_poll_records=1)
 
 

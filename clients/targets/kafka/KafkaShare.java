@@ -16,7 +16,9 @@ import java.util.Optional;
 import java.util.Properties;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 import org.apache.kafka.clients.consumer.AcknowledgeType;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaShareConsumer;
@@ -27,6 +29,7 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 /** A driver for Apache Kafka's share consumer; docs/verify-client.md has the commands. */
 public class KafkaShare {
     private static final ObjectMapper JSON = new ObjectMapper();
+    private static final byte RENEW = 4;
 
     private KafkaShareConsumer<String, String> consumer;
     private final Map<String, ConsumerRecord<String, String>> polled = new HashMap<>();
@@ -88,8 +91,11 @@ public class KafkaShare {
         answer.put("protocol", 1);
         answer.put("name", "Apache Kafka " + properties.getProperty("version") + ", KafkaShareConsumer");
         answer.put("callbacks", true);
-        answer.put("renews", true);
-        answer.putArray("acquire_modes").add("batch_optimized").add("record_limit");
+        answer.put("renews", Stream.of(AcknowledgeType.values()).anyMatch(type -> type.id == RENEW));
+        ArrayNode modes = answer.putArray("acquire_modes").add("batch_optimized");
+        if (ConsumerConfig.configNames().contains("share.acquire.mode")) {
+            modes.add("record_limit");
+        }
     }
 
     private void open(JsonNode command) {
