@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
@@ -11,6 +12,7 @@ import attrs
 from clients.drivers import GROUP
 from clients.events import Compacted, Moved, Place
 from clients.journal import Journal
+from clients.judge import RESTARTED
 from clients.transactions import control_batch, transaction_batch
 from conformance.wire.records import Producer, record_batch
 from model.ranges import OffsetRange
@@ -19,6 +21,7 @@ from serve.batches import produced_batch
 from serve.coordination import Beat, heartbeat, move_coordinator, move_on, remove
 from serve.members import Group, Member
 from serve.node import Cluster, Options
+from serve.rare import START_SECONDS
 from serve.server import Server
 from serve.topics import create_topic, move_leader, produce, reconfigure
 from spec import share_broker
@@ -208,6 +211,17 @@ class Broker:
             move_leader(cluster, topic, place[1], later)
 
         self.do(move)
+
+    def restart(self, broker: int) -> None:
+        """Let a broker start again: its connections end, and for a while nobody leads its part."""
+
+        def start(cluster: Cluster) -> None:
+            self.journal.lose(RESTARTED, broker)
+            cluster.rare.starting[broker] = time.monotonic() + START_SECONDS
+            for connection in cluster.node(broker).connections:
+                connection.cancel()
+
+        self.do(start)
 
     def move_coordinator(self) -> int | None:
         """Let the next broker be the coordinator of each group.

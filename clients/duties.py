@@ -15,6 +15,7 @@ class Duty(Enum):
     AS_ACQUIRED = "delivers-as-acquired"
     IN_ORDER = "delivers-in-order"
     NONE_DROPPED = "drops-nothing"
+    RECEIVES = "goes-on-to-deliver"
     AT_MOST = "takes-at-most-max-poll-records"
     AS_SAID = "acknowledges-as-the-application-says"
     NOTHING_UNSAID = "acknowledges-nothing-unsaid"

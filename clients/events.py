@@ -114,11 +114,14 @@ class Moved:
 
 
 @attrs.frozen
-class Starved:
-    """Polls brought nothing for so many ms although a fetch could get records."""
+class Drained:
+    """Polls have brought whatever there was, or nothing for so many ms though there was something.
+
+    That is what a fetch could get, or what the client was given and did not deliver or release.
+    """
 
     at_ms: int
-    waited_ms: int
+    starved_ms: int = 0
 
 
 @attrs.frozen
@@ -197,7 +200,7 @@ Event: TypeAlias = (
     | Compacted
     | Lost
     | Moved
-    | Starved
+    | Drained
     | Heartbeat
     | Waited
     | Called

@@ -35,8 +35,9 @@ class Held:
     its member gave it up. ``answer``: where it was given. ``is_gap``: it has no
     record, as compaction leaves it. ``broker``: who gave it.
     ``given`` is the type that was sent last. ``renewing``: how often the application said
-    RENEW, less how often it was sent. ``renewed``: where that succeeded, until a poll returns the
-    record again; ``passed_over``: one did not.
+    RENEW, less how often it was sent and not cut off or refused with its whole request.
+    ``renewed``: where that succeeded, until a poll returns the record again; ``passed_over``: one
+    did not.
     """
 
     place: Place
@@ -64,6 +65,17 @@ class Held:
         self.passed_over = False
         if self.due == RENEW:
             self.due = None
+
+    @property
+    def where(self) -> str:
+        """Its share-partition and offset as a text."""
+        return f"{self.place[0]}-{self.place[1]} offset {self.offset}"
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the client has it still, and neither delivered it nor sent anything of it."""
+        is_kept = self.sent is None and self.lost is None and not self.is_gap
+        return self.delivered is None and is_kept
 
     @property
     def waits(self) -> bool:

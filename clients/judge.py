@@ -20,6 +20,7 @@ from clients.events import (
     Completed,
     Cut,
     Delivered,
+    Drained,
     Event,
     Heartbeat,
     Lost,
@@ -28,11 +29,11 @@ from clients.events import (
     Record,
     Returned,
     Settings,
-    Starved,
     Waited,
 )
 from clients.held import FAILED, REPEATABLE, SUCCEEDED, Fate, Held, Holdings
 from clients.leadership import Leadership
+from clients.liveness import empty_handed, starved, too_often, withheld
 from clients.membership import LEAVE, REFUSALS, Membership
 from clients.sessions import Session
 from conformance.wire.records import value_of
@@ -44,12 +45,8 @@ MOST_VIOLATIONS = 100
 LONGEST_BATCH = 100_000
 """The offsets of one batch of acknowledgements that are looked at."""
 
-EMPTY_FETCHES = 50
-"""How many fetches that bring nothing a poll may send, and how many more each second."""
-
 COMMITS = ("commit", "commit_async")
-DISCONNECTED = "its connection ended"
-_SECOND = 1000
+DISCONNECTED, RESTARTED = "its connection ended", "the broker started again"
 
 
 @attrs.frozen
@@ -66,13 +63,24 @@ def judge(record: Record) -> tuple[Violation, ...]:
 
     Memory: a bounded amount for each event and each acquired record.
     """
+    judging = _read(record)
+    if not record.full:
+        judging.end()
+    return tuple(judging.violations)
+
+
+def keeps_back(record: Record) -> bool:
+    """Whether the client was given records that it neither delivered nor released so far."""
+    judging = _read(record)
+    return bool(withheld(judging.holdings, judging.leadership))
+
+
+def _read(record: Record) -> "_Judging":
     judging = _Judging(record.settings)
     for position, event in enumerate(record.events):
         judging.position = position
         judging.take(event)
-    if not record.full:
-        judging.end()
-    return tuple(judging.violations)
+    return judging
 
 
 @attrs.define
@@ -216,6 +224,7 @@ class _Judging:
             held.fate = Fate.REFUSED if held.place in refused else Fate.DONE
             if event.error:
                 held.fate = Fate.REQUEST_REFUSED
+                held.renewing += given == RENEW
             elif given == RENEW and held.fate is Fate.DONE:
                 held.renew(self.position)
         self.sessions[broker].throttled = event.at_ms, event.throttle_ms
@@ -223,7 +232,8 @@ class _Judging:
         self.outdated.discard(event.number)
         for granted in event.granted:
             self.holdings.grant(granted, lost, self.position, broker)
-        if request and request.fetches and not request.acknowledgements and not event.granted:
+        told = event.granted or event.elsewhere
+        if request and request.fetches and not request.acknowledgements and not told:
             self.empty_fetches += 1
 
     def cut(self, event: Cut) -> None:
@@ -234,8 +244,9 @@ class _Judging:
         self.membership.cut()
         self.outdated.discard(event.number)
         self.were_cut.add(broker)
-        for held, _ in sent:
+        for held, given in sent:
             held.fate = Fate.CUT
+            held.renewing += given == RENEW  # It may be sent again.
 
     def compacted(self, event: Compacted) -> None:
         """Take note of offsets without a record."""
@@ -246,10 +257,10 @@ class _Judging:
         self.leadership.moved(event)
         self.holdings.lose(self.position, place=event.place)
 
-    def starved(self, event: Starved) -> None:
-        """Judge polls that brought nothing to a member whose application has nothing in hand."""
-        if self.is_member and not any(held.waits for held in self.holdings.every()):
-            self.report(self.leadership.starved(event.waited_ms))
+    def drained(self, event: Drained) -> None:
+        """Judge polls that brought nothing to a member for long."""
+        if event.starved_ms and self.is_member:
+            self.report(starved(self.holdings, self.leadership, event.starved_ms))
 
     def lost(self, event: Lost) -> None:
         """Take note that the member holds nothing more.
@@ -258,6 +269,10 @@ class _Judging:
         """
         if event.why != DISCONNECTED:
             self.holdings.lose(self.position, event.broker)
+            if event.why == RESTARTED:  # Connections end next, if there are any.
+                self.were_cut.add(event.broker)
+                self.sessions[event.broker].disconnected()
+                self.membership.cut()
             return
         session = self.sessions[event.broker]
         if event.broker in self.were_cut or not self.closing:
@@ -335,15 +350,16 @@ class _Judging:
         held.renewing -= held.due == RENEW and held.renewing > 0
         held.due = self.replaced
         if held.renewed is not None and held.passed_over and held.lost is None:
-            where = f"{_name(held.place)} offset {held.offset}"
+            where = held.where
             text = f"{where} was renewed, no poll returns it, and it cannot be acknowledged"
             self.violated(Duty.RENEWED, text)
+            held.lost = self.position
 
     def _committed(self) -> None:
         """Judge what a commit without an error did not send."""
         for held in self.holdings.every():
             if held.due == RENEW and held.fate is Fate.UNSENT and held.lost is None:
-                where = f"{_name(held.place)} offset {held.offset}"
+                where = held.where
                 self.violated(
                     Duty.ALL_SENT, f"{where} was to be renewed, and a commit sent nothing"
                 )
@@ -357,26 +373,26 @@ class _Judging:
         if self.settings.record_limit and len(event.records) > most:
             text = f"a poll returns {len(event.records)} records, max.poll.records is {most}"
             self.violated(Duty.AT_MOST, text)
-        self._ordered(event.records)
+        last: dict[tuple[Place, int], int] = {}
         for record in event.records:
-            self._receive(record)
+            held = self._receive(record)
+            if held is not None:
+                self._ordered(held, last)
         for held in self.holdings.every() if event.error is None else ():
             held.passed_over = held.renewed is not None and held.renewed < self.began
         if event.error is None and not event.records:
-            self._empty_handed()
+            self.report(empty_handed(self.holdings, self.began))
         self._paused(event)
 
-    def _ordered(self, records: tuple[Delivered, ...]) -> None:
-        last: dict[Place, int] = {}
-        for record in records:
-            before = last.get(record.place, -1)
-            if record.offset < before:
-                text = f"{_name(record.place)} offset {record.offset} comes after {before}"
-                self.violated(Duty.IN_ORDER, text)
-            last[record.place] = record.offset
+    def _ordered(self, held: Held, last: dict[tuple[Place, int], int]) -> None:
+        """Judge the order of what a poll returns of one answer."""
+        before = last.get((held.place, held.answer), -1)
+        if held.offset < before:
+            self.violated(Duty.IN_ORDER, f"{held.where} comes after {before}")
+        last[held.place, held.answer] = held.offset
 
-    def _receive(self, record: Delivered) -> None:
-        """Judge a record that a poll returned, by the acquisition that it must be of."""
+    def _receive(self, record: Delivered) -> Held | None:
+        """Judge a record that a poll returned; return the acquisition that it must be of."""
         where = f"{_name(record.place)} offset {record.offset}"
         known = self.holdings.of(record.place, record.offset)
         again = [held for held in known if held.renewed is not None and held.count == record.count]
@@ -384,7 +400,7 @@ class _Judging:
         held = next((held for held in waiting if held.count == record.count), None)
         if again and (held is None or again[-1].lost is None):
             again[-1].renewed = None
-            return
+            return again[-1]
         if held is None and waiting:
             held = waiting[-1]
             text = f"{where} has delivery count {record.count}, it was acquired with {held.count}"
@@ -396,33 +412,19 @@ class _Judging:
         elif held is None:
             self.violated(Duty.ONLY_ACQUIRED, f"{where} is delivered and was never acquired for it")
         if held is None:
-            return
+            return None
         self.holdings.deliver(held, self.position)
         if held.is_gap:
             self.violated(Duty.NO_CONTROL, f"{where} is delivered and is no record of data")
-            return
-        if record.value != value_of(record.offset).decode():
+        elif record.value != value_of(record.offset).decode():
             self.violated(Duty.AS_ACQUIRED, f"{where} has another value than was produced")
-
-    def _empty_handed(self) -> None:
-        """Judge a poll that returned nothing by what the client had in hand when it began."""
-        for held in self.holdings.every():
-            known = held.moved_on is not None and held.moved_on < self.began
-            idle = held.delivered is None and held.sent is None and held.lost is None
-            idle = idle and not held.is_gap
-            if known and idle and not held.reported:
-                held.reported = True
-                text = f"{_name(held.place)} offset {held.offset} was acquired, and poll is empty"
-                self.violated(Duty.NONE_DROPPED, text)
+        return held
 
     def _paused(self, event: Returned) -> None:
         called = self.call.at_ms if self.call else event.at_ms
         timeout = self.call.timeout_ms if self.call else 0
         elapsed = max(timeout, event.at_ms - called)
-        most = EMPTY_FETCHES + EMPTY_FETCHES * elapsed // _SECOND
-        if self.empty_fetches > most:
-            text = f"{self.empty_fetches} fetches in {elapsed} ms brought nothing; at most {most}"
-            self.violated(Duty.NOT_BUSY, text)
+        self.report(too_often(self.empty_fetches, elapsed))
 
     def _completed(self, completed: Completed) -> None:
         """Judge what a callback said of acknowledgements."""
@@ -460,12 +462,12 @@ class _Judging:
         for held in self.holdings.every():
             self._settled(held)
         for held in self.holdings.unreported():
-            where = f"{_name(held.place)} offset {held.offset}"
+            where = held.where
             text = f"{where} has no record, one after it is acknowledged, and it never was"
             self.violated(Duty.GAPS, text)
 
     def _settled(self, held: Held) -> None:
-        where = f"{_name(held.place)} offset {held.offset}"
+        where = held.where
         if held.due is None or held.told_failure:
             return
         if held.fate is Fate.UNSENT and held.lost is None and held.due != RENEW:
@@ -483,7 +485,7 @@ _TAKES: Mapping[type[Any], Callable[[_Judging, Any], None]] = {
     Compacted: _Judging.compacted,
     Lost: _Judging.lost,
     Moved: _Judging.moved,
-    Starved: _Judging.starved,
+    Drained: _Judging.drained,
     Heartbeat: _Judging.beat,
     Waited: _Judging.waited,
     Called: _Judging.called,

@@ -36,6 +36,10 @@ class Leadership:
         self._assigned = None if places is None else frozenset(places)
         self._strange.clear()
 
+    def assigns(self, place: Place) -> bool:
+        """Whether the member is to fetch a partition, as far as is known."""
+        return self._assigned is None or place in self._assigned
+
     def moved(self, event: Moved) -> None:
         """Take note of a leader that moved."""
         self._unvisited[event.place] = event.broker
@@ -63,7 +67,7 @@ class Leadership:
                 yield Duty.FOLLOWS, f"{text} after it has named another leader"
 
     def _unassigned(self, broker: int, place: Place) -> Iterator[tuple[Duty, str]]:
-        if self._assigned is None or place in self._assigned:
+        if self.assigns(place):
             return
         count = self._strange.get((broker, place), 0)
         self._strange[broker, place] = count + 1

@@ -14,12 +14,13 @@ from clients.events import (
     RENEW,
     Called,
     Delivered,
+    Drained,
     Place,
     Record,
     Returned,
-    Starved,
     Waited,
 )
+from clients.judge import keeps_back
 from clients.scripts import HABITS, TRANSACTIONS, Do, Script
 from conformance.target import TargetError
 from serve.rare import Habit
@@ -98,6 +99,10 @@ class _Application:
             place = (TOPIC, self.turn % self.script.partitions)
             self.broker.transact(place, number, commits=do is Do.PRODUCE_COMMITTED)
             self.turn += 1
+        elif do is Do.ANSWER_LAST:
+            self.broker.do(lambda cluster: cluster.rare.answer_last(number))
+        elif do is Do.RESTART:
+            self.broker.restart(number)
         elif do is Do.IDLE:
             time.sleep(number / 1000)
         elif do in (Do.MOVE_LEADER, Do.MOVE_LEADER_UNNAMED):
@@ -132,20 +137,20 @@ class _Application:
         self.poll()
 
     def poll_on(self) -> None:
-        """Poll until something comes, as long as there may be something."""
+        """Poll until something comes, as long as there is something."""
         until = time.monotonic() + self.pace.patience_seconds
         for _ in range(_MOST_POLLS):
             result = self.poll()
-            if result.records or result.error is not None or not self.broker.has_available():
+            if result.records or result.error is not None or not self.has_more():
                 return
             if time.monotonic() > until:
-                self.starve()
+                self.drained(starved=True)
                 return
 
-    def starve(self) -> None:
-        """Take note that polls brought nothing as long as they went on."""
-        waited = int(self.pace.patience_seconds * 1000)
-        self.broker.journal.note(Starved(self.broker.journal.now(), waited))
+    def drained(self, *, starved: bool) -> None:
+        """Take note that polls went on until nothing was left, or brought nothing all the time."""
+        waited = int(self.pace.patience_seconds * 1000) if starved else 0
+        self.broker.journal.note(Drained(self.broker.journal.now(), waited))
 
     def acknowledge(self, type_: int, number: int) -> None:
         """Acknowledge so many of the pending records, 0 for all."""
@@ -178,19 +183,25 @@ class _Application:
                 self.renewed.pop(key, None)
 
     def drain(self) -> None:
-        """Take and accept whatever there is."""
+        """Append a record to each partition; take and accept whatever there is."""
+        for partition in range(self.script.partitions):
+            self.broker.produce((TOPIC, partition), 1)
         until, empty = time.monotonic() + self.pace.patience_seconds, 0
         for _ in range(_MOST_POLLS):
-            if empty >= _EMPTY_POLLS or self.broker.journal.full:
-                return
             self.acknowledge(ACCEPT, 0)
             result = self.poll()
-            nothing = not result.records and not self.broker.has_available()
-            empty = empty + 1 if nothing else 0
-            if time.monotonic() > until:
-                if not (result.records or nothing):
-                    self.starve()
+            empty = empty + 1 if not (result.records or self.has_more()) else 0
+            if result.records:
+                until = time.monotonic() + self.pace.patience_seconds
+            if empty >= _EMPTY_POLLS or time.monotonic() > until or self.broker.journal.full:
+                self.drained(starved=not empty)
                 return
+
+    def has_more(self) -> bool:
+        """Whether a fetch could get records, or the client was given some and keeps them back."""
+        if self.broker.has_available():
+            return True
+        return keeps_back(self.broker.journal.record(self.script.settings))
 
     def expel(self) -> None:
         """Remove the member, and wait until it has joined again."""

@@ -61,12 +61,18 @@ class Do(Enum):
     MOVE_LEADER = "move-leader"
     MOVE_LEADER_UNNAMED = "move-leader-unnamed"
     MOVE_COORDINATOR = "move-coordinator"
+    ANSWER_LAST = "answer-last"
+    RESTART = "restart"
 
 
 ACKNOWLEDGE = (Do.ACCEPT, Do.RELEASE, Do.REJECT, Do.RENEW)
+OF_BROKERS = (Do.ANSWER_LAST, Do.RESTART)
+"""The steps whose number is that of a broker, counted from 1."""
 TRANSACTIONS = (Do.PRODUCE_COMMITTED, Do.PRODUCE_ABORTED)
-NUMBERED = frozenset({Do.PRODUCE, Do.PRODUCE_COMPACTED, *TRANSACTIONS, Do.IDLE, *ACKNOWLEDGE})
-_LEAST = {Do.PRODUCE: 1, Do.PRODUCE_COMPACTED: 3, **dict.fromkeys(TRANSACTIONS, 1)}
+NUMBERED = frozenset(
+    {Do.PRODUCE, Do.PRODUCE_COMPACTED, *TRANSACTIONS, Do.IDLE, *ACKNOWLEDGE, *OF_BROKERS}
+)
+_LEAST = {Do.PRODUCE_COMPACTED: 3, **dict.fromkeys((Do.PRODUCE, *TRANSACTIONS, *OF_BROKERS), 1)}
 MOVES = (Do.MOVE_LEADER, Do.MOVE_LEADER_UNNAMED, Do.MOVE_COORDINATOR)
 """The steps that need a second broker."""
 HABITS = {Do[habit.name]: habit for habit in Habit}
@@ -118,6 +124,9 @@ def from_object(document: object) -> Script:
     moves = next((do.value for do, _ in checked if do in MOVES), None)
     if moves is not None and brokers == 1:
         raise ScriptError(f"brokers is 1; {moves} needs 2 or more, at most {MOST_BROKERS}")
+    strange = next((step for step in checked if step[0] in OF_BROKERS and step[1] > brokers), None)
+    if strange is not None:
+        raise ScriptError(f"{strange[0].value} is of broker {strange[1]}; brokers is {brokers}")
     return Script(settings, partitions, checked, brokers)
 
 
@@ -158,11 +167,34 @@ _TROUBLE = (
     *(Do.CUT_FETCH, Do.CUT_FETCHED, Do.CUT_ACKNOWLEDGEMENT, Do.CUT_ACKNOWLEDGED),
     *(Do.NO_COORDINATOR, Do.EXPEL, Do.FENCE, Do.SLOW_HEARTBEAT, Do.THROTTLE, Do.PIECES),
     *(Do.SECOND_MEMBER, Do.SECOND_MEMBER, Do.SECOND_LEAVES, Do.READ_COMMITTED),
+    *(Do.RESTART, Do.RESTART),
 )
 _MOVES = 4
 """How often each step that needs a second broker is drawn for one of the others."""
 _ACKNOWLEDGE = (Do.ACCEPT, Do.ACCEPT, Do.RELEASE, Do.REJECT)
 _RENEWING = (*_ACKNOWLEDGE, Do.RENEW, Do.RENEW)
+
+
+@attrs.frozen
+class _Drawing:
+    """What scripts are drawn from: chance, the cluster, and the steps that fit the client."""
+
+    random: Random
+    brokers: int
+    partitions: int
+    trouble: tuple[Do, ...]
+    says: tuple[Do, ...]
+
+    def happens(self, likely: float) -> bool:
+        """Return true as often as that."""
+        return self.random.random() < likely
+
+    def troubled(self, likely: float = 1.0) -> list[Step]:
+        """Draw one step of trouble, or none."""
+        if not self.happens(likely):
+            return []
+        do = self.random.choice(self.trouble)
+        return [(do, self.random.randint(1, self.brokers) if do in OF_BROKERS else 0)]
 
 
 def drawn(
@@ -179,45 +211,80 @@ def drawn(
     most = 500 if many else random.choice((1, 3, 5, 500))
     explicit = random.choice(modes) == "explicit"
     settings = Settings(explicit, limit, most, callbacks)
-    brokers = random.choice((1, 1, 2))
+    brokers = random.choice((1, 1, 2, 3))
     renews = renews and explicit
     moves = MOVES * _MOVES if brokers > 1 else ()
     trouble = _TROUBLE + moves + ((Do.REFUSE_RENEWALS,) if renews else ())
     says = (_RENEWING if renews else _ACKNOWLEDGE) if explicit else ()
+    chance = _Drawing(random, brokers, random.choice((1, brokers, brokers, 2)), trouble, says)
     steps: list[Step] = [(Do.PRODUCE, random.randint(1, 8)) for _ in range(random.randint(1, 2))]
     for _ in range(random.randint(1, 3)):
-        steps += _round(random, trouble, says)
+        steps += _any_round(chance)
     if many:
         steps = [(Do.PRODUCE, random.randint(150, 400)) for _ in range(4)]
-    if many or random.random() < _DRAINS:
+    if many or chance.happens(_DRAINS):
         steps.append((Do.DRAIN, 0))
-    return Script(settings, random.choice((1, 1, 2)), tuple(steps), brokers)
+    return Script(settings, chance.partitions, tuple(steps), brokers)
 
 
 _MANY = 0.1
 """How likely a script has no more than many records, all of which are taken."""
 
-_PRODUCES, _COMPACTED, _DRAINS, _TROUBLED, _IDLE_MS = 0.5, 0.3, 0.7, 0.35, 300
+_PRODUCES, _COMPACTED, _DRAINS, _TROUBLED, _IDLE_MS = 0.5, 0.3, 0.8, 0.35, 300
+_PARTED, _SPREAD = 0.3, 0.7
 
 
-def _round(random: Random, trouble: tuple[Do, ...], says: tuple[Do, ...]) -> list[Step]:
+def _any_round(chance: _Drawing) -> list[Step]:
+    """Draw a round of one of the kinds that fit."""
+    spread = chance.says and min(chance.brokers, chance.partitions) > 1
+    if spread and chance.happens(_SPREAD):
+        return _spread_round(chance)
+    if chance.says and chance.happens(_PARTED):
+        return _parted_round(chance)
+    return _round(chance)
+
+
+def _spread_round(chance: _Drawing) -> list[Step]:
+    """Draw a poll of records of several leaders, and one commit that they answer in any order."""
+    produced = [(Do.PRODUCE, chance.random.randint(1, 3)) for _ in range(chance.partitions)]
+    order = chance.random.sample(range(1, chance.brokers + 1), chance.brokers)
+    renews = Do.RENEW in chance.says and chance.happens(_SPREAD)
+    return [
+        *((Do.DRAIN, 0), *produced, (Do.IDLE, _IDLE_MS), (Do.POLL, 0)),
+        (chance.random.choice(chance.says), chance.random.choice((1, 2))),
+        (Do.RENEW if renews else chance.random.choice(chance.says), 0),
+        *((Do.ANSWER_LAST, broker) for broker in order[1:]),
+        (chance.random.choice((Do.COMMIT, Do.COMMIT, Do.COMMIT_ASYNC)), 0),
+    ]
+
+
+def _parted_round(chance: _Drawing) -> list[Step]:
+    """Draw what an application goes on to say of the records of a poll after trouble."""
+    return [
+        *((Do.POLL, 0), *chance.troubled(), (Do.IDLE, _IDLE_MS)),
+        (chance.random.choice(chance.says), 1),
+        (chance.random.choice((Do.COMMIT, Do.COMMIT_ASYNC)), 0),
+        *chance.troubled(_TROUBLED),
+        (chance.random.choice(chance.says), 0),
+        (Do.POLL_ONCE, 0),
+    ]
+
+
+def _round(chance: _Drawing) -> list[Step]:
     """Draw one round: maybe more records, a poll, what is said of its records, maybe a commit."""
-    steps: list[Step] = []
-    if random.random() < _TROUBLED:
-        steps.append((random.choice(trouble), 0))
-    if random.random() < _PRODUCES:
-        gaps = random.random() < _COMPACTED
+    random, steps = chance.random, chance.troubled(_TROUBLED)
+    if chance.happens(_PRODUCES):
+        gaps = chance.happens(_COMPACTED)
         do = random.choice((Do.PRODUCE_COMPACTED, *TRANSACTIONS)) if gaps else Do.PRODUCE
         steps.append((do, random.randint(_LEAST[do], 8)))
     steps.append((random.choice((Do.POLL, Do.POLL, Do.POLL_ONCE)), 0))
-    if random.random() < _TROUBLED:
-        steps.append((random.choice(trouble), 0))
-    if says:
+    steps += chance.troubled(_TROUBLED)
+    if chance.says:
         steps += [
-            (random.choice(says), random.choice((0, 0, 1, 2))) for _ in range(random.randint(1, 3))
+            (random.choice(chance.says), random.choice((0, 0, 1, 2)))
+            for _ in range(random.randint(1, 3))
         ]
-    if random.random() < _TROUBLED:
-        steps.append((random.choice(trouble), 0))
+    steps += chance.troubled(_TROUBLED)
     commit = random.choice((Do.COMMIT, Do.COMMIT, Do.COMMIT_ASYNC, Do.IDLE, None))
     if commit is not None:
         steps.append((commit, _IDLE_MS if commit is Do.IDLE else 0))

@@ -15,6 +15,7 @@ from clients.events import (
     Called,
     Compacted,
     Cut,
+    Drained,
     Heartbeat,
     Moved,
     Place,
@@ -100,6 +101,10 @@ class _Counting:
         self.stakes[Duty.FOLLOWS] += 1
         self.moved.add(event.place)
 
+    def drained(self, _event: Drained) -> None:
+        """Count polls that were to bring whatever there was."""
+        self.stakes[Duty.RECEIVES] += 1
+
     def called(self, event: Called) -> None:
         """Count a poll with records in hand, and what is said of them."""
         if event.call == "poll" and self.settings.explicit:
@@ -129,6 +134,7 @@ _TAKES: Mapping[type[Any], Callable[[_Counting, Any], None]] = {
     Compacted: _Counting.compacted,
     Heartbeat: _Counting.beat,
     Moved: _Counting.moves,
+    Drained: _Counting.drained,
     Called: _Counting.called,
     Returned: _Counting.returned,
 }

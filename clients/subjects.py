@@ -15,6 +15,8 @@ from conformance.target import TargetError
 
 _KNOWN = {
     "librdkafka": Path(__file__).parent / "targets" / "librdkafka.toml",
+    "franz-go": Path(__file__).parent / "targets" / "franzgo" / "known.toml",
+    "kafka": Path(__file__).parent / "targets" / "kafka" / "known.toml",
     "kafkats": Path(__file__).parent / "targets" / "kafkats" / "known.toml",
 }
 NAMES = ("librdkafka", "kafka", "kafkats", "franz-go")

@@ -133,12 +133,13 @@ class Cluster:
 
 @attrs.define(eq=False)
 class Node:
-    """One broker: its address, and what it leads as a value of ``spec``."""
+    """One broker: its address, what it leads as a value of ``spec``, and who serves connections."""
 
     cluster: Cluster
     id: int
     address: tuple[str, int] = ("127.0.0.1", 0)
     share: ShareBroker = attrs.field(init=False)
+    connections: set["asyncio.Task[None]"] = attrs.field(factory=set)
     _changed: asyncio.Event = attrs.field(factory=asyncio.Event)
 
     def __attrs_post_init__(self) -> None:

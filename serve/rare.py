@@ -21,8 +21,14 @@ from model.share_messages import (
 THROTTLE_MS = 1000
 """For how long a client is to refrain from requests."""
 
+START_SECONDS = 1.0
+"""For how long Metadata names no leader of what a broker leads that starts again."""
+
 SLOW_SECONDS = 0.5
 """How late a heartbeat is answered."""
+
+LATE_SECONDS = 0.2
+"""How much later than the one before a broker looks at a ShareAcknowledge."""
 
 MOST_ARMED = 1000
 """How many may be armed at a time."""
@@ -55,18 +61,29 @@ class Rare:
     """What is armed, in order, and the chance by which offsets are chosen.
 
     ``skipped_ms`` is by how much the clock of acquisition locks was put forward. ``names_leaders``:
-    whoever asks a broker for what another leads is told which one.
+    whoever asks a broker for what another leads is told which one. ``starting``: brokers that start
+    again, by id, and until when, in s of the monotonic clock.
     """
 
     random: Random = attrs.field(factory=lambda: Random(0))  # noqa: S311 - chance, no secret
     skipped_ms: int = 0
     names_leaders: bool = True
+    starting: dict[int, float] = attrs.field(factory=dict)
     _armed: deque[Habit] = attrs.field(factory=deque)
+    _late: dict[int, int] = attrs.field(factory=dict)
 
     def arm(self, habit: Habit) -> None:
         """Let something happen once; beyond the most that may be armed, nothing more is."""
         if len(self._armed) < MOST_ARMED:
             self._armed.append(habit)
+
+    def answer_last(self, broker: int) -> None:
+        """Let a broker look at its next ShareAcknowledge later than every other named before."""
+        self._late[broker] = 1 + max(self._late.values(), default=0)
+
+    def lateness(self, broker: int) -> float:
+        """Return how late a broker is to look at a ShareAcknowledge, in s, which then happened."""
+        return LATE_SECONDS * self._late.pop(broker, 0)
 
     def next_of(self, habits: Iterable[Habit]) -> Habit | None:
         """Return the first of these that is armed, which stays armed, or None."""

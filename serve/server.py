@@ -14,7 +14,7 @@ from kio.schema.errors import ErrorCode as KafkaError
 from conformance.wire.messages import MalformedError, UnsupportedError, answered, received
 from model.share_messages import FINAL_EPOCH
 from serve.apis import API_VERSIONS, APIS, Api, advertised
-from serve.asked import Asked
+from serve.asked import Asked, Values
 from serve.coordination import expel
 from serve.node import Cluster, Node, Options
 from serve.rare import SLOW_SECONDS, TAKES_EFFECT, Habit
@@ -29,7 +29,8 @@ _LONGEST_LINE = 200
 _TURNS = 10
 """Turns of the event loop in which a connection that was accepted comes to its task."""
 _FETCH, _HEARTBEAT = "share_fetch", "share_group_heartbeat"
-_SHARE_APIS = (_FETCH, "share_acknowledge")
+_ACKNOWLEDGE = "share_acknowledge"
+_SHARE_APIS = (_FETCH, _ACKNOWLEDGE)
 _PIECES, _PIECE_BYTES, _PIECE_SECONDS = 50, 7, 0.002
 """How an answer is sent in pieces: each a packet of its own, and the rest at once."""
 
@@ -44,7 +45,6 @@ class Server:
     _started: float = attrs.field(factory=time.monotonic)
     _numbers: "count[int]" = attrs.field(factory=lambda: count(1))
     _requests: "count[int]" = attrs.field(factory=lambda: count(1))
-    _connections: set["asyncio.Task[None]"] = attrs.field(factory=set)
     _servers: list[asyncio.Server] = attrs.field(factory=list)
     _ticker: "asyncio.Task[None] | None" = None
     _is_over: bool = False
@@ -57,6 +57,9 @@ class Server:
             lambda: int(self._elapsed_ms()),
             lambda: int(time.time() * 1000),
         )
+
+    def _connections(self) -> list["asyncio.Task[None]"]:
+        return [task for node in self.cluster.nodes for task in node.connections]
 
     def _elapsed_ms(self) -> float:
         return (time.monotonic() - self._started) * 1000
@@ -90,7 +93,7 @@ class Server:
             await asyncio.sleep(0)
         for server in self._servers:
             server.close()
-        tasks = (*self._connections, *((self._ticker,) if self._ticker else ()))
+        tasks = (*self._connections(), *((self._ticker,) if self._ticker else ()))
         for task in tasks:
             task.cancel()
         if tasks:
@@ -119,11 +122,12 @@ class Server:
         if self._is_over:
             self._close(writer)
             return
-        if task is None or len(self._connections) >= self.options.limits.connections:
-            LOG.warning("%s:%s: refused, %d connections are open", *peer, len(self._connections))
+        count = len(self._connections())
+        if task is None or count >= self.options.limits.connections:
+            LOG.warning("%s:%s: refused, %d connections are open", *peer, count)
             writer.close()
             return
-        self._connections.add(task)
+        node.connections.add(task)
         name = f"c{next(self._numbers)}"
         connection = _Connection(node, name, peer[0], self._requests, reader, writer)
         try:
@@ -133,7 +137,7 @@ class Server:
         except (OSError, asyncio.CancelledError, _CutError):
             pass  # The client is gone, or the server stops, or it was told to cut.
         finally:
-            self._connections.discard(task)
+            node.connections.discard(task)
             self._end(node, connection.name)
             self._close(writer)
 
@@ -239,9 +243,7 @@ class _Connection:
         number = next(self.requests)
         cut = self._noticed(number, api, asked)
         try:
-            values = api.handler(self.node, asked)
-            if isawaitable(values):
-                values = await values
+            values = await self._values(number, api, asked)
             answer = None if values is None else answered(key, version, correlation, values)
         except Exception as error:
             LOG.debug("%s", api.name, exc_info=True)
@@ -256,6 +258,19 @@ class _Connection:
             raise _CutError
         if answer is not None:
             await self._reply(api, answer)
+
+    async def _values(self, number: int, api: Api, asked: Asked) -> Values | None:
+        """Serve a request, late as ``rare`` has it; if its connection ends first, tell of that."""
+        cluster = self.node.cluster
+        try:
+            if api.name == _ACKNOWLEDGE and (late := cluster.rare.lateness(self.node.id)):
+                await asyncio.sleep(late)
+            values = api.handler(self.node, asked)
+            return await values if isawaitable(values) else values
+        except asyncio.CancelledError:
+            if cluster.witness is not None and api.name in _SHARE_APIS:
+                cluster.witness.cut(number, took_effect=True)
+            raise
 
     async def _reply(self, api: Api, answer: bytes) -> None:
         """Send an answer, late or in pieces as ``rare`` has it."""

@@ -1,6 +1,7 @@
 """Topics and the cluster: what there is, what is created and deleted, and offsets of logs."""
 
-from collections.abc import Iterable
+import time
+from collections.abc import Collection, Iterable
 from types import SimpleNamespace
 
 from kio.schema.errors import ErrorCode as KafkaError
@@ -28,15 +29,26 @@ def metadata(node: Node, asked: Asked) -> Values:
     else:
         create = getattr(asked.body, "allow_auto_topic_creation", True)
         topics = [_found(node, topic, create=create) for topic in wanted]
+    starting = [
+        id_ for id_, until in node.cluster.rare.starting.items() if time.monotonic() < until
+    ]
     return {
         "throttle_time": 0,
         "brokers": [_broker(other) for other in node.cluster.nodes],
         "cluster_id": node.cluster.id,
         "controller_id": CONTROLLER,
-        "topics": topics,
+        "topics": [_leaderless(topic, starting) for topic in topics],
         "cluster_authorized_operations": _EVERY_OPERATION,
         "error_code": _NONE,
     }
+
+
+def _leaderless(topic: Values, starting: Collection[int]) -> Values:
+    """Return a topic as it is described while these brokers start."""
+    unknown = {"error_code": KafkaError.leader_not_available, "leader_id": -1}
+    parts = topic["partitions"]
+    parts = [{**part, **(unknown if part["leader_id"] in starting else {})} for part in parts]
+    return {**topic, "partitions": parts}
 
 
 def _broker(node: Node) -> Values:

@@ -1,3 +1,4 @@
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from uuid import UUID
@@ -7,7 +8,11 @@ from kio.schema.errors import ErrorCode as KafkaError
 
 from clients.broker import EVICTED, HEARTBEAT_MS, LAPSED, Broker, running
 from clients.events import Answered, Asked, Lost, Moved, Settings
+from clients.judge import DISCONNECTED, RESTARTED
+from conformance.target import TargetError
+from conformance.wire.messages import request
 from model.errors import ErrorCode
+from serve.rare import START_SECONDS
 from tests.serve.served import Client, acquired, part
 
 
@@ -116,6 +121,29 @@ def test_a_leader_moves_to_the_next_broker_and_the_record_says_so(*, named: bool
         assert answers[-1].elsewhere == ((("t", 0), 2 if named else -1),)
         asked = [event for event in events if isinstance(event, Asked)]
         assert [(event.broker, event.named) for event in asked] == [(1, (("t", 0),)), (1, ())]
+
+
+def test_a_broker_that_starts_again_ends_its_connections_and_leads_nothing_for_a_while() -> None:
+    with running(count=2) as broker, ExitStack() as stack:
+        broker.topic("t", 2)
+        clients = [Client(address) for address in broker.address.split(",")]
+        for client in clients:
+            stack.enter_context(closing(client.wire))
+        topic = clients[0].topic("t")
+        assert clients[0].fetch(0, part(topic)).response.error is ErrorCode.NONE
+        began = time.monotonic()
+        broker.restart(1)
+        with pytest.raises(TargetError):
+            clients[0].fetch(1)
+        assert lost(broker) == [RESTARTED, DISCONNECTED]
+        asked = request("metadata", 12, topics=None, include_topic_authorized_operations=False)
+        said = clients[1].wire.ask("c", asked).body.topics[0].partitions
+        led = [(each.leader_id, each.error_code) for each in said]
+        assert time.monotonic() - began > START_SECONDS or led == [(-1, 5), (2, 0)]
+        broker.do(lambda cluster: cluster.rare.starting.update({1: 0.0}))
+        said = clients[1].wire.ask("c", asked).body.topics[0].partitions
+        assert [each.leader_id for each in said] == [1, 2]
+        assert clients[0].fetch(1).response.error is ErrorCode.SHARE_SESSION_NOT_FOUND
 
 
 def test_members_are_told_the_short_interval_of_heartbeats() -> None:

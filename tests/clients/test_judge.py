@@ -1,5 +1,6 @@
 """Faulty clients of ours, which the judge finds and names; the same without a fault conforms."""
 
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -12,10 +13,13 @@ from clients.events import (
     Answered,
     Asked,
     Called,
+    Cut,
     Delivered,
+    Drained,
     Event,
     Granted,
     Heartbeat,
+    Lost,
     Moved,
     Record,
     Returned,
@@ -33,7 +37,10 @@ from tests.doubles.share_faults import Fault
 FAST = Pace(poll_ms=20)
 PLACE = ("t", 0)
 HASTY = Pace(poll_ms=20, patience_seconds=1)
-PATIENCE = (Fault.NEVER_REJOINS, Fault.STAYS_WITH_LEADER, Fault.STAYS_WITH_COORDINATOR)
+PATIENCE = (
+    *(Fault.NEVER_REJOINS, Fault.STAYS_WITH_LEADER, Fault.STAYS_WITH_COORDINATOR),
+    *(Fault.FREEZES, Fault.GIVES_UP),
+)
 """The faults by which something never happens that the harness waits for."""
 
 
@@ -82,6 +89,103 @@ def polled_empty(*before: Event) -> list[Duty]:
         Returned(0, "poll"),
     )
     return [violation.duty for violation in judge(Record(Settings(), events))]
+
+
+def fetched(answer: Callable[[int], Answered]) -> list[Duty]:
+    """Judge a poll of 500 ms in which a hundred fetches are answered so."""
+    fetches = (
+        event
+        for number in range(100)
+        for event in (
+            Asked(0, number, "m", number, fetches=True, max_records=1, named=(PLACE,)),
+            answer(number),
+        )
+    )
+    events = (Called(0, "poll", timeout_ms=500), *fetches, Returned(500, "poll"))
+    return [violation.duty for violation in judge(Record(Settings(), events))]
+
+
+def test_what_a_former_leader_answers_is_not_counted_as_a_fetch_that_brings_nothing() -> None:
+    assert fetched(lambda number: Answered(0, number)) == [Duty.NOT_BUSY]
+    assert fetched(lambda number: Answered(0, number, elsewhere=((PLACE, -1),))) == []
+    assert fetched(lambda number: Answered(0, number, elsewhere=((PLACE, 2),))) == [Duty.FOLLOWS]
+
+
+def polled(*answers: tuple[int, int]) -> list[Duty]:
+    """Judge one poll that returns, in the order given, what these answers acquired."""
+    given = tuple(
+        event
+        for number, (first, last) in enumerate(answers)
+        for event in (
+            Asked(0, number, "m", number, fetches=True, max_records=9, named=(PLACE,)),
+            Answered(0, number, granted=(Granted(PLACE, min(first, last), max(first, last), 1),)),
+        )
+    )
+    records = tuple(
+        Delivered(PLACE, offset, 1, value_of(offset).decode())
+        for first, last in answers
+        for offset in dict.fromkeys((first, last))
+    )
+    poll = Called(0, "poll"), Returned(0, "poll", records=records)
+    return [each.duty for each in judge(Record(Settings(), (*given, *poll)))]
+
+
+def test_order_is_that_of_what_one_answer_acquired() -> None:
+    assert polled((0, 1)) == polled((3, 3), (0, 1)) == []
+    assert polled((1, 0)) == polled((3, 3), (1, 0)) == [Duty.IN_ORDER]
+
+
+@pytest.mark.parametrize(
+    "lost", [Cut(0, 2, took_effect=False), Answered(0, 2, error=123)], ids=["cut", "refused"]
+)
+def test_a_renewal_that_did_not_arrive_may_be_sent_again_though_it_is_accepted_since(
+    lost: Event,
+) -> None:
+    def called(type_: int) -> Event:
+        return Called(0, "acknowledge", place=PLACE, offset=0, type=type_)
+
+    def sent(number: int, type_: int) -> Event:
+        batch = (Acknowledgement(PLACE, 0, 0, (type_,)),)
+        return Asked(0, number, "m", 1, fetches=False, acknowledgements=batch)
+
+    events = (
+        Asked(0, 1, "m", 0, fetches=True, max_records=1, named=(PLACE,)),
+        Answered(0, 1, granted=(Granted(PLACE, 0, 0, 1),)),
+        Returned(0, "poll", records=(Delivered(PLACE, 0, 1, value_of(0).decode()),)),
+        *(called(RENEW), called(ACCEPT), sent(2, RENEW), lost, sent(3, RENEW), sent(4, ACCEPT)),
+    )
+    without = tuple(event for event in events if event is not lost)
+    for happened, expected in ((events, []), (without, [Duty.HELD])):
+        found = judge(Record(Settings(explicit=True), happened))
+        assert [each.duty for each in found if each.duty in (Duty.AS_SAID, Duty.HELD)] == expected
+
+
+def starved(*between: Event, by: int = 10_000, joins: bool = True) -> list[str]:
+    """Judge polls that bring nothing once a client was given offset 0, and maybe more happened."""
+    events = (
+        *((Heartbeat(0, "m", 0, given=1),) if joins else ()),
+        Asked(0, 1, "m", 0, fetches=True, max_records=1, named=(PLACE,)),
+        Answered(0, 1, granted=(Granted(PLACE, 0, 0, 1),)),
+        *between,
+        Drained(0, by),
+    )
+    violations = judge(Record(Settings(), events))
+    return [each.text for each in violations if each.duty is Duty.RECEIVES]
+
+
+def test_a_member_that_polls_in_vain_is_starved_by_what_it_keeps_or_could_fetch() -> None:
+    delivered = Returned(0, "poll", records=(Delivered(PLACE, 0, 1, value_of(0).decode()),))
+    released = (Acknowledgement(PLACE, 0, 0, (2,)),)
+    sent = Asked(0, 2, "m", 1, fetches=False, acknowledgements=released)
+    kept = "polls brought nothing for 10000 ms, and t-0 offset 0 was acquired"
+    available = "polls brought nothing for 10000 ms, and a fetch could get records"
+    assert starved() == [kept]
+    assert starved(Lost(0, "x")) == starved(sent) == [available]
+    assert starved(Heartbeat(0, "m", 1, given=2, assigned=())) == [available]
+    assert starved(delivered, Called(0, "poll")) == [available]
+    assert starved(delivered) == []  # Its application has it in hand.
+    assert starved(by=0) == starved(joins=False) == []
+    assert starved(Moved(0, PLACE, 2)) == []  # That is follows-the-leader.
 
 
 def test_what_a_member_is_sent_as_it_is_refused_it_need_not_deliver() -> None:

@@ -1,5 +1,6 @@
 import json
 import re
+from itertools import permutations
 from random import Random
 
 import pytest
@@ -23,8 +24,17 @@ def test_every_step_and_every_setting_is_drawn() -> None:
     assert {do for script in scripts for do, _ in script.steps} == set(Do)
     assert {script.settings.explicit for script in scripts} == {False, True}
     assert {script.settings.record_limit for script in scripts} == {False, True}
-    assert {script.partitions for script in scripts} == {1, 2}
-    assert {script.brokers for script in scripts} == {1, 2}
+    assert {script.partitions for script in scripts} == {1, 2, 3}
+    assert {script.brokers for script in scripts} == {1, 2, 3}
+
+
+def test_records_of_several_leaders_are_committed_at_once_and_answered_in_every_order() -> None:
+    orders = set()
+    for script in map(draw, range(600)):
+        named = [number for do, number in script.steps if do is Do.ANSWER_LAST]
+        assert not named or min(script.brokers, script.partitions) > 1
+        orders.add((script.brokers, *named[: script.brokers - 1]))
+    assert {(2, 1), (2, 2), *((3, *two) for two in permutations((1, 2, 3), 2))} <= orders
 
 
 def test_a_client_is_asked_only_for_the_acquire_modes_that_it_has() -> None:
@@ -52,6 +62,8 @@ def test_what_a_script_leaves_out_has_a_default() -> None:
         ("{}", f"steps: a list of at most {MOST_STEPS}"),
         ('{"brokers":6,"steps":[]}', "brokers is 6; allowed: a whole number from 1 to 5"),
         ('{"steps":[["move-leader"]]}', "brokers is 1; move-leader needs 2 or more, at most 5"),
+        ('{"brokers":2,"steps":[["restart",3]]}', "restart is of broker 3; brokers is 2"),
+        ('{"steps":[["answer-last",0]]}', "answer-last needs a number from 1"),
         ('{"steps":[["poll"],["dance"]]}', "step 1 is ['dance']; allowed: [NAME], of produce,"),
         ('{"steps":[["produce"]]}', "step 0 is ['produce']; produce needs a number from 1"),
         ('{"steps":[["produce",0]]}', "produce needs a number from 1 to 10000"),

@@ -11,7 +11,7 @@ from clients.judge import judge
 from clients.kit import CLIENTS, DELIVERED, commands_of
 from clients.play import Pace, play
 from clients.scripts import Do, Script
-from clients.subjects import Kept, driver_of, known_of
+from clients.subjects import KAFKA_VERSIONS, NAMES, Kept, driver_of, known_of
 from conformance.campaign import Limits, alone, campaign, replayed
 from conformance.known import read_known
 from conformance.target import TargetError
@@ -25,6 +25,7 @@ from tests.clients.controls import (
     MOVED,
     RECOORDINATED,
     RELEASED,
+    RESTARTED,
     TWO_POLLS,
     script,
 )
@@ -120,16 +121,6 @@ def test_leaders_and_coordinators_are_followed(driver: Kept, chosen: Script) -> 
 
 @pytest.mark.slow
 @pytest.mark.broker
-@of("franz-go")
-def test_franz_go_conforms(driver: Kept) -> None:
-    # From seed 0 it returns offset 0 after 3 in one poll after a move: docs/verify-client.md.
-    result = campaign(lambda: driver, Limits(600, 4), CLIENTS, 1)
-    assert result.hello.name.startswith("franz-go 1.")
-    assert (result.failure, result.faults) == ("", ())
-
-
-@pytest.mark.slow
-@pytest.mark.broker
 @of("librdkafka")
 def test_nothing_is_accepted_at_close_as_the_javadoc_has_it(driver: Kept) -> None:
     assert violated(driver, script(IMPLICIT, FIVE, Do.POLL)) == []
@@ -149,10 +140,34 @@ def test_librdkafka_stays_in_the_group_where_the_coordinator_is_not_found_as_it_
 @pytest.mark.slow
 @pytest.mark.broker
 @of("kafka")
-def test_apache_kafkas_share_consumer_conforms(driver: Kept) -> None:
-    result = campaign(lambda: driver, Limits(600, 4), CLIENTS)
-    assert result.hello.name.startswith("Apache Kafka ")
-    assert (result.failure, result.faults) == ("", ())
+def test_apache_kafkas_share_consumer_hangs_after_a_renewal_found_by_a_seed(driver: Kept) -> None:
+    # The third commit of this script renews at broker 1 and is answered by broker 2 last.
+    result = campaign(lambda: driver, Limits(600, 1, shrink_seconds=0), CLIENTS, 7)
+    found = {Duty(fault.deviation.name) for fault in result.faults}
+    assert found == {Duty.RECEIVES, Duty.NONE_DROPPED, Duty.RENEWED}
+
+
+@pytest.fixture
+def older() -> Iterator[Kept]:
+    """Yield the driver of the oldest release of Apache Kafka's client."""
+    try:
+        kept = driver_of("kafka", None, 90, KAFKA_VERSIONS[0])
+    except TargetError as error:
+        skip_unbuilt(error)
+    yield kept
+    kept.end()
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+@of("kafka")
+def test_acknowledgements_with_the_epoch_that_opens_a_session_are_of_the_older_release(
+    driver: Kept, older: Kept
+) -> None:
+    # KAFKA-19485: the broker starts again, nobody leads for a while, and the client acknowledges.
+    assert violated(driver, RESTARTED) == []
+    assert Duty.EPOCHS in violated(older, RESTARTED)
+    assert CLIENTS.hello(lambda: older).renews is False
 
 
 @pytest.mark.parametrize(
@@ -198,14 +213,13 @@ def test_kafkats_acknowledges_with_the_epoch_that_opens_a_session(driver: Kept) 
 @pytest.mark.broker
 @pytest.mark.parametrize(
     ("driver", "name"),
-    [("librdkafka", "librdkafka"), ("kafkats", "kafkats")],
+    [(name, name) for name in NAMES],
     indirect=["driver"],
-    ids=["librdkafka", "kafkats"],
+    ids=NAMES,
 )
 def test_what_is_known_of_a_client_shows_and_nothing_else(driver: Kept, name: str) -> None:
     path = known_of(name)
     assert path is not None
-    # From seed 0 librdkafka fetches without pause after two moves: docs/verify-client.md.
     known = read_known(path, CLIENTS.read)
     again = replayed(lambda: driver, CLIENTS.hello(lambda: driver), known, CLIENTS)
     assert [each.known.name for each in again if not each.fault] == []

@@ -53,6 +53,7 @@ class ShareClient:
         self.sent_before: Due = {}
         self.again: list[Got] = []
         self.renewed: set[tuple[Place, int]] = set()
+        self.stopped = False
         self.completed: list[Values] = []
         self.settings: Values = {}
 
@@ -97,13 +98,8 @@ class ShareClient:
         """Describe it."""
         modes = ["batch_optimized", "record_limit"]
         name = self.fault.value if self.fault else "the double"
-        return {
-            "protocol": 1,
-            "name": name,
-            "callbacks": True,
-            "renews": True,
-            "acquire_modes": modes,
-        }
+        flags = {"callbacks": True, "renews": True}
+        return {"protocol": 1, "name": name, **flags, "acquire_modes": modes}
 
     def open(self, command: Values) -> Values:
         """Take the settings."""
@@ -181,11 +177,12 @@ class ShareClient:
 
     def taken(self) -> list[Got]:
         """Return what a poll returns of what is in hand."""
-        most = self.settings["max_poll_records"]
+        most = 0 if self.stopped else self.settings["max_poll_records"]
         if self.has(Fault.RETURNS_MORE):
             most = len(self.buffer)
         taken, self.buffer = self.buffer[:most], self.buffer[most:]
         self.current |= {(got.place, got.offset): got for got in taken}
+        self.renewed.difference_update((got.place, got.offset) for got in taken)
         if self.has(Fault.EAGER):
             self.pending |= dict.fromkeys(self.current, ACCEPT)
             self.current = {}
@@ -235,6 +232,7 @@ class ShareClient:
         due = self.due()
         errors: dict[Place, str | None] = {}
         split, moved = self.split(due)
+        last: Due = {}
         if moved:
             errors |= self.complete(moved, lambda _place: "NOT_LEADER_OR_FOLLOWER")
         for seat in dict.fromkeys((*map(self.brokers.seat, split), *self.brokers.used())):
@@ -243,6 +241,8 @@ class ShareClient:
                 errors |= self.complete(mine, lambda _place: "SHARE_SESSION_NOT_FOUND")
             elif mine or final:
                 errors |= self.acknowledge_at(seat, mine, -1 if final else seat.epoch)
+                last = mine
+        self.stopped |= self.has(Fault.FREEZES) and RENEW in {*due.values()} - {*last.values()}
         return errors
 
     def acknowledge_at(self, seat: Seat, due: Due, epoch: int) -> dict[Place, str | None]:
@@ -293,6 +293,7 @@ class ShareClient:
             return None, self.complete(due, lambda _place: why)
         if body.error_code:
             seat.epoch = 0
+            self.stopped |= self.has(Fault.GIVES_UP)
             name = SESSION_ERRORS.get(body.error_code, f"error {body.error_code}")
             if body.error_code != 123:  # The locks stay where only the epoch was wrong.
                 self.drop(seat)
@@ -362,7 +363,8 @@ class ShareClient:
 
     def fetch(self, wait_ms: int) -> None:
         """Fetch, with what is pending; what cannot go out with it fails."""
-        leading = self.brokers.leading(self.assigned)
+        assigned = [] if self.stopped else self.assigned
+        leading = self.brokers.asked_for(self.topics, assigned, wait_ms)
         if self.has(Fault.BUSY):
             for _ in range(MANY):
                 self.fetch_once(leading[0], {}, 0)

@@ -47,6 +47,8 @@ class Fault(Enum):
     STAYS_WITH_COORDINATOR = "it sends every heartbeat to the broker that was its coordinator first"
     RENEWS_NOTHING = "it sends no renewals"
     RENEWAL_ENDS = "it forgets a record whose lock it renews"
+    FREEZES = "it delivers nothing more after a renewal if the last answer renewed nothing"
+    GIVES_UP = "it fetches nothing more once a broker refuses its session"
     HASTY = "it sends requests although it is throttled"
     KEEPS_ASSIGNMENT = "it fetches for ever what it was assigned first"
     DROPS_REVOKED = "it drops acknowledgements of partitions that it is not assigned any more"

@@ -9,6 +9,7 @@ from conformance.target import TargetError
 from conformance.wire.connection import Address, Bounds, Wire
 from conformance.wire.messages import request
 from tests.doubles.share_faults import Fault
+from tests.doubles.share_seats import asked_again
 
 GROUP, MEMBER = "g", "m"
 REFUSALS = (25, 110)
@@ -105,7 +106,7 @@ class ShareMember:
         with self._lock:
             while True:
                 coordinator = self._coordinator or self._sought()
-                body = coordinator.ask("c", asked).body
+                body = asked_again(coordinator, asked)
                 if body.error_code != NOT_COORDINATOR or self._fault is _FAITHFUL:
                     return body
                 coordinator.close()
@@ -115,7 +116,7 @@ class ShareMember:
         """Find the coordinator, which may take some time. Raises TargetError."""
         asked = request("find_coordinator", 6, key_type=0, coordinator_keys=[GROUP])
         for _ in range(_TRIES):
-            (answer,) = self._wire.ask("c", asked).body.coordinators
+            (answer,) = asked_again(self._wire, asked).coordinators
             if not answer.error_code:
                 address = Address(answer.host, answer.port)
                 self._coordinator = Wire(address, Bounds(seconds=60))

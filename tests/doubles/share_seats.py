@@ -1,13 +1,15 @@
 """The brokers of our small share consumer: who leads what, and a session with each."""
 
+import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import attrs
 
+from conformance.target import TargetError
 from conformance.wire.connection import Address, Bounds, Wire
-from conformance.wire.messages import request
+from conformance.wire.messages import Message, request
 
 if TYPE_CHECKING:
     from clients.events import Place
@@ -30,6 +32,14 @@ class Seat:
     quiet_until: float = 0.0
 
 
+def asked_again(wire: Wire, message: Message) -> Any:  # noqa: ANN401 - a response
+    """Return the answer to a request, which is sent again if the connection ends. TargetError."""
+    try:
+        return wire.ask("c", message).body
+    except TargetError:
+        return wire.ask("c", message).body
+
+
 class Seats:
     """Every broker that the client knows."""
 
@@ -50,7 +60,7 @@ class Seats:
             allow_auto_topic_creation=False,
             include_topic_authorized_operations=False,
         )
-        answer = self._bootstrap.ask("c", asked).body
+        answer = asked_again(self._bootstrap, asked)
         for broker in answer.brokers:
             self.know(broker)
         for topic in answer.topics:
@@ -75,7 +85,18 @@ class Seats:
     def leading(self, assigned: Iterable[Assigned]) -> list[Seat]:
         """Return the brokers that lead some of these partitions."""
         ids = {self.leaders[name, partition] for _, name, partition in assigned}
-        return [self._seats[id_] for id_ in sorted(ids)]
+        return [self._seats[id_] for id_ in sorted(ids) if id_ in self._seats]
+
+    def asked_for(
+        self, topics: Iterable[str], assigned: Iterable[Assigned], wait_ms: int
+    ) -> list[Seat]:
+        """Return whom to fetch these from; wait where that is nobody. Raises TargetError."""
+        if not self._seats.keys() >= set(self.leaders.values()):
+            self.refresh(topics)
+        leading = self.leading(assigned)
+        if not leading:
+            time.sleep(wait_ms / 1000)
+        return leading
 
     def led_by(self, seat: Seat, assigned: Iterable[Assigned]) -> list[Assigned]:
         """Return those of these partitions that a broker leads."""

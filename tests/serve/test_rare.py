@@ -9,7 +9,7 @@ from conformance.wire.target import UnansweredError
 from model.errors import ErrorCode
 from model.ranges import AcquiredRange
 from model.share_messages import PartitionResponse, ShareFetch, ShareResponse, TopicPartition
-from serve.rare import MOST_ARMED, SLOW_SECONDS, THROTTLE_MS, Habit, Rare
+from serve.rare import LATE_SECONDS, MOST_ARMED, SLOW_SECONDS, THROTTLE_MS, Habit, Rare
 from tests.clients.test_broker import holding
 from tests.serve.served import Client, acquired, part
 
@@ -53,6 +53,24 @@ def test_each_happens_once_in_the_order_in_which_it_was_armed() -> None:
     assert rare.cut(fetches=True, acknowledges=True) is Habit.CUT_ACKNOWLEDGED
     assert rare.cut(fetches=True, acknowledges=True) is Habit.CUT_FETCH
     assert rare.cut(fetches=True, acknowledges=True) is None
+
+
+def test_each_broker_that_is_to_answer_last_is_later_than_the_one_before_once() -> None:
+    rare = Rare()
+    for broker in (2, 3, 2):
+        rare.answer_last(broker)
+    late = [rare.lateness(broker) for broker in (1, 2, 3)]
+    assert late == [0, 3 * LATE_SECONDS, 2 * LATE_SECONDS]
+    assert rare.lateness(2) == 0
+
+
+def test_a_broker_that_is_to_answer_last_looks_at_acknowledgements_late() -> None:
+    with holding() as (broker, client, topic):
+        broker.do(lambda cluster: cluster.rare.answer_last(1))
+        began = time.monotonic()
+        answer = client.acknowledge(1, part(topic, (0, 2, 1)))
+        assert answer.response.partitions[0].acknowledge_error is ErrorCode.NONE
+        assert time.monotonic() - began >= LATE_SECONDS
 
 
 def test_only_so_many_are_armed() -> None:

@@ -1,7 +1,7 @@
 """The document of a client's duties, each with its sentence, its check and faulty clients."""
 
 from clients.duties import RULES, Duty
-from clients.judge import EMPTY_FETCHES
+from clients.liveness import EMPTY_FETCHES
 
 _HEAD = """\
 # The duties of a client
