@@ -2,7 +2,6 @@ package sharespec.recorder;
 
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
@@ -15,6 +14,8 @@ final class Recorder {
     private final Names names;
     private final RowQueue queue;
     private final Instances instances = new Instances(this);
+    private static final long NS_PER_MS = 1_000_000;
+
     private final Map<String, AtomicInteger> counts = new ConcurrentHashMap<>();
     private final AtomicLong faults = new AtomicLong();
     private final AtomicInteger switches = new AtomicInteger();
@@ -29,17 +30,18 @@ final class Recorder {
 
     Recorder(Options options, boolean late) {
         // Kafka's own clock for locks: it does not go back.
-        this(options, late, () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()), System.currentTimeMillis());
+        this(options, late, () -> System.nanoTime() / NS_PER_MS, System.currentTimeMillis());
     }
 
     /** With the clock, in ms, that Kafka's locks go by. */
     Recorder(Options options, boolean late, LongSupplier clock, long startedMs) {
+        // First: what takes long between the two readings would be how far rows are behind the time of day.
+        clockShift = startedMs - clock.getAsLong();
         this.options = options;
         this.clock = clock;
         this.startedMs = startedMs;
         names = new Names(options);
         queue = new RowQueue(options.queueRows, options.queueBytes);
-        clockShift = startedMs - clock.getAsLong();
         settledAtMs = nowMs() + (late ? options.settleMs : 0);
     }
 
