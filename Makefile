@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help replay kafka-broker kfake crabka crabka-core recorder test test-slow test-all cover matrix \
+.PHONY: help replay kafka-broker kafka-cluster kfake crabka crabka-core recorder test test-slow test-all cover matrix \
 	lint site bench clean
 
 help: ## Show this list
@@ -21,6 +21,9 @@ replay: $(READY) ## Judge a broker's request log and recorded traces against the
 
 kafka-broker: $(READY) ## Verify a whole Apache Kafka broker, started for it (Java and Maven)
 	$(BIN)/sharespec verify kafka-broker
+
+kafka-cluster: $(READY) ## Run three nodes of Apache Kafka under faults with real clients (Java and Maven)
+	$(BIN)/sharespec cluster kafka
 
 kfake: $(READY) ## Verify kfake, a broker in Go, started for it (Go)
 	$(BIN)/sharespec verify kfake

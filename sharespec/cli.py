@@ -26,6 +26,7 @@ COMMANDS = {
     "serve": "Serve the specification as a Kafka broker on this machine.",
     "vectors": "Write the test vectors, or check that they are current.",
     "simulate": "Run clusters of Kafka's own classes under faults.",
+    "cluster": "Run a real cluster of brokers under faults.",
     "prove": "Prove the theorems about the rules with Z3.",
     "refine": "Compare implementation and specification for whole small sizes.",
     "explore": "Visit every state of a small world.",

@@ -1,5 +1,6 @@
-"""What replay says of the traces of simulated leaders."""
+"""What replay says of the traces of leaders in a cluster, simulated or real."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from conformance.cluster.simulated import JudgedTraces
@@ -8,6 +9,7 @@ from replay.plan import Plan
 from replay.processes import HereRunner
 from replay.run import replay_sources
 from replay.sources import SUFFIXES, find_sources
+from replay.verdict import Replay
 
 PROFILE = "kafka"
 """The profile that the traces are judged by."""
@@ -21,10 +23,18 @@ def judge_leaders(folder: Path, paused_ms: int) -> JudgedTraces:
     """
     if not any(folder.rglob(f"*{SUFFIXES[1]}")):
         return JudgedTraces()  # No node became a leader.
-    plan = Plan(PROFILE, sweep_ms=paused_ms, max_divergences=100)
-    result = replay_sources(HereRunner(), find_sources([folder]), plan)
+    result = replay_leaders([folder], paused_ms)
     recorded = result.recordings
     if result.counts.unreadable or any(r.is_unfinished or r.dropped or r.faults for r in recorded):
         raise TargetError(f"the traces of a run are not whole: {recorded}, {result.problems[:3]}")
     findings = tuple(each for verdict in result.verdicts for each in verdict.divergences)
     return JudgedTraces(result.counts.events, result.counts.checked, findings)
+
+
+def replay_leaders(folders: Sequence[Path], sweep_ms: int) -> Replay:
+    """Replay what leaders recorded on several nodes, whose timers may be so many ms late.
+
+    Raises NoSuchTraceError if nothing was recorded.
+    """
+    plan = Plan(PROFILE, sweep_ms=sweep_ms, max_divergences=100)
+    return replay_sources(HereRunner(), find_sources(folders), plan)

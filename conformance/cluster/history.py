@@ -191,3 +191,9 @@ def read_history(lines: Iterable[str]) -> Iterator[ClusterEvent]:
         except _MALFORMED as wrong:
             where = f"line {number} of the history"
             raise InvalidValueError(where, line.strip(), ", ".join(_KINDS)) from wrong
+
+
+def history_line(run: str, ms: int, what: Happening) -> str:
+    """Return the line of a history that ``read_history`` reads."""
+    event = next(name for name, kind in _KINDS.items() if isinstance(what, kind))
+    return json.dumps({"run": run, "ms": ms, "event": event, **cattrs.unstructure(what)})

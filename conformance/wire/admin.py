@@ -55,7 +55,9 @@ SPOKEN = {
     "end_txn": Api(26, 0, 4),
     "describe_configs": Api(32, 3, 4),
     "delete_groups": Api(42, 0, 2),
+    "elect_leaders": Api(43, 2, 2),
     "incremental_alter_configs": Api(44, 0, 1),
+    "alter_partition_reassignments": Api(45, 0, 0),
     "share_group_heartbeat": Api(76, 1, 1),
     "share_fetch": Api(78, 1, 2),
     "share_acknowledge": Api(79, 1, 2),
@@ -84,7 +86,7 @@ class Admin:
         """``seconds``: how long to repeat a request."""
         self._wire, self._seconds = wire, seconds
         self._versions: Mapping[int, tuple[int, int]] | None = None
-        self._node = -1
+        self._nodes: tuple[int, ...] = (-1,)
 
     def spoken(self, name: str) -> tuple[int, int] | None:
         """Return the versions of an API that both sides speak, both inclusive, or None."""
@@ -114,14 +116,21 @@ class Admin:
         if not same or broker.port != address.port:
             where = f"{broker.host}:{broker.port}"
             raise TargetError(f"{address} sends clients to {where!r}, which must be given instead")
-        self._node = broker.node_id
+        self._nodes = (broker.node_id,)
 
-    def create_topic(self, name: str, partitions: int) -> str:
+    def check_cluster(self, brokers: int) -> None:
+        """Refuse a cluster that knows of fewer brokers."""
+        body = self._ask("metadata", topics=[], allow_auto_topic_creation=False).body
+        if len(body.brokers) < brokers:
+            raise TargetError(f"{self._wire.address} knows {len(body.brokers)} brokers")
+        self._nodes = tuple(broker.node_id for broker in body.brokers)
+
+    def create_topic(self, name: str, partitions: int, replicas: int = 1) -> str:
         """Create a topic and wait until it has leaders; return its id."""
         topic = {
             "name": name,
             "num_partitions": partitions,
-            "replication_factor": 1,
+            "replication_factor": replicas,
             "assignments": [],
             "configs": [],
         }
@@ -132,13 +141,11 @@ class Admin:
         return self.topic_id(name, partitions)
 
     def topic_id(self, name: str, partitions: int) -> str:
-        """Wait until this broker leads ``partitions`` partitions of a topic; return its id."""
+        """Wait until the brokers lead ``partitions`` partitions of a topic; return its id."""
 
         def attempt() -> tuple[int, str]:
-            asked = [{"topic_id": UUID(int=0), "name": name}]
-            body = self._ask("metadata", topics=asked, allow_auto_topic_creation=False).body
-            topic = _only(body.topics)
-            led = [p for p in topic.partitions if p.leader_id == self._node and not p.error_code]
+            topic = self._topic(name)
+            led = [p for p in topic.partitions if p.leader_id in self._nodes and not p.error_code]
             ready = len(led) == partitions and topic.topic_id is not None
             return topic.error_code or (0 if ready else _NOT_YET), str(topic.topic_id)
 
@@ -146,15 +153,39 @@ class Admin:
 
     def leader_epoch(self, name: str, partition: int) -> int:
         """Return the leader epoch of a partition; -1 where the broker does not tell."""
+        partitions = self._topic(name).partitions
+        return next((p.leader_epoch for p in partitions if p.partition_index == partition), -1)
+
+    def leaders(self, name: str) -> dict[int, int]:
+        """Return the leader of each partition of a topic; -1 where there is none."""
+        return {p.partition_index: p.leader_id for p in self._topic(name).partitions}
+
+    def move_leader(self, name: str, partition: int, node: int) -> None:
+        """Make a replica the leader of a partition: the first of its replicas, and then elected."""
+        places = {p.partition_index: p for p in self._topic(name).partitions}
+        others = [each for each in places[partition].replica_nodes if each != node]
+        moved = {"partition_index": partition, "replicas": [node, *others]}
+        topics = [{"name": name, "partitions": [moved]}]
+        body = self._ask("alter_partition_reassignments", timeout=_TIMEOUT_MS, topics=topics).body
+        _check(f"moving {name}-{partition}", body.error_code, body.error_message)
+        result = _only(_only(body.responses).partitions)
+        _check(f"moving {name}-{partition}", result.error_code, result.error_message)
+
+        def elect() -> tuple[int, None]:
+            asked = [{"topic": name, "partitions": [partition]}]
+            body = self._ask(
+                "elect_leaders", election_type=0, topic_partitions=asked, timeout=_TIMEOUT_MS
+            ).body
+            result = _only(_only(body.replica_election_results).partition_result)
+            is_leader = result.error_code == KafkaError.election_not_needed
+            return body.error_code or (0 if is_leader else result.error_code), None
+
+        self._settled(f"electing a leader of {name}-{partition}", elect)
+
+    def _topic(self, name: str) -> SimpleNamespace:
         asked = [{"topic_id": UUID(int=0), "name": name}]
         body = self._ask("metadata", topics=asked, allow_auto_topic_creation=False).body
-        epochs = (
-            each.leader_epoch
-            for topic in body.topics
-            for each in topic.partitions
-            if each.partition_index == partition
-        )
-        return next(epochs, -1)
+        return _only(body.topics)
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic."""
@@ -252,16 +283,17 @@ class Admin:
         self._settled("ending a transaction", attempt)
         self._settled("waiting for a transaction's marker", written)
 
-    def find_coordinator(self, key: str, kind: int = _GROUP) -> None:
-        """Wait until this broker coordinates the key, if it speaks FindCoordinator."""
+    def find_coordinator(self, key: str, kind: int = _GROUP) -> int:
+        """Wait until a broker coordinates the key, and return it; -1 without FindCoordinator."""
         if self.spoken("find_coordinator") is None:
-            return
+            return -1
 
-        def attempt() -> tuple[int, None]:
+        def attempt() -> tuple[int, int]:
             body = self._ask("find_coordinator", key_type=kind, coordinator_keys=[key]).body
-            return _only(body.coordinators).error_code, None
+            found = _only(body.coordinators)
+            return found.error_code, found.node_id
 
-        self._settled(f"finding the coordinator of {key}", attempt)
+        return self._settled(f"finding the coordinator of {key}", attempt)
 
     def configure(self, group: str, settings: Mapping[str, str | None]) -> None:
         """Set a group's configuration; None removes a setting."""
@@ -269,7 +301,7 @@ class Admin:
 
     def configure_broker(self, settings: Mapping[str, str | None]) -> None:
         """Set the broker's configuration; None removes a setting."""
-        self._alter("configuring the broker", _BROKER_RESOURCE, str(self._node), settings)
+        self._alter("configuring the broker", _BROKER_RESOURCE, str(self._nodes[0]), settings)
 
     def _alter(
         self, what: str, resource: int, name: str, settings: Mapping[str, str | None]
@@ -287,7 +319,7 @@ class Admin:
         """Return the values of those settings that the broker has."""
         resource = {
             "resource_type": _BROKER_RESOURCE,
-            "resource_name": str(self._node),
+            "resource_name": str(self._nodes[0]),
             "configuration_keys": names,
         }
         body = self._ask(

@@ -183,6 +183,17 @@ class Fake:
             "assignment": {"topic_partitions": held} if epoch > 1 else None,
         }
 
+    def alter_partition_reassignments(self, request: Message) -> Message:
+        (topic,) = request.topics
+        one = {"partition_index": topic.partitions[0].partition_index, "error_code": 0}
+        return {"error_code": 0, "responses": [{"name": topic.name, "partitions": [one]}]}
+
+    def elect_leaders(self, request: Message) -> Message:
+        (topic,) = request.topic_partitions
+        one = {"partition_id": topic.partitions[0], "error_code": 84}
+        results = [{"topic": topic.topic, "partition_result": [one]}]
+        return {"error_code": 0, "replica_election_results": results}
+
     def delete_groups(self, request: Message) -> Message:
         return {"results": [{"group_id": g, "error_code": 0} for g in request.groups_names]}
 

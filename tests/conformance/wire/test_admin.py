@@ -52,6 +52,8 @@ def everything(admin: Admin) -> None:
     _, found = admin.describe("g", "t", 0)
     assert (found.error_code, found.start_offset) == (0, 3)
     assert admin.broker_settings(("a",)) == {}
+    assert admin.leaders("t") == {0: 1}
+    admin.move_leader("t", 0, 1)
     admin.leave("g", "m")
     admin.delete_group("g")
     admin.delete_topic("t")

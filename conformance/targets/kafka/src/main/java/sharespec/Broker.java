@@ -6,7 +6,10 @@ import kafka.Kafka;
 import kafka.tools.StorageTool;
 import org.apache.kafka.common.Uuid;
 
-/** Formats a storage and runs Apache Kafka on it until whoever started it closes its input. */
+/**
+ * Formats a storage, unless it is formatted, and runs Apache Kafka on it until whoever started it closes
+ * its input. Arguments: the settings, and perhaps the id of the cluster that the node belongs to.
+ */
 public final class Broker {
     private Broker() { }
 
@@ -14,12 +17,13 @@ public final class Broker {
         Thread watch = new Thread(Broker::endWithInput, "input");
         watch.setDaemon(true);
         watch.start();
-        String[] format = {"format", "--cluster-id", Uuid.randomUuid().toString(), "--config", args[0]};
+        String cluster = args.length > 1 ? args[1] : Uuid.randomUuid().toString();
+        String[] format = {"format", "--ignore-formatted", "--cluster-id", cluster, "--config", args[0]};
         int status = StorageTool.execute(format, new PrintStream(System.err));
         if (status != 0) {
             Runtime.getRuntime().halt(status);
         }
-        Kafka.main(args);
+        Kafka.main(new String[] {args[0]});
     }
 
     private static void endWithInput() {

@@ -1,0 +1,240 @@
+"""The history of a cluster of brokers, from what its nodes recorded and its members saw.
+
+Acquisitions, acknowledgements and writes are those of the recorders' traces; what became durable
+those of the state topic; what a member was told is what its own callback said. Times are of one
+clock, in ms since the epoch, as all run on one machine.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+import attrs
+
+from clients.events import RELEASE
+from clients.work import MemberAcknowledged, MemberTold, WorkEvent
+from conformance.cluster.history import (
+    Happening,
+    LeaderAcquired,
+    LeaderAnswered,
+    LeaderAsked,
+    LeaderReads,
+    LeaderWrites,
+    ReadAnswered,
+    StateCommitted,
+    WriteAnswered,
+    history_line,
+)
+from model.state_topic import ShareSnapshot, StateRecord
+
+LATE_MS = 500
+"""How much earlier than the row that grants it a lock may have begun, as ``--profile kafka``."""
+
+SKEW_MS = 50
+"""How far the recorder's clock, which counts from its start, may be from the state topic's."""
+
+_NONE, _PENDING = "NONE", "PENDING"
+_AS_SENT = {"NOT_LEADER_OR_FOLLOWER": "FENCED_LEADER_EPOCH"}
+"""What a coordinator answered, by what Kafka's share-partition leader makes of it."""
+
+_FIRST, _COMMITTED, _ROW, _CLIENT = range(4)
+
+Row = Mapping[str, Any]
+Timed = tuple[int, int, Happening]
+"""The time, the rank among events of one ms, and what happened."""
+
+
+@attrs.frozen
+class NodeRow:
+    """A row of a trace, and the node that recorded it."""
+
+    node: int
+    row: Row
+
+
+@attrs.define
+class _Asks:
+    """Which acknowledgement a leader was asked for a record, to find what its member was told."""
+
+    number: int = 0
+    acquired: dict[tuple[int, int, int], list[tuple[int, str, int]]] = attrs.field(
+        factory=lambda: defaultdict(list)
+    )
+    asked: dict[tuple[str, int, int, int], list[tuple[int, int, int]]] = attrs.field(
+        factory=lambda: defaultdict(list)
+    )
+
+    def next(self) -> int:
+        """Return a number that no other event has."""
+        self.number += 1
+        return self.number
+
+
+@attrs.frozen
+class MadeHistory:
+    """The lines of a history; of ``told`` offsets so many have no acknowledgement in a trace."""
+
+    lines: tuple[str, ...]
+    told: int
+    unmatched: int
+
+
+def made_history(
+    run: str,
+    rows: Iterable[NodeRow],
+    work: Sequence[WorkEvent],
+    committed: Iterable[tuple[int, StateRecord]],
+    others: Iterable[tuple[int, Happening]],
+) -> MadeHistory:
+    """Return the history of a run in the order of its clock.
+
+    ``committed`` are the records of the group in the state topic with their times, ``others`` what
+    neither traces nor members tell, such as faults.
+    """
+    asks = _Asks()
+    timed: list[Timed] = [(ms, _FIRST, what) for ms, what in others]
+    timed += [(ms, _COMMITTED, what) for ms, record in committed for what in _committed(record)]
+    ordered = sorted(rows, key=_place)
+    for _instance, some in groupby(ordered, key=lambda each: _place(each)[:-1]):
+        timed += _instance_events(list(some), asks)
+    told = list(_told(work, asks))
+    timed += [(ms, _CLIENT, LeaderAnswered(id_, error)) for ms, id_, error in told if id_]
+    timed.sort(key=lambda each: each[:2])
+    unmatched = sum(not id_ for _ms, id_, _error in told)
+    lines = tuple(history_line(run, ms, what) for ms, _rank, what in timed)
+    return MadeHistory(lines, len(told), unmatched)
+
+
+def _place(each: NodeRow) -> tuple[str, int, int, int]:
+    row = each.row
+    return row["partition"], row["leader_epoch"], row["instance"], row["seq"]
+
+
+def _partition(row: Row) -> int:
+    return int(row["partition"].rsplit(":", 1)[1])
+
+
+def _committed(record: StateRecord) -> Iterator[StateCommitted]:
+    value = record.value
+    if value is None:
+        return
+    is_snapshot = isinstance(value, ShareSnapshot)
+    state = value.state if isinstance(value, ShareSnapshot) else value
+    batches = tuple((b.first, b.last, b.state.value, b.delivery_count) for b in state.state_batches)
+    yield StateCommitted(
+        record.key.partition,
+        "snapshot" if is_snapshot else "update",
+        state.leader_epoch,
+        state.start_offset,
+        batches,
+    )
+
+
+def _instance_events(rows: Sequence[NodeRow], asks: _Asks) -> Iterator[Timed]:
+    """Yield what an object of a leader did, in its order."""
+    ms, start = 0, 0
+    held: dict[int, str] = {}
+    writes: dict[int, int] = {}
+    for each in rows:
+        ms = max(ms, each.row["time_ms"])
+        yield from ((ms, _ROW, what) for what in _row_events(each, ms, start, held, asks))
+        yield from _write_events(each, ms, writes, asks)
+        start = each.row["after"]["start_offset"]
+
+
+def _row_events(
+    each: NodeRow, ms: int, start: int, held: dict[int, str], asks: _Asks
+) -> Iterator[Happening]:
+    """Yield what a row tells of members; ``held`` has who was given what last."""
+    row, partition, epoch = each.row, _partition(each.row), each.row["leader_epoch"]
+    status = row["result"]["status"]
+    match row["op"]:
+        case "initialize":
+            id_ = asks.next()
+            yield LeaderReads(id_, partition, each.node, epoch)
+            yield ReadAnswered(id_, _AS_SENT.get(status, status))
+        case "acquire" if acquired := row["result"].get("acquired"):
+            ranges = tuple((first, last, count) for first, last, count in acquired)
+            for offset, count in _offsets(ranges):
+                held[offset] = row["member"]
+                asks.acquired[partition, offset, count].append((ms, row["member"], epoch))
+            yield LeaderAcquired(partition, each.node, epoch, row["member"], ranges)
+        case "acknowledge" if status in {_NONE, _PENDING}:
+            for offset, kind in _types(row["batches"]):
+                yield _asked(each, asks, start, offset, kind)
+                asks.asked[row["member"], epoch, partition, offset].append((ms, kind, asks.number))
+        case "release":
+            # Who leaves lets go of all that it holds, and is told nothing.
+            for offset in [o for o, member in held.items() if member == row["member"]]:
+                yield _asked(each, asks, start, offset, RELEASE)
+        case _:
+            pass
+
+
+def _offsets(ranges: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield each offset of ranges with a count, and the count."""
+    for first, last, count in ranges:
+        yield from ((offset, count) for offset in range(first, last + 1))
+
+
+def _asked(each: NodeRow, asks: _Asks, start: int, offset: int, kind: int) -> LeaderAsked:
+    row = each.row
+    epoch, member = row["leader_epoch"], row["member"]
+    batches = ((offset, offset, kind),)
+    return LeaderAsked(asks.next(), _partition(row), each.node, epoch, start, member, batches)
+
+
+def _types(batches: Iterable[Sequence[Any]]) -> Iterator[tuple[int, int]]:
+    """Yield each offset of acknowledgement batches that is no gap, with its type."""
+    for first, last, types in batches:
+        for offset in range(first, last + 1):
+            kind = types[0] if len(types) == 1 else types[offset - first]
+            if kind:
+                yield offset, kind
+
+
+def _write_events(each: NodeRow, ms: int, writes: dict[int, int], asks: _Asks) -> Iterator[Timed]:
+    """Yield writes as they are made, and as they are answered."""
+    row = each.row
+    for write in row["writes"]:
+        id_ = writes[write["id"]] = asks.next()
+        batches = tuple((a, b, state, count) for a, b, state, count in write["state_batches"])
+        epoch, start = row["leader_epoch"], write["start_offset"]
+        made = LeaderWrites(id_, _partition(row), each.node, epoch, start, batches)
+        yield ms - SKEW_MS, _FIRST, made
+        if write["status"] != _PENDING:
+            status = write["status"]
+            yield ms + SKEW_MS, _ROW, WriteAnswered(id_, _AS_SENT.get(status, status))
+    if row["op"] == "complete_write" and row["id"] in writes:
+        status = row["result"]["status"]
+        yield ms + SKEW_MS, _ROW, WriteAnswered(writes[row["id"]], _AS_SENT.get(status, status))
+
+
+def _told(work: Iterable[WorkEvent], asks: _Asks) -> Iterator[tuple[int, int, str]]:
+    """Yield when a member was told what of which acknowledgement; number 0: of none in a trace."""
+    given: dict[tuple[str, int, int], list[MemberAcknowledged]] = defaultdict(list)
+    for event in sorted(work, key=lambda event: event.ms):
+        if isinstance(event, MemberAcknowledged):
+            given[event.member, event.partition, event.offset].append(event)
+        elif isinstance(event, MemberTold):
+            for offset in event.offsets:
+                some = given.pop((event.member, event.partition, offset), [])
+                id_ = _ask_of(some[-1], event.ms, asks) if some else 0
+                yield event.ms, id_, _NONE if event.error is None else event.error
+
+
+def _ask_of(given: MemberAcknowledged, told_ms: int, asks: _Asks) -> int:
+    """Return the number of the acknowledgement that a leader was asked by a call; 0 for none.
+
+    The leader is the one that gave the record to the member before: no other takes its answer.
+    """
+    acquired = asks.acquired.get((given.partition, given.offset, given.count), [])
+    before = [each for each in acquired if each[0] <= given.ms]
+    if not before:
+        return 0
+    _ms, member, epoch = before[-1]
+    for ms, kind, id_ in reversed(asks.asked[member, epoch, given.partition, given.offset]):
+        if kind == given.type and ms <= told_ms:
+            return id_
+    return 0

@@ -1,0 +1,197 @@
+"""What the judges say of a run of a cluster: rules from end to end, traces, request logs."""
+
+import json
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+
+import attrs
+
+import conformance
+from clients.cluster_history import MadeHistory, NodeRow, made_history
+from clients.work import MemberPolled, RecordProduced
+from conformance.cluster.fault_plan import NODES
+from conformance.cluster.history import LeaderWrites, read_history
+from conformance.cluster.nodes import LOG, TRACE
+from conformance.cluster.rules import judge_history
+from conformance.known import KnownDeviation, read_known
+from conformance.target import TargetError
+from judge.finding import Finding
+from judge.weighing import Given, too_little
+from replay.lines import Line, read_lines
+from replay.observed.inputs import sorted_out
+from replay.observed.run import JudgedLogs, judge_inputs
+from replay.observed.settings import Settings
+from replay.sources import SUFFIXES
+from replay.verdict import PartitionVerdict, Replay, Verdict, light
+from sharespec.cluster_run import DUMP, ClusterRun, settings_to_judge
+from sharespec.dump import observed_dump
+from sharespec.known_faults import default_known, known_of, known_text
+from sharespec.leader_traces import PROFILE, replay_leaders
+
+HISTORY = "history.jsonl"
+"""The file with the history of a run, as ``conformance.cluster.history`` has it."""
+
+_KNOWN = Path(conformance.__file__).parent / "targets" / "kafka-cluster" / "known.toml"
+_READ_BACK, _CONFIRMED = "PERSISTED", "CONFIRMED_IS_WRITTEN"
+
+
+@attrs.frozen
+class JudgedCluster:
+    """A run, and what was wrong in it.
+
+    ``rules`` are findings of the rules from end to end over ``history``; ``unseen`` records were
+    confirmed to the producer and reached no member.
+    """
+
+    run: ClusterRun
+    history: MadeHistory
+    rules: tuple[Finding, ...]
+    traces: Replay
+    logs: JudgedLogs
+    unseen: int
+
+    @property
+    def findings(self) -> Iterator[Finding]:
+        """Yield what is wrong by any judge."""
+        yield from self.rules
+        for replay in (self.traces, self.logs):
+            for verdict in replay.verdicts:
+                yield from verdict.divergences
+
+    @property
+    def counts(self) -> tuple[tuple[str, int, int], ...]:
+        """Return what was judged: its name, how much, and of how much."""
+        told, traces, logs = self.history.told, self.traces.counts, self.logs.counts
+        return (
+            (
+                "answers to members, by the rules from end to end",
+                told - self.history.unmatched,
+                told,
+            ),
+            ("events of the leaders' traces", traces.checked, traces.events),
+            ("requests and writes of the request logs", logs.checked, logs.events),
+        )
+
+    @property
+    def lack(self) -> str:
+        """Return why what was judged bears no verdict; empty if it does.
+
+        A request that a fault cut off is in no request log, and what follows undetermined there:
+        traces and rules stand without it.
+        """
+        told, unmatched = self.history.told, self.history.unmatched
+        if reason := too_little(Given.EVENTS, told - unmatched, told):
+            return f"answers to members: {reason}"
+        for verdict in self.traces.verdicts:
+            if reason := light(verdict):
+                return f"traces of {verdict.partition}: {reason}"
+        if not self.logs.counts.checked:
+            return "no request of a log was judged"
+        return "; ".join(self.run.troubles)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Return of which share-partitions traces or request logs do not tell enough, and why."""
+        verdicts: list[tuple[str, PartitionVerdict]] = [
+            *(("traces", verdict) for verdict in self.traces.verdicts),
+            *(("request logs", verdict) for verdict in self.logs.verdicts),
+        ]
+        return tuple(
+            f"{verdict.partition}, {what}: {verdict.verdict}, {verdict.reason}"
+            for what, verdict in verdicts
+            if verdict.verdict not in {Verdict.CONFORMS, Verdict.DIVERGES}
+        )
+
+    def known(self, finding: Finding) -> str:
+        """Return the name, the title and the page of what a finding is, if that is known.
+
+        What a leader reads may be what the fenced write left only where the rules saw that write.
+        """
+        if finding.name == _READ_BACK:
+            finding = next((f for f in self.rules if _is_behind(f, finding)), finding)
+        known = _known_of(finding, read_known(_KNOWN)) or known_of(finding, default_known(PROFILE))
+        return known_text(known) if known else ""
+
+
+def _known_of(finding: Finding, listed: tuple[KnownDeviation, ...]) -> KnownDeviation | None:
+    alike = (k for k in listed if (k.signature, k.difference) == (finding.signature, finding.cause))
+    return next(alike, None)
+
+
+def _is_behind(rule: Finding, read: Finding) -> bool:
+    """Return whether a rule found a write that was confirmed and lost where a leader read on."""
+    partition = json.loads(rule.place.event).get("partition", partition_of(rule))
+    return rule.name == _CONFIRMED and read.place.partition.endswith(f":{partition}")
+
+
+def partition_of(rule: Finding) -> int:
+    """Return the partition that a finding of a rule is about; -1 where its event has none."""
+    return int(json.loads(rule.place.event).get("partition", -1))
+
+
+def judge_cluster(run: ClusterRun) -> JudgedCluster:
+    """Judge a run by what its nodes and members left in its folder. Raises TargetError."""
+    others = [(0, settings_to_judge(run.settings)), *run.happened]
+    history = made_history(f"seed {run.seed}", _rows(run), run.work, run.committed, others)
+    if not run.committed:  # Nothing tells what was written, so nothing is missing.
+        lines = (
+            e.line for e in read_history(history.lines) if not isinstance(e.what, LeaderWrites)
+        )
+        history = attrs.evolve(history, lines=tuple(lines))
+    (run.folder / HISTORY).write_text("".join(f"{line}\n" for line in history.lines))
+    return JudgedCluster(
+        run,
+        history,
+        tuple(judge_history(read_history(history.lines))),
+        replay_leaders(list(_trace_folders(run)), _paused_ms(run) + _SWEEP_MS),
+        _judged_logs(run),
+        _unseen(run),
+    )
+
+
+_SWEEP_MS, _LOG_SWEEP_MS = 5000, 2000
+"""How late timers may be besides pauses: as the profile has it, and as request logs are judged."""
+
+
+def _paused_ms(run: ClusterRun) -> int:
+    return sum(fault.paused_ms for fault in run.faults)
+
+
+def _trace_folders(run: ClusterRun) -> Iterator[Path]:
+    for id_ in NODES:
+        folder = run.folder / f"node-{id_}" / TRACE
+        if any(folder.glob(f"*{SUFFIXES[1]}")):
+            yield folder
+
+
+def _rows(run: ClusterRun) -> Iterator[NodeRow]:
+    """Yield the rows of all traces that tell of a share-partition; a last line may be cut."""
+    for folder in _trace_folders(run):
+        for path in sorted(folder.glob(f"*{SUFFIXES[1]}")):
+            for line in read_lines(str(path), compressed=True):
+                row = json.loads(line.content) if isinstance(line, Line) and line.content else {}
+                if "op" in row and row["op"] != "gap":
+                    yield NodeRow(int(folder.parent.name.removeprefix("node-")), row)
+
+
+def _judged_logs(run: ClusterRun) -> JudgedLogs:
+    logs, _others = sorted_out(run.folder / f"node-{id_}" / LOG for id_ in NODES)
+    if not logs:
+        raise TargetError("no node has logged a request")
+    settings = Settings(
+        sweep_ms=_LOG_SWEEP_MS + _paused_ms(run),
+        delivery_limit=run.settings.delivery_count_limit,
+        max_record_locks=run.settings.partition_max_record_locks,
+        compacted=False,
+    )
+    dump = observed_dump(str(run.folder / DUMP)) if run.committed else nullcontext()
+    with dump as durable:
+        return judge_inputs([*logs, durable] if durable else logs, settings)
+
+
+def _unseen(run: ClusterRun) -> int:
+    produced = {(e.partition, e.offset) for e in run.work if isinstance(e, RecordProduced)}
+    polls = (e.records for e in run.work if isinstance(e, MemberPolled))
+    seen = {(record.place[1], record.offset) for records in polls for record in records}
+    return len(produced - seen)

@@ -1,0 +1,332 @@
+"""One run of a cluster of brokers under faults: started, worked on, healed, drained, stopped."""
+
+import heapq
+import json
+import time
+from collections.abc import Callable, Sequence
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import Any, TypeVar
+from uuid import UUID
+
+import attrs
+
+from clients.cluster_history import LATE_MS
+from clients.subjects import driver_of
+from clients.work import (
+    ANSWER_SECONDS,
+    MemberPlan,
+    MemberPolled,
+    Work,
+    WorkEvent,
+    member_at_work,
+    now_ms,
+    producer_at_work,
+)
+from conformance.cluster.fault_plan import (
+    NODES,
+    PARTITIONS,
+    STATE_PARTITIONS,
+    STATE_TOPIC,
+    TOPIC,
+    PlannedFault,
+)
+from conformance.cluster.faults import Injector
+from conformance.cluster.history import (
+    FaultsOver,
+    GroupSettings,
+    Happening,
+    InjectedFault,
+    LeaderAtRest,
+)
+from conformance.cluster.nodes import Nodes
+from conformance.target import TargetError
+from conformance.wire.admin import Admin
+from model.state_topic import StateRecord
+from model.state_topic_codec import record_from_bytes, record_to_json
+
+GROUP = "g"
+DUMP = "state-topic.txt"
+"""The file with the records of the state topic, as Kafka's formatter prints them."""
+
+_FIRST_RECORD_SECONDS, _DRAIN_SECONDS, _LOOK_S, _RECORDER_S, _READ_SECONDS = 90, 120, 2.0, 2.5, 30
+
+Say = Callable[[str], None]
+T = TypeVar("T")
+
+
+@attrs.define
+class ClusterRun:
+    """What came of a run: ``happened`` are settings, faults and leaders at rest, with their ms.
+
+    ``paused_ms`` is how long nodes were paused together; ``troubles`` is what could not be done.
+    """
+
+    seed: int
+    settings: GroupSettings
+    plan: tuple[PlannedFault, ...]
+    folder: Path
+    topic_id: str = ""
+    happened: list[tuple[int, Happening]] = attrs.field(factory=list)
+    work: tuple[WorkEvent, ...] = ()
+    committed: list[tuple[int, StateRecord]] = attrs.field(factory=list)
+    troubles: list[str] = attrs.field(factory=list)
+    seconds: float = 0.0
+    drained_s: float | None = None
+    interrupted: bool = False
+
+    @property
+    def faults(self) -> tuple[InjectedFault, ...]:
+        """Return the faults that were done."""
+        return tuple(what for _ms, what in self.happened if isinstance(what, InjectedFault))
+
+
+def drawn_settings(random: Random) -> GroupSettings:
+    """Draw the settings of a run."""
+    return GroupSettings(
+        delivery_count_limit=random.choice((3, 5, 10)),
+        partition_max_record_locks=random.choice((100, 200, 2000)),
+        record_lock_duration_ms=random.choice((2000, 4000, 8000)),
+        updates_per_snapshot=random.choice((5, 50, 500)),
+    )
+
+
+def run_cluster(  # noqa: PLR0913, PLR0917 - what a run is given
+    folder: Path,
+    seed: int,
+    seconds: float,
+    plan: Sequence[PlannedFault],
+    say: Say,
+    look: Callable[[ClusterRun], T],
+    keep: Callable[[], None],
+) -> T:
+    """Run a cluster in a folder, and return what ``look`` makes of it before the folder goes.
+
+    An interrupt while it runs ends the faults and leaves what there is. Raises TargetError.
+    """
+    random = Random(seed)  # noqa: S311 - a run is drawn from its seed
+    settings = drawn_settings(random)
+    run = ClusterRun(seed, settings, tuple(plan), folder)
+    members = _members(random)
+    nodes = Nodes(folder, _broker_settings(settings))
+    try:
+        say("three nodes start")
+        for id_ in NODES:
+            nodes.start(id_)
+        nodes.await_all()
+        run.topic_id = nodes.ask(_create)
+        work = Work(nodes.bootstrap, GROUP, TOPIC)
+        begun = time.monotonic()
+        try:
+            _work_under_faults(run, nodes, work, members, random, seconds, say)
+        except KeyboardInterrupt:
+            run.interrupted = True
+        run.seconds = time.monotonic() - begun
+        _end(run, nodes, work, say)
+        say("what happened is judged")
+        looked = look(run)
+        keep()
+        return looked
+    finally:
+        nodes.close()
+
+
+def _create(admin: Admin) -> str:
+    admin.check_cluster(len(NODES))
+    topic_id = admin.create_topic(TOPIC, PARTITIONS, len(NODES))
+    admin.configure(GROUP, {"share.auto.offset.reset": "earliest"})
+    return topic_id
+
+
+def _broker_settings(settings: GroupSettings) -> dict[str, str]:
+    values = {
+        "group.share.delivery.count.limit": settings.delivery_count_limit,
+        "group.share.partition.max.record.locks": settings.partition_max_record_locks,
+        "group.share.record.lock.duration.ms": settings.record_lock_duration_ms,
+        "share.coordinator.snapshot.update.records.per.snapshot": settings.updates_per_snapshot,
+    }
+    return {name: str(value) for name, value in values.items()}
+
+
+def _members(random: Random) -> tuple[MemberPlan, ...]:
+    """Return two members of Apache Kafka and two of librdkafka; renewals in one run of three."""
+    renews = not random.randrange(3)
+    return tuple(
+        MemberPlan(
+            f"{client}-{number}",
+            driver_of(client, None, ANSWER_SECONDS).command,
+            random.choice(("batch_optimized", "record_limit")) if client == "kafka" else "",
+            random.choice((5, 20, 100)),
+            renews and client == "kafka",
+        )
+        for client in ("kafka", "librdkafka")
+        for number in (1, 2)
+    )
+
+
+def _work_under_faults(  # noqa: PLR0913, PLR0917 - what a run is made of
+    run: ClusterRun,
+    nodes: Nodes,
+    work: Work,
+    members: Sequence[MemberPlan],
+    random: Random,
+    seconds: float,
+    say: Say,
+) -> None:
+    """Let members work, do the faults of the plan, heal, and wait until nothing is left to do."""
+    say("members begin to work")
+    work.start("producer", producer_at_work, random.getrandbits(32), PARTITIONS)
+    for member in members:
+        work.start(member.name, member_at_work, member, random.getrandbits(32))
+    _await_first_record(work)
+    injector = Injector(nodes, GROUP, run.topic_id)
+    _inject(run, injector, seconds, lambda text: say(f"{text}, {_counted(work)}"))
+    say("everything is healed")
+    injector.heal()
+    nodes.await_all()
+    run.happened.append((now_ms(), FaultsOver()))
+    work.draining.set()
+    _await_rest(run, nodes, lambda text: say(f"{text}, {_counted(work)}"))
+
+
+def _await_first_record(work: Work) -> None:
+    until = time.monotonic() + _FIRST_RECORD_SECONDS
+    while not any(isinstance(e, MemberPolled) and e.records for e in work.seen()):
+        if time.monotonic() > until:
+            failed = [str(e) for e in work.seen() if not isinstance(e, MemberPolled)]
+            text = f"no member got a record in {_FIRST_RECORD_SECONDS} s"
+            raise TargetError("; ".join((text, *failed[-3:])))
+        time.sleep(_LOOK_S / 4)
+
+
+def _counted(work: Work) -> str:
+    delivered = sum(len(e.records) for e in work.seen() if isinstance(e, MemberPolled))
+    return f"{delivered:,} records delivered"
+
+
+def _inject(run: ClusterRun, injector: Injector, seconds: float, say: Say) -> None:
+    """Do the faults of the plan at their times and undo each after its own."""
+    begun, numbers, tie = time.monotonic(), count(), count()
+    queue: list[tuple[float, int, Any]] = [(f.ms / 1000, next(tie), f) for f in run.plan]
+    queue.append((seconds, next(tie), None))
+    heapq.heapify(queue)
+    while queue:
+        at, _tie, what = heapq.heappop(queue)
+        while (left := at - (time.monotonic() - begun)) > 0:
+            done = len(run.faults)
+            say(
+                f"{time.monotonic() - begun:.0f} of {seconds:g} s, {done} of {len(run.plan)} faults"
+            )
+            time.sleep(min(1.0, left))
+        if what is None:
+            return
+        if not isinstance(what, PlannedFault):
+            what()
+            continue
+        done_fault = injector.inject(what)
+        paused = int(what.arguments["for_ms"]) if what.name == "pause" else 0
+        fault = InjectedFault(next(numbers), done_fault.text, paused)
+        run.happened.append((now_ms(), fault))
+        if done_fault.undo is not None:
+            until = time.monotonic() - begun + done_fault.undo_ms / 1000
+            heapq.heappush(queue, (until, next(tie), done_fault.undo))
+
+
+def _await_rest(run: ClusterRun, nodes: Nodes, say: Say) -> None:
+    """Wait until the lag is 0; note the leaders as they are then, or when the time is over."""
+    begun = time.monotonic()
+    while True:
+        try:
+            rest = _at_rest(nodes)
+        except TargetError as error:
+            rest, text = [], str(error)
+        else:
+            lag = sum(r.log_end_offset - r.start_offset - r.delivery_complete_count for r in rest)
+            text = f"lag {lag}"
+        taken = time.monotonic() - begun
+        is_over = taken > _DRAIN_SECONDS
+        if rest and (is_over or not lag):
+            run.drained_s = None if lag else taken
+            run.happened += [(now_ms(), each) for each in rest]
+            return
+        if is_over:
+            run.troubles.append(f"the lag could not be asked for: {text}")
+            return
+        say(f"members drain, {text}")
+        time.sleep(_LOOK_S)
+
+
+def _at_rest(nodes: Nodes) -> list[LeaderAtRest]:
+    """Return the share-partitions as the group coordinator describes them. Raises TargetError."""
+    leaders = nodes.ask(lambda admin: admin.leaders(TOPIC))
+    coordinator = str(nodes.ask(lambda admin: admin.find_coordinator(GROUP)))
+    rest = []
+    for partition, leader in leaders.items():
+        found = nodes.ask(lambda a, p=partition: a.describe(GROUP, TOPIC, p)[1], coordinator)  # type: ignore[misc]
+        if found.error_code or found.lag < 0:
+            raise TargetError(f"partition {partition} has no lag, error {found.error_code}")
+        # Last: records that are produced meanwhile would look like no lag.
+        end = nodes.ask(lambda a, p=partition: a.end_offset(TOPIC, p), str(leader))  # type: ignore[misc]
+        done = end - found.start_offset - found.lag
+        rest.append(LeaderAtRest(partition, end, found.leader_epoch, found.start_offset, end, done))
+    return rest
+
+
+def _end(run: ClusterRun, nodes: Nodes, work: Work, say: Say) -> None:
+    """Close the members, read the state topic, end the recordings, and stop the nodes."""
+    say("members close")
+    nodes.links.heal_all()
+    for id_ in NODES:
+        nodes.resume(id_)
+    work.end()
+    run.work = work.seen()
+    say("the state topic is read")
+    _read_state_topic(run, nodes.bootstrap)
+    nodes.end_recordings()
+    time.sleep(_RECORDER_S)
+    nodes.stop()
+
+
+def _read_state_topic(run: ClusterRun, bootstrap: str) -> None:
+    """Read all records of the state topic, and write those of the group as a dump."""
+    from confluent_kafka import Consumer, KafkaError, TopicPartition  # noqa: PLC0415 - an extra
+
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "sharespec",
+            "enable.partition.eof": True,
+            "enable.auto.commit": False,
+            "log_level": 0,
+        }
+    )
+    try:
+        consumer.assign([TopicPartition(STATE_TOPIC, p, 0) for p in range(STATE_PARTITIONS)])
+        ended: set[int] = set()
+        until = time.monotonic() + _READ_SECONDS
+        with (run.folder / DUMP).open("w", encoding="utf-8") as dump:
+            while len(ended) < STATE_PARTITIONS and time.monotonic() < until:
+                message = consumer.poll(1.0)
+                if message is None:
+                    continue
+                if error := message.error():
+                    if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its name
+                        ended.add(message.partition() or 0)
+                    continue
+                record = record_from_bytes(message.key() or b"", message.value())
+                if record.key.topic_id == UUID(run.topic_id):
+                    run.committed.append((message.timestamp()[1], record))
+                    dump.write(json.dumps(record_to_json(record)) + "\n")
+    finally:
+        consumer.close()
+    if len(ended) < STATE_PARTITIONS:
+        run.troubles.append("the state topic could not be read whole")
+        run.committed.clear()
+
+
+def settings_to_judge(settings: GroupSettings) -> GroupSettings:
+    """Return the settings with the lock as short as it may be, seen from the row that grants it."""
+    return attrs.evolve(
+        settings, record_lock_duration_ms=settings.record_lock_duration_ms - LATE_MS
+    )

@@ -1,0 +1,176 @@
+"""What nodes recorded and members saw becomes a history that the rules from end to end judge."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import attrs
+
+from clients.cluster_history import MadeHistory, NodeRow, made_history
+from clients.events import ACCEPT, RELEASE
+from clients.work import MemberAcknowledged, MemberTold, WorkEvent
+from conformance.cluster.history import GroupSettings, LeaderAnswered, read_history
+from conformance.cluster.rules import judge_history
+from model.ranges import StateBatch
+from model.state_topic import SharePartitionKey, ShareUpdate, StateRecord
+from model.states import RecordState
+
+KEY = SharePartitionKey("g", UUID(int=7), 0)
+SETTINGS = GroupSettings(3, 100, 2000, 5)
+
+
+class Leader:
+    """The rows of a leader of partition 0, as its recorder writes them."""
+
+    def __init__(self, epoch: int = 0, ms: int = 1000) -> None:
+        self.rows: list[NodeRow] = []
+        self.epoch, self.ms, self.start = epoch, ms, 0
+
+    def add(self, op: str, status: str = "NONE", **values: Any) -> "Leader":  # noqa: ANN401 - JSON
+        self.ms += 100
+        result = {"status": status} | values.pop("result", {})
+        row = {
+            "partition": "g:t:0",
+            "leader_epoch": self.epoch,
+            "instance": 0,
+            "seq": len(self.rows),
+            "time_ms": self.ms,
+            "op": op,
+            "writes": [],
+            "after": {"start_offset": self.start},
+        }
+        self.rows.append(NodeRow(1, row | {"result": result} | values))
+        return self
+
+    def acquire(self, *ranges: list[int], member: str = "M") -> "Leader":
+        return self.add("acquire", member=member, result={"acquired": list(ranges)})
+
+    def acknowledge(self, *batches: list[Any], member: str = "M") -> "Leader":
+        (first, last, _types), *_ = batches
+        write = {"id": len(self.rows), "start_offset": 0, "status": "PENDING"}
+        write |= {"state_batches": [[first, last, 2, 1]]}
+        return self.add(
+            "acknowledge", "PENDING", member=member, batches=list(batches), writes=[write]
+        )
+
+    def complete(self, id_: int, status: str = "NONE") -> "Leader":
+        return self.add("complete_write", status, id=id_)
+
+
+def durable(ms: int, first: int, last: int, epoch: int = 0) -> tuple[int, StateRecord]:
+    batch = StateBatch(first, last, RecordState.ACKNOWLEDGED, 1)
+    return ms, StateRecord(KEY, ShareUpdate(1, epoch, 0, 0, (batch,)))
+
+
+def accepts(ms: int, *offsets: int, count: int = 1, type_: int = ACCEPT) -> list[WorkEvent]:
+    return [MemberAcknowledged(ms, "client", 0, offset, count, type_) for offset in offsets]
+
+
+def told(ms: int, *offsets: int, error: str | None = None) -> WorkEvent:
+    return MemberTold(ms, "client", 0, offsets, error)
+
+
+def made(
+    leaders: Sequence[Leader],
+    work: Sequence[WorkEvent],
+    committed: Sequence[tuple[int, StateRecord]] = (),
+) -> MadeHistory:
+    rows = [row for leader in leaders for row in reversed(leader.rows)]
+    return made_history("r", rows, work, committed, [(0, SETTINGS)])
+
+
+def broken(history: MadeHistory) -> list[tuple[str, ...]]:
+    return [finding.cause for finding in judge_history(read_history(history.lines))]
+
+
+def answered(history: MadeHistory) -> list[str]:
+    events = (event.what for event in read_history(history.lines))
+    return [what.error for what in events if isinstance(what, LeaderAnswered)]
+
+
+def well() -> Leader:
+    """A leader that gives two records to a member, which accepts them."""
+    return Leader().acquire([0, 1, 1]).acknowledge([0, 1, [1]]).complete(1)
+
+
+SAID = [*accepts(1150, 0, 1), told(1400, 0, 1)]
+
+
+def test_what_goes_well_breaks_no_rule_and_is_matched() -> None:
+    history = made([well()], SAID, [durable(1250, 0, 1)])
+    assert (history.told, history.unmatched) == (2, 0)
+    assert answered(history) == ["NONE", "NONE"]
+    assert broken(history) == []
+
+
+def test_a_write_that_is_confirmed_and_not_in_the_state_topic_is_found() -> None:
+    assert broken(made([well()], SAID)) == [("CONFIRMED_IS_WRITTEN", "nothing was committed")]
+    of_another = made([well()], SAID, [durable(1250, 0, 1, epoch=5)])
+    assert broken(of_another) == [("CONFIRMED_IS_WRITTEN", "a write of an older leader epoch")]
+
+
+def test_clocks_may_differ_by_a_few_ms() -> None:
+    assert broken(made([well()], SAID, [durable(1305, 0, 1)])) == []
+    assert broken(made([well()], SAID, [durable(1160, 0, 1)])) == []
+    assert broken(made([well()], SAID, [durable(1400, 0, 1)]))
+
+
+def test_what_a_member_was_told_is_done_may_not_come_again() -> None:
+    again = Leader(epoch=1, ms=5000).acquire([1, 1, 1], member="N")
+    committed = [durable(1250, 0, 1)]
+    assert broken(made([well(), again], SAID, committed)) == [("DONE_STAYS_DONE",)]
+    refused = [*SAID[:2], told(1400, 0, 1, error="NOT_LEADER_OR_FOLLOWER")]
+    assert broken(made([well(), again], refused, committed)) == []
+    assert broken(made([well(), again], SAID[:2], committed)) == []
+
+
+def test_a_release_raises_the_count() -> None:
+    leader = Leader().acquire([0, 0, 1]).acknowledge([0, 0, [2]]).complete(1)
+    work = [*accepts(1150, 0, type_=RELEASE), told(1400, 0)]
+    committed = [durable(1250, 0, 0)]
+    for count, expected in ((1, [("RELEASE_IS_COUNTED",)]), (2, [])):
+        again = Leader(epoch=1, ms=5000).acquire([0, 0, count])
+        assert broken(made([leader, again], work, committed)) == expected
+
+
+def test_a_second_holder_is_found_unless_the_first_left() -> None:
+    def two(*, leaves: bool) -> MadeHistory:
+        leader = Leader().acquire([0, 0, 1])
+        if leaves:
+            leader.add("release", member="M")
+        return made([leader.acquire([0, 0, 2], member="N")], [])
+
+    assert broken(two(leaves=False)) == [("ONE_HOLDER", "nothing was fenced")]
+    assert broken(two(leaves=True)) == []
+
+
+def test_what_no_trace_has_is_counted_and_not_judged() -> None:
+    history = made([well()], [*accepts(1150, 0, 9), told(1400, 0, 9)], [durable(1250, 0, 1)])
+    assert (history.told, history.unmatched) == (2, 1)
+    assert made([well()], [told(1400, 0)], [durable(1250, 0, 1)]).unmatched == 1
+
+
+def test_an_answer_is_that_of_the_acknowledgement_before_it() -> None:
+    leader = Leader().acquire([0, 0, 1]).acknowledge([0, 0, [4]]).acknowledge([0, 0, [1]])
+    work = [*accepts(1150, 0, type_=4), told(1220, 0), *accepts(1250, 0), told(1400, 0)]
+    history = made([leader], work)
+    ids = [e.what.id for e in read_history(history.lines) if isinstance(e.what, LeaderAnswered)]
+    assert len(set(ids)) == len(ids) == 2
+
+
+def test_refused_acknowledgements_and_gaps_ask_nothing() -> None:
+    leader = (
+        Leader()
+        .acquire([0, 2, 1])
+        .add("acknowledge", "INVALID_RECORD_STATE", member="M", batches=[[0, 0, [1]]])
+    )
+    leader.acknowledge([1, 2, [0, 1]])
+    history = made([leader], [])
+    assert sum('"acknowledges"' in line for line in history.lines) == 1
+
+
+def test_a_history_is_in_the_order_of_the_clock() -> None:
+    history = made([well()], SAID, [durable(1250, 0, 1)])
+    times = [event.ms for event in read_history(history.lines)]
+    assert times == sorted(times)
+    assert attrs.asdict(next(read_history(history.lines)).what) == attrs.asdict(SETTINGS)

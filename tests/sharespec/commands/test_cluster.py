@@ -1,0 +1,237 @@
+"""A real cluster under faults: what the command refuses, tells, and leaves behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from clients.cluster_history import MadeHistory
+from conformance.cluster.fault_plan import NODES, PlannedFault
+from conformance.cluster.history import GroupSettings, InjectedFault
+from conformance.cluster.nodes import LOG, Nodes
+from conformance.cluster.rules import judge_history
+from conformance.target import TargetError
+from judge.finding import Finding
+from replay.observed.run import JudgedLogs
+from replay.verdict import PartitionVerdict, Replay, Verdict, counted
+from sharespec import cluster_run
+from sharespec.cli import cli
+from sharespec.cluster_judges import JudgedCluster, judge_cluster
+from sharespec.cluster_run import ClusterRun
+from tests.conformance.cluster.test_rules import FAULTS
+from tests.conformance.unbuilt import skip_unbuilt
+
+SETTINGS = GroupSettings(5, 100, 2000, 5)
+PLAN = (PlannedFault(100, "reset", {"source": "1", "target": "2"}),)
+_START_S = 300
+
+
+def judged(
+    findings: tuple[Finding, ...] = (), *, told: int = 10, unmatched: int = 0, checked: int = 10
+) -> JudgedCluster:
+    """A run of which so much was judged, with these findings."""
+    run = ClusterRun(7, SETTINGS, PLAN, Path())
+    run.happened.append((0, InjectedFault(0, "reset")))
+    verdicts = (PartitionVerdict("g:t:0", Verdict.CONFORMS, 10, checked),)
+    counts = counted(verdicts, ())
+    traces = Replay(verdicts=verdicts, problems=(), counts=counts, seconds=0)
+    logs = JudgedLogs(
+        verdicts=(),
+        problems=(),
+        counts=counted(verdicts, ()),
+        seconds=0,
+        troubles=(),
+        gaps=(),
+        lines=0,
+        requests=0,
+        unusable=0,
+        backward=0,
+        others=0,
+    )
+    return JudgedCluster(run, MadeHistory((), told, unmatched), findings, traces, logs, 3)
+
+
+def told(monkeypatch: pytest.MonkeyPatch, what: JudgedCluster, *options: str) -> Result:
+    """Run the command over a cluster that is not there."""
+    monkeypatch.setattr(cluster_run, "run_cluster", lambda *_: what)
+    return CliRunner().invoke(cli, ["cluster", "kafka", *options])
+
+
+FOUND = tuple(judge_history(FAULTS["two holders"][0].events()))
+
+
+def test_what_is_wrong_is_shown_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = told(monkeypatch, judged(FOUND), "--seed", "7", "--seconds", "5")
+    assert result.exit_code == 1
+    assert "new: ONE_HOLDER: nothing was fenced" in result.output
+    assert "sharespec cluster kafka --seconds 5 --seed 7" in result.output
+    assert "3 records that were confirmed to the producer reached no member" in result.output
+
+
+def test_a_run_that_conforms_exits_with_0(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = told(monkeypatch, judged())
+    assert result.exit_code == 0
+    assert "No rule is broken" in result.output
+
+
+@pytest.mark.parametrize(
+    "little",
+    [judged(told=0), judged(told=10, unmatched=2), judged(checked=5)],
+    ids=["nothing told", "not matched", "not compared"],
+)
+def test_too_little_is_unknown(monkeypatch: pytest.MonkeyPatch, little: JudgedCluster) -> None:
+    result = told(monkeypatch, little)
+    assert result.exit_code == 2
+    assert "unknown: " in result.output
+
+
+def test_an_interrupted_run_is_told_and_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    what = judged(FOUND)
+    what.run.interrupted = True
+    result = told(monkeypatch, what)
+    assert result.exit_code == 130
+    assert "Interrupted" in result.output
+    assert "ONE_HOLDER" in result.output
+
+
+def test_findings_and_totals_are_lines_of_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    finding, totals = map(
+        json.loads, told(monkeypatch, judged(FOUND), "--json").stdout.splitlines()
+    )
+    assert (finding["rule"], finding["judge"], finding["known"]) == ("ONE_HOLDER", "cluster", None)
+    assert (totals["seed"], totals["unseen"], totals["faults"]) == (7, 3, ["reset"])
+
+
+def test_known_faults_have_their_pages() -> None:
+    fenced = [f for f in _all_findings() if f.cause[1:] == ("a write of an older leader epoch",)]
+    assert fenced
+    assert "docs/findings/cluster.md" in judged().known(fenced[0])
+
+
+def _all_findings() -> list[Finding]:
+    return [found for written, *_ in FAULTS.values() for found in judge_history(written.events())]
+
+
+def test_a_plan_is_refused_in_one_line(tmp_path: Path) -> None:
+    plan = tmp_path / "plan"
+    plan.write_text('[1, "explode", {}]\n')
+    result = CliRunner().invoke(cli, ["cluster", "kafka", "--plan", str(plan)])
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"sharespec: {plan}, line 1: no fault 'explode'; allowed: ")
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+def test_a_cluster_is_judged_and_nothing_of_it_remains(tmp_path: Path) -> None:
+    out, plan = tmp_path / "out", tmp_path / "plan"
+    plan.write_text(
+        '[1000, "move_and_return", {"partition": 0, "cut_ms": 300}]\n'
+        '[4000, "pause", {"node": 2, "for_ms": 1500}]\n'
+        '[7000, "reset", {"source": "client", "target": "1"}]\n'
+    )
+    arguments = ("--seconds", "12", "--plan", str(plan), "--out", str(out), "--json")
+    done = run(tmp_path, "cluster", "kafka", *arguments)
+    output, errors = done.communicate(timeout=_START_S)
+    if "Maven" in errors.decode() or "java" in errors.decode():
+        skip_unbuilt(TargetError(errors.decode()))
+    # Known faults may show; whatever shows has its line.
+    assert done.returncode in {0, 1}, errors.decode()
+    *_, totals = map(json.loads, output.splitlines())
+    assert len(totals["faults"]) == 3
+    assert totals["lack"] is None
+    assert totals["drained_s"] is not None
+    assert all(part for part, _whole in totals["judged"].values())
+    assert {path.name for path in out.iterdir()} >= {f"node-{id_}" for id_ in NODES} | {
+        *("plan.jsonl", "history.jsonl", "state-topic.txt")
+    }
+    assert not running("sharespec.Broker", str(tmp_path))
+    assert not list(tmp_path.glob("sharespec-*"))
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+def test_nodes_and_their_folder_go_with_a_process_that_is_killed(tmp_path: Path) -> None:
+    folder = tmp_path / "cluster"
+    code = (
+        "from pathlib import Path; import sys; from conformance.cluster.nodes import Nodes\n"
+        "nodes = Nodes(Path(sys.argv[1]), {}); nodes.start('1'); nodes.start('2')\n"
+        "nodes.pause('2'); print('started', flush=True); sys.stdin.read()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    if process.stdout.readline() != b"started\n":
+        skip_unbuilt(TargetError(process.communicate()[1].decode()))
+    assert len(running("sharespec.Broker", str(folder))) == 2
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    eventually(lambda: not running("sharespec.Broker", str(folder)) and not folder.exists())
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+def test_a_node_that_does_not_start_is_named_with_the_end_of_its_log(tmp_path: Path) -> None:
+    try:
+        nodes = Nodes(tmp_path / "cluster", {"process.roles": "pilot"})
+    except TargetError as error:
+        skip_unbuilt(error)
+    try:
+        for id_ in NODES:
+            nodes.start(id_)
+        with pytest.raises(
+            TargetError, match=r"node 1 did not start, exit status 1; its log ends:"
+        ):
+            nodes.await_all()
+        assert "pilot" in nodes.log_end("1")
+        assert (nodes.folder_of("1") / LOG).exists()
+    finally:
+        nodes.close()
+    assert not (tmp_path / "cluster").exists()
+
+
+def run(folder: Path, *arguments: str) -> "subprocess.Popen[bytes]":
+    """Run a command with a folder for what is temporary."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "sharespec", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3]), "TMPDIR": str(folder)},
+    )
+
+
+def running(*words: str) -> list[int]:
+    """Return the processes whose command has these words."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            command = path.read_text(errors="replace")
+        except OSError:
+            continue
+        if all(word in command for word in words) and "python" not in command:
+            found.append(int(path.parent.name))
+    return found
+
+
+def eventually(reached: Callable[[], bool]) -> None:
+    until = time.monotonic() + 30
+    while not reached():
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+def test_judging_needs_what_nodes_left(tmp_path: Path) -> None:
+    run_ = ClusterRun(7, SETTINGS, (), tmp_path)
+    with pytest.raises((TargetError, ValueError)):
+        judge_cluster(run_)
