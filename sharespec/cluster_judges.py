@@ -22,6 +22,7 @@ from replay.lines import Line, read_lines
 from replay.observed.inputs import sorted_out
 from replay.observed.run import JudgedLogs, judge_inputs
 from replay.observed.settings import Settings
+from replay.request_log.entry import MARK
 from replay.sources import SUFFIXES
 from replay.verdict import PartitionVerdict, Replay, Verdict, light
 from sharespec.cluster_run import DUMP, ClusterRun, settings_to_judge
@@ -41,7 +42,7 @@ class JudgedCluster:
     """A run, and what was wrong in it.
 
     ``rules`` are findings of the rules from end to end over ``history``; ``unseen`` records were
-    confirmed to the producer and reached no member.
+    confirmed to the producer and reached no member. ``said`` is why nodes gave up share-partitions.
     """
 
     run: ClusterRun
@@ -50,6 +51,7 @@ class JudgedCluster:
     traces: Replay
     logs: JudgedLogs
     unseen: int
+    said: tuple[str, ...] = ()
 
     @property
     def findings(self) -> Iterator[Finding]:
@@ -147,6 +149,7 @@ def judge_cluster(run: ClusterRun) -> JudgedCluster:
         replay_leaders(list(_trace_folders(run)), _paused_ms(run) + _SWEEP_MS),
         _judged_logs(run),
         _unseen(run),
+        tuple(_said(run)),
     )
 
 
@@ -173,6 +176,18 @@ def _rows(run: ClusterRun) -> Iterator[NodeRow]:
                 row = json.loads(line.content) if isinstance(line, Line) and line.content else {}
                 if "op" in row and row["op"] != "gap":
                     yield NodeRow(int(folder.parent.name.removeprefix("node-")), row)
+
+
+def _said(run: ClusterRun) -> Iterator[str]:
+    """Yield what nodes said of objects that failed, for which a later one may be removed."""
+    for id_ in NODES:
+        with (run.folder / f"node-{id_}" / LOG).open(encoding="utf-8", errors="replace") as log:
+            for line in log:
+                if MARK.decode() not in line and any(mark in line for mark in _GIVES_UP):
+                    yield f"node {id_}: {line.strip()}"
+
+
+_GIVES_UP = ("Error initializing share partition", "is fenced:")
 
 
 def _judged_logs(run: ClusterRun) -> JudgedLogs:

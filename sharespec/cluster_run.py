@@ -122,6 +122,9 @@ def run_cluster(  # noqa: PLR0913, PLR0917 - what a run is given
             _work_under_faults(run, nodes, work, members, random, seconds, say)
         except KeyboardInterrupt:
             run.interrupted = True
+        except BaseException:
+            work.end()
+            raise
         run.seconds = time.monotonic() - begun
         _end(run, nodes, work, say)
         say("what happened is judged")

@@ -38,6 +38,7 @@ _FLAGS = (
     *("-Xms64m", "-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
     *("-Djava.net.preferIPv4Stack=true", "-Duser.timezone=UTC"),
     "-Dorg.slf4j.simpleLogger.log.kafka.request.logger=debug",
+    "-Dorg.slf4j.simpleLogger.log.kafka.server.share.SharePartitionManager=debug",
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
     "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd HH:mm:ss,SSS",
 )

@@ -202,6 +202,7 @@ def _document(name: str, judged: "JudgedCluster", out: Path | None, again: str) 
         others=(
             (Heading("Faults"), ItemList(faults, most=40)),
             *(((Heading("Not told"), ItemList(judged.doubts)),) if judged.doubts else ()),
+            *(((Heading("Why nodes gave up"), ItemList(judged.said)),) if judged.said else ()),
         ),
     )
 
