@@ -13,7 +13,7 @@ from typing import Any
 import attrs
 
 from clients.events import RELEASE
-from clients.work import MemberAcknowledged, MemberTold, WorkEvent
+from clients.work import MemberAcknowledged, MemberPolled, MemberTold, WorkEvent
 from conformance.cluster.history import (
     Happening,
     LeaderAcquired,
@@ -238,3 +238,75 @@ def _ask_of(given: MemberAcknowledged, told_ms: int, asks: _Asks) -> int:
         if kind == given.type and ms <= told_ms:
             return id_
     return 0
+
+
+@attrs.frozen
+class StarvedMember:
+    """A member whose last polls returned nothing while leaders went on giving it records."""
+
+    member: str
+    polls: int
+    fetches: int
+    records: int
+
+    def __str__(self) -> str:
+        """Return what is wrong in words."""
+        given = f"{self.records:,} records in {self.fetches:,} fetches"
+        return (
+            f"{self.member}: its last {self.polls:,} polls returned nothing; it was given {given}"
+        )
+
+
+_FETCHES, _POLLS = 3, 10
+"""As many fetches, and more, may be under way or in a buffer; as many polls take 5 s."""
+
+
+def starved_members(
+    rows: Iterable[NodeRow], work: Iterable[WorkEvent]
+) -> tuple[StarvedMember, ...]:
+    """Return the members to which records are given in vain, at the end of the work.
+
+    Whom a leader knows by which id is told by what its last poll returned.
+    """
+    given = [
+        _Given(each.row["time_ms"], each.row["member"], _partition(each.row), tuple(acquired))
+        for each in rows
+        if each.row["op"] == "acquire" and (acquired := each.row["result"].get("acquired"))
+    ]
+    polls: dict[str, list[MemberPolled]] = defaultdict(list)
+    for event in work:
+        if isinstance(event, MemberPolled):
+            polls[event.member].append(event)
+    found = (_starved(name, some, given) for name, some in sorted(polls.items()))
+    return tuple(member for member in found if member is not None)
+
+
+@attrs.frozen
+class _Given:
+    """What a leader gave to a member, by the id that it knows it by."""
+
+    ms: int
+    id: str
+    partition: int
+    ranges: tuple[tuple[int, int, int], ...]
+
+    def has(self, partition: int, offset: int, count: int) -> bool:
+        """Return whether a record with this delivery count is among it."""
+        here = partition == self.partition
+        return here and any(a <= offset <= b and count == n for a, b, n in self.ranges)
+
+
+def _starved(
+    name: str, polls: Sequence[MemberPolled], given: Sequence[_Given]
+) -> StarvedMember | None:
+    last = next((n for n in range(len(polls) - 1, -1, -1) if polls[n].records), None)
+    if last is None or len(polls) - last <= _POLLS:
+        return None
+    record, seen_ms = polls[last].records[-1], polls[last].ms
+    by = [g for g in given if g.has(record.place[1], record.offset, record.count)]
+    ids = [g.id for g in sorted(by, key=lambda g: g.ms) if g.ms <= seen_ms]
+    later = [g for g in given if ids and g.id == ids[-1] and g.ms > seen_ms]
+    if len(later) <= _FETCHES:
+        return None
+    records = sum(b - a + 1 for g in later for a, b, _count in g.ranges)
+    return StarvedMember(name, len(polls) - 1 - last, len(later), records)

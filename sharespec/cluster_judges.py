@@ -8,7 +8,13 @@ from pathlib import Path
 import attrs
 
 import conformance
-from clients.cluster_history import MadeHistory, NodeRow, made_history
+from clients.cluster_history import (
+    MadeHistory,
+    NodeRow,
+    StarvedMember,
+    made_history,
+    starved_members,
+)
 from clients.work import MemberPolled, RecordProduced
 from conformance.cluster.fault_plan import NODES
 from conformance.cluster.history import LeaderWrites, read_history
@@ -42,7 +48,8 @@ class JudgedCluster:
     """A run, and what was wrong in it.
 
     ``rules`` are findings of the rules from end to end over ``history``; ``unseen`` records were
-    confirmed to the producer and reached no member. ``said`` is why nodes gave up share-partitions.
+    confirmed to the producer and reached no member. ``said`` is why nodes gave up share-partitions,
+    ``starved`` to which members records went in vain.
     """
 
     run: ClusterRun
@@ -52,6 +59,7 @@ class JudgedCluster:
     logs: JudgedLogs
     unseen: int
     said: tuple[str, ...] = ()
+    starved: tuple[StarvedMember, ...] = ()
 
     @property
     def findings(self) -> Iterator[Finding]:
@@ -150,6 +158,7 @@ def judge_cluster(run: ClusterRun) -> JudgedCluster:
         _judged_logs(run),
         _unseen(run),
         tuple(_said(run)),
+        starved_members(_rows(run), run.work),
     )
 
 

@@ -47,8 +47,10 @@ from model.state_topic import StateRecord
 from model.state_topic_codec import record_from_bytes, record_to_json
 
 GROUP = "g"
-DUMP = "state-topic.txt"
-"""The file with the records of the state topic, as Kafka's formatter prints them."""
+DUMP, WORK = "state-topic.txt", "work.jsonl"
+"""The files with the records of the state topic, as Kafka's formatter prints them, and with what
+the producer and the members saw.
+"""
 
 _FIRST_RECORD_SECONDS, _DRAIN_SECONDS, _LOOK_S, _RECORDER_S, _READ_SECONDS = 90, 120, 2.0, 2.5, 30
 
@@ -284,6 +286,9 @@ def _end(run: ClusterRun, nodes: Nodes, work: Work, say: Say) -> None:
         nodes.resume(id_)
     work.end()
     run.work = work.seen()
+    with (run.folder / WORK).open("w", encoding="utf-8") as out:
+        for each in run.work:
+            out.write(json.dumps({"event": type(each).__name__, **attrs.asdict(each)}) + "\n")
     say("the state topic is read")
     _read_state_topic(run, nodes.bootstrap)
     nodes.end_recordings()

@@ -16,7 +16,7 @@ from conformance.cluster.fault_plan import PlannedFault, drawn_plan, read_plan
 from conformance.target import TargetError
 from impl.cache import DISABLED
 from judge.finding import Finding
-from replay.scratch import scratch_folder
+from replay.scratch import LOCK, scratch_folder
 from report.document import (
     Command,
     Document,
@@ -28,6 +28,7 @@ from report.document import (
     Toned,
     fields,
     paragraph,
+    toned,
 )
 from report.terminal import show_document, shown_progress
 from sharespec.cli import is_own_process
@@ -42,6 +43,8 @@ PLAN = "plan.jsonl"
 """The file with the plan of faults of a run that is kept."""
 
 _MAX_SEED = 2**40
+_NOT_KEPT = ("data", "off", f"{LOCK}*")
+"""What is not copied of a run: the logs of topics, and what is no part of it."""
 
 
 @click.command("cluster")
@@ -67,7 +70,7 @@ _MAX_SEED = 2**40
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Keep the plan, the traces, the request logs, the state topic and the history.",
+    help="Keep the plan, the traces, the request logs, the state topic, and what members saw.",
 )
 @JSON
 @exits_on(TargetError)
@@ -97,7 +100,7 @@ def cluster_command(  # noqa: PLR0913 - one argument for each option
     from sharespec.cluster_run import run_cluster  # noqa: PLC0415 - as clients need extras
 
     with scratch_folder() as scratch, shown_progress(progress_console(), name) as say:
-        folder = Path(scratch) / "cluster"
+        folder = Path(scratch)
 
         def look(text: str) -> None:
             say(f"{name}: {text}")
@@ -126,7 +129,7 @@ def _plan(file: Path | None, seed: int, seconds: float) -> tuple[PlannedFault, .
 
 def _keep(folder: Path, out: Path, plan: Iterable[PlannedFault]) -> None:
     """Copy what a run left, but for the logs of the topics."""
-    shutil.copytree(folder, out, dirs_exist_ok=True, ignore=shutil.ignore_patterns("data", "off"))
+    shutil.copytree(folder, out, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*_NOT_KEPT))
     (out / PLAN).write_text("".join(f"{fault.line()}\n" for fault in plan), encoding="utf-8")
 
 
@@ -175,6 +178,7 @@ def _json_lines(judged: "JudgedCluster") -> Iterator[str]:
             "faults": [fault.text for fault in run.faults],
             "judged": {name: [part, whole] for name, part, whole in judged.counts},
             "unseen": judged.unseen,
+            "starved": [str(member) for member in judged.starved],
             "lack": judged.lack or None,
             "doubts": list(judged.doubts),
             "interrupted": run.interrupted,
@@ -221,6 +225,8 @@ def _totals(judged: "JudgedCluster") -> Iterator[Paragraph]:
         yield paragraph(
             f"{judged.unseen:,} records that were confirmed to the producer reached no member."
         )
+    for member in judged.starved:
+        yield toned(f"{member}.", "warn")
     if judged.lack:
         yield paragraph(f"Not judged enough: {judged.lack}")
 

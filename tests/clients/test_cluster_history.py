@@ -6,9 +6,9 @@ from uuid import UUID
 
 import attrs
 
-from clients.cluster_history import MadeHistory, NodeRow, made_history
-from clients.events import ACCEPT, RELEASE
-from clients.work import MemberAcknowledged, MemberTold, WorkEvent
+from clients.cluster_history import MadeHistory, NodeRow, made_history, starved_members
+from clients.events import ACCEPT, RELEASE, Delivered
+from clients.work import MemberAcknowledged, MemberPolled, MemberTold, WorkEvent
 from conformance.cluster.history import GroupSettings, LeaderAnswered, read_history
 from conformance.cluster.rules import judge_history
 from model.ranges import StateBatch
@@ -174,3 +174,33 @@ def test_a_history_is_in_the_order_of_the_clock() -> None:
     times = [event.ms for event in read_history(history.lines)]
     assert times == sorted(times)
     assert attrs.asdict(next(read_history(history.lines)).what) == attrs.asdict(SETTINGS)
+
+
+def polls(*firsts: int | None) -> list[MemberPolled]:
+    """Polls 500 ms apart, each with the record of this offset, or with none."""
+    return [
+        MemberPolled(
+            1150 + 500 * n,
+            "client",
+            () if first is None else (Delivered(("t", 0), first, 1, "v"),),
+        )
+        for n, first in enumerate(firsts)
+    ]
+
+
+def test_a_member_to_which_records_go_in_vain_is_told() -> None:
+    leader = Leader()
+    for first in range(0, 10, 2):
+        leader.acquire([first, first + 1, 1])
+    (starved,) = starved_members(leader.rows, polls(0, *[None] * 12))
+    assert str(starved) == (
+        "client: its last 12 polls returned nothing; it was given 8 records in 4 fetches"
+    )
+    assert not starved_members(leader.rows, polls(0, *[None] * 9))
+    assert not starved_members(leader.rows, polls(*[None] * 12))
+    assert not starved_members(leader.rows, polls(*[None] * 12, 8))
+    assert not starved_members(leader.rows[:4], polls(0, *[None] * 12))
+    leader.rows = [NodeRow(r.node, {**r.row, "member": "N"}) for r in leader.rows[1:]]
+    assert not starved_members(
+        [*Leader().acquire([0, 1, 1]).rows, *leader.rows], polls(0, *[None] * 12)
+    )

@@ -150,7 +150,7 @@ def test_a_cluster_is_judged_and_nothing_of_it_remains(tmp_path: Path) -> None:
     assert totals["drained_s"] is not None
     assert all(part for part, _whole in totals["judged"].values())
     assert {path.name for path in out.iterdir()} >= {f"node-{id_}" for id_ in NODES} | {
-        *("plan.jsonl", "history.jsonl", "state-topic.txt")
+        *("plan.jsonl", "history.jsonl", "state-topic.txt", "work.jsonl")
     }
     assert not running("sharespec.Broker", str(tmp_path))
     assert not list(tmp_path.glob("sharespec-*"))
