@@ -204,11 +204,15 @@ def _write_events(each: NodeRow, ms: int, writes: dict[int, int], asks: _Asks) -
         made = LeaderWrites(id_, _partition(row), each.node, epoch, start, batches)
         yield ms - SKEW_MS, _FIRST, made
         if write["status"] != _PENDING:
-            status = write["status"]
-            yield ms + SKEW_MS, _ROW, WriteAnswered(id_, _AS_SENT.get(status, status))
+            yield _written(ms, id_, write["status"])
     if row["op"] == "complete_write" and row["id"] in writes:
-        status = row["result"]["status"]
-        yield ms + SKEW_MS, _ROW, WriteAnswered(writes[row["id"]], _AS_SENT.get(status, status))
+        yield _written(ms, writes[row["id"]], row["result"]["status"])
+
+
+def _written(ms: int, id_: int, status: str) -> Timed:
+    """Return the answer to a write; what it promises is durable by then on any clock."""
+    answered = WriteAnswered(id_, _AS_SENT.get(status, status))
+    return ms + (SKEW_MS if status == _NONE else 0), _ROW, answered
 
 
 def _told(work: Iterable[WorkEvent], asks: _Asks) -> Iterator[tuple[int, int, str]]:

@@ -162,6 +162,6 @@ def _drawn(random: Random, name: str, most_ms: int) -> dict[str, Argument]:
         "partition": random.randrange(_TOPICS[topic]),
         "for_ms": lasts,
         "by_ms": random.choice((20, 100, 400)),
-        "cut_ms": random.choice((0, 0, 300, 1500, 4000)),
+        "cut_ms": random.choice((0, 0, 0, 300, 1500, 4000)),
     }
     return {key: given[key] for key in _FAULTS[name]}

@@ -14,6 +14,7 @@ from conformance.cluster.fault_plan import (
 )
 from conformance.cluster.nodes import CONTROLLER, Nodes
 from conformance.target import TargetError
+from conformance.wire.admin import Admin
 from model.state_topic import SharePartitionKey, state_partition
 
 
@@ -121,9 +122,13 @@ class Injector:
         def heal() -> None:
             links.heal(leader, coordinator)
 
-        try:
+        def move(admin: Admin) -> None:
+            # Over one connection: the writes are sent again a second after the reset.
             for node in (other, leader):
-                self.nodes.ask(lambda a, n=int(node): a.move_leader(TOPIC, partition, n))  # type: ignore[misc]
+                admin.move_leader(TOPIC, partition, int(node))
+
+        try:
+            self.nodes.ask(move)
         except TargetError as error:
             text = f"{text}: not done, {error}"
         return DoneFault(text, cut_ms, heal)

@@ -204,7 +204,7 @@ def _document(name: str, judged: "JudgedCluster", out: Path | None, again: str) 
         totals=(paragraph(verdict), *_totals(judged)),
         sections=(table, *(_section(judged, some, out, again) for some in causes.values())),
         others=(
-            (Heading("Faults"), ItemList(faults, most=40)),
+            (Heading("Faults"), ItemList(faults, most=20)),
             *(((Heading("Not told"), ItemList(judged.doubts)),) if judged.doubts else ()),
             *(((Heading("Why nodes gave up"), ItemList(judged.said)),) if judged.said else ()),
         ),

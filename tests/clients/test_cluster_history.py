@@ -144,6 +144,17 @@ def test_a_second_holder_is_found_unless_the_first_left() -> None:
     assert broken(two(leaves=True)) == []
 
 
+def test_a_late_failure_before_a_second_holder_is_its_cause() -> None:
+    before = Leader().acquire([5, 5, 1]).acknowledge([5, 5, [1]])
+    first = Leader(epoch=2, ms=2000).acquire([0, 0, 1])
+    before.ms = first.ms - 90
+    before.complete(1, "NOT_LEADER_OR_FOLLOWER")
+    second = Leader(epoch=2, ms=before.ms - 95).acquire([0, 0, 1], member="N")
+    second.rows = [NodeRow(r.node, {**r.row, "instance": 1}) for r in second.rows]
+    history = made([before, first, second], [])
+    assert broken(history) == [("ONE_HOLDER", "a write was fenced since")]
+
+
 def test_what_no_trace_has_is_counted_and_not_judged() -> None:
     history = made([well()], [*accepts(1150, 0, 9), told(1400, 0, 9)], [durable(1250, 0, 1)])
     assert (history.told, history.unmatched) == (2, 1)
