@@ -119,25 +119,27 @@ class JudgedCluster:
         What a leader reads may be what the fenced write left only where the rules saw that write.
         """
         if finding.name == _READ_BACK:
-            finding = next((f for f in self.rules if _is_behind(f, finding)), finding)
+            finding = next(
+                (rule for rule in self.rules if self._is_behind(rule, finding.place.partition)),
+                finding,
+            )
         known = _known_of(finding, read_known(_KNOWN)) or known_of(finding, default_known(PROFILE))
         return known_text(known) if known else ""
+
+    def _is_behind(self, rule: Finding, share_partition: str) -> bool:
+        """Return whether a rule found a write that was confirmed and lost for a share-partition."""
+        if rule.name != _CONFIRMED:
+            return False
+        answered = json.loads(rule.place.event)["id"]
+        events = (event.what for event in read_history(self.history.lines))
+        writes = (what for what in events if isinstance(what, LeaderWrites))
+        partitions = (what.partition for what in writes if what.id == answered)
+        return share_partition.endswith(f":{next(partitions, None)}")
 
 
 def _known_of(finding: Finding, listed: tuple[KnownDeviation, ...]) -> KnownDeviation | None:
     alike = (k for k in listed if (k.signature, k.difference) == (finding.signature, finding.cause))
     return next(alike, None)
-
-
-def _is_behind(rule: Finding, read: Finding) -> bool:
-    """Return whether a rule found a write that was confirmed and lost where a leader read on."""
-    partition = json.loads(rule.place.event).get("partition", partition_of(rule))
-    return rule.name == _CONFIRMED and read.place.partition.endswith(f":{partition}")
-
-
-def partition_of(rule: Finding) -> int:
-    """Return the partition that a finding of a rule is about; -1 where its event has none."""
-    return int(json.loads(rule.place.event).get("partition", -1))
 
 
 def judge_cluster(run: ClusterRun) -> JudgedCluster:

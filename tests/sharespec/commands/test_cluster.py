@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import attrs
 import pytest
 from click.testing import CliRunner, Result
 
@@ -18,7 +19,7 @@ from conformance.cluster.history import GroupSettings, InjectedFault
 from conformance.cluster.nodes import LOG, Nodes
 from conformance.cluster.rules import judge_history
 from conformance.target import TargetError
-from judge.finding import Finding
+from judge.finding import Finding, FindingKind, FindingPlace
 from replay.observed.run import JudgedLogs
 from replay.verdict import PartitionVerdict, Replay, Verdict, counted
 from sharespec import cluster_run
@@ -113,6 +114,20 @@ def test_known_faults_have_their_pages() -> None:
     fenced = [f for f in _all_findings() if f.cause[1:] == ("a write of an older leader epoch",)]
     assert fenced
     assert "docs/findings/cluster.md" in judged().known(fenced[0])
+
+
+def test_what_a_leader_reads_is_known_where_the_rules_saw_the_lost_write() -> None:
+    written = FAULTS["another is told that the write of the old leader is done"][0]
+    rules = tuple(judge_history(written.events()))
+    what = attrs.evolve(judged(rules), history=MadeHistory(tuple(written.lines), 10, 0))
+    kind = FindingKind.DIFFERENCE
+    read = Finding(0, "spec", kind, "PERSISTED", "", "", "", "", "", operation="initialize")
+    here, elsewhere = (
+        attrs.evolve(read, place=FindingPlace(partition=name)) for name in ("g:t:0", "g:t:1")
+    )
+    assert "fenced-write-is-confirmed" in what.known(here)
+    assert not what.known(elsewhere)
+    assert not judged().known(here)
 
 
 def _all_findings() -> list[Finding]:
