@@ -73,7 +73,11 @@ class _Asks:
 
 @attrs.frozen
 class MadeHistory:
-    """The lines of a history; of ``told`` offsets so many have no acknowledgement in a trace."""
+    """The lines of a history.
+
+    Of ``told`` offsets members heard that they are acknowledged; so many have no acknowledgement in
+    a trace.
+    """
 
     lines: tuple[str, ...]
     told: int
@@ -101,9 +105,10 @@ def made_history(
     told = list(_told(work, asks))
     timed += [(ms, _CLIENT, LeaderAnswered(id_, error)) for ms, id_, error in told if id_]
     timed.sort(key=lambda each: each[:2])
-    unmatched = sum(not id_ for _ms, id_, _error in told)
+    # A refusal promises nothing, and of most a leader has no row that asks.
+    promised = [bool(id_) for _ms, id_, error in told if error == _NONE]
     lines = tuple(history_line(run, ms, what) for ms, _rank, what in timed)
-    return MadeHistory(lines, len(told), unmatched)
+    return MadeHistory(lines, len(promised), promised.count(False))
 
 
 def _place(each: NodeRow) -> tuple[str, int, int, int]:

@@ -159,6 +159,8 @@ def test_what_no_trace_has_is_counted_and_not_judged() -> None:
     history = made([well()], [*accepts(1150, 0, 9), told(1400, 0, 9)], [durable(1250, 0, 1)])
     assert (history.told, history.unmatched) == (2, 1)
     assert made([well()], [told(1400, 0)], [durable(1250, 0, 1)]).unmatched == 1
+    refused = made([well()], [*accepts(1150, 9), told(1400, 9, error="INVALID_RECORD_STATE")])
+    assert (refused.told, refused.unmatched) == (0, 0)
 
 
 def test_an_answer_is_that_of_the_acknowledgement_before_it() -> None:
