@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from clients.events import RELEASE
+from clients.events import RELEASE, RENEW
 from clients.work import MemberAcknowledged, MemberPolled, MemberTold, WorkEvent
 from conformance.cluster.history import (
     Happening,
@@ -251,12 +251,16 @@ def _ask_of(given: MemberAcknowledged, told_ms: int, asks: _Asks) -> int:
 
 @attrs.frozen
 class StarvedMember:
-    """A member whose last polls returned nothing while leaders went on giving it records."""
+    """A member whose last polls returned nothing while leaders went on giving it records.
+
+    ``renewed``: it had renewed some of the last that it got.
+    """
 
     member: str
     polls: int
     fetches: int
     records: int
+    renewed: bool
 
     def __str__(self) -> str:
         """Return what is wrong in words."""
@@ -283,10 +287,15 @@ def starved_members(
         if each.row["op"] == "acquire" and (acquired := each.row["result"].get("acquired"))
     ]
     polls: dict[str, list[MemberPolled]] = defaultdict(list)
+    renewals: dict[str, int] = {}
     for event in work:
         if isinstance(event, MemberPolled):
             polls[event.member].append(event)
-    found = (_starved(name, some, given) for name, some in sorted(polls.items()))
+        elif isinstance(event, MemberAcknowledged) and event.type == RENEW:
+            renewals[event.member] = event.ms
+    found = (
+        _starved(name, some, given, renewals.get(name, 0)) for name, some in sorted(polls.items())
+    )
     return tuple(member for member in found if member is not None)
 
 
@@ -306,7 +315,7 @@ class _Given:
 
 
 def _starved(
-    name: str, polls: Sequence[MemberPolled], given: Sequence[_Given]
+    name: str, polls: Sequence[MemberPolled], given: Sequence[_Given], renewed_ms: int
 ) -> StarvedMember | None:
     last = next((n for n in range(len(polls) - 1, -1, -1) if polls[n].records), None)
     if last is None or len(polls) - last <= _POLLS:
@@ -318,4 +327,5 @@ def _starved(
     if len(later) <= _FETCHES:
         return None
     records = sum(b - a + 1 for g in later for a, b, _count in g.ranges)
-    return StarvedMember(name, len(polls) - 1 - last, len(later), records)
+    renewed = renewed_ms >= seen_ms
+    return StarvedMember(name, len(polls) - 1 - last, len(later), records, renewed)

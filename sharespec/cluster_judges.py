@@ -15,14 +15,16 @@ from clients.cluster_history import (
     made_history,
     starved_members,
 )
+from clients.duties import RULES, Duty
 from clients.work import MemberPolled, RecordProduced
 from conformance.cluster.fault_plan import NODES
 from conformance.cluster.history import LeaderWrites, read_history
 from conformance.cluster.nodes import LOG, TRACE
 from conformance.cluster.rules import judge_history
+from conformance.deviation import target_finding
 from conformance.known import KnownDeviation, read_known
 from conformance.target import TargetError
-from judge.finding import Finding
+from judge.finding import Finding, FindingPlace
 from judge.weighing import Given, too_little
 from replay.lines import Line, read_lines
 from replay.observed.inputs import sorted_out
@@ -65,6 +67,7 @@ class JudgedCluster:
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong by any judge."""
         yield from self.rules
+        yield from map(_starved_finding, self.starved)
         for replay in (self.traces, self.logs):
             for verdict in replay.verdicts:
                 yield from verdict.divergences
@@ -135,6 +138,15 @@ class JudgedCluster:
         writes = (what for what in events if isinstance(what, LeaderWrites))
         partitions = (what.partition for what in writes if what.id == answered)
         return share_partition.endswith(f":{next(partitions, None)}")
+
+
+def _starved_finding(starved: StarvedMember) -> Finding:
+    """Return that a client keeps from its application what leaders give it."""
+    rule = RULES[Duty.NONE_DROPPED]
+    found = target_finding(Duty.NONE_DROPPED.value, "", rule.check, str(starved), "records")
+    cause = "after a renewal" if starved.renewed else "without a renewal"
+    place = FindingPlace(partition=starved.member)
+    return attrs.evolve(found, engine="client", cause=(found.name, cause), place=place)
 
 
 def _known_of(finding: Finding, listed: tuple[KnownDeviation, ...]) -> KnownDeviation | None:

@@ -28,7 +28,6 @@ from report.document import (
     Toned,
     fields,
     paragraph,
-    toned,
 )
 from report.terminal import show_document, shown_progress
 from sharespec.cli import is_own_process
@@ -178,7 +177,6 @@ def _json_lines(judged: "JudgedCluster") -> Iterator[str]:
             "faults": [fault.text for fault in run.faults],
             "judged": {name: [part, whole] for name, part, whole in judged.counts},
             "unseen": judged.unseen,
-            "starved": [str(member) for member in judged.starved],
             "lack": judged.lack or None,
             "doubts": list(judged.doubts),
             "interrupted": run.interrupted,
@@ -225,8 +223,6 @@ def _totals(judged: "JudgedCluster") -> Iterator[Paragraph]:
         yield paragraph(
             f"{judged.unseen:,} records that were confirmed to the producer reached no member."
         )
-    for member in judged.starved:
-        yield toned(f"{member}.", "warn")
     if judged.lack:
         yield paragraph(f"Not judged enough: {judged.lack}")
 

@@ -209,6 +209,10 @@ def test_a_member_to_which_records_go_in_vain_is_told() -> None:
     assert str(starved) == (
         "client: its last 12 polls returned nothing; it was given 8 records in 4 fetches"
     )
+    assert not starved.renewed
+    renewal = accepts(1160, 0, type_=4)
+    (renewed,) = starved_members(leader.rows, [*polls(0, *[None] * 12), *renewal])
+    assert renewed.renewed
     assert not starved_members(leader.rows, polls(0, *[None] * 9))
     assert not starved_members(leader.rows, polls(*[None] * 12))
     assert not starved_members(leader.rows, polls(*[None] * 12, 8))

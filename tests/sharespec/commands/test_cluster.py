@@ -13,7 +13,7 @@ import attrs
 import pytest
 from click.testing import CliRunner, Result
 
-from clients.cluster_history import MadeHistory
+from clients.cluster_history import MadeHistory, StarvedMember
 from conformance.cluster.fault_plan import NODES, PlannedFault
 from conformance.cluster.history import GroupSettings, InjectedFault
 from conformance.cluster.nodes import LOG, Nodes
@@ -114,6 +114,17 @@ def test_known_faults_have_their_pages() -> None:
     fenced = [f for f in _all_findings() if f.cause[1:] == ("a write of an older leader epoch",)]
     assert fenced
     assert "docs/findings/cluster.md" in judged().known(fenced[0])
+
+
+def test_a_member_that_gets_nothing_is_known_after_a_renewal_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for renewed, badge in ((True, "known"), (False, "new")):
+        starved = (StarvedMember("kafka-1", 20, 9, 90, renewed),)
+        result = told(monkeypatch, attrs.evolve(judged(), starved=starved))
+        assert result.exit_code == 1
+        assert f"{badge}: drops-nothing: after" in result.output.replace(": without", ": after")
+        assert "kafka-1: its last 20 polls returned nothing" in result.output
 
 
 def test_what_a_leader_reads_is_known_where_the_rules_saw_the_lost_write() -> None:
