@@ -137,6 +137,16 @@ class LeaderAtRest:
     delivery_complete_count: int
 
 
+@attrs.frozen
+class LagReported:
+    """What the share coordinator tells of a share-partition at the end, for its lag (KIP-1226)."""
+
+    partition: int
+    log_end_offset: int
+    start_offset: int
+    delivery_complete_count: int
+
+
 Happening = (
     GroupSettings
     | InjectedFault
@@ -150,6 +160,7 @@ Happening = (
     | ReadAnswered
     | StateCommitted
     | LeaderAtRest
+    | LagReported
 )
 
 _KINDS: dict[str, type[Happening]] = {
@@ -165,6 +176,7 @@ _KINDS: dict[str, type[Happening]] = {
     "read": ReadAnswered,
     "durable": StateCommitted,
     "rest": LeaderAtRest,
+    "reported": LagReported,
 }
 _MALFORMED = (ValueError, KeyError, TypeError, AttributeError, cattrs.BaseValidationError)
 

@@ -13,6 +13,7 @@ from conformance.cluster.history import (
     ClusterEvent,
     GroupSettings,
     Happening,
+    LagReported,
     LeaderAcquired,
     LeaderAnswered,
     LeaderAsked,
@@ -61,7 +62,9 @@ class _Told:
 class _ClusterRun:
     """What is known of a run so far. Keys are (partition, offset), or numbers of requests.
 
-    ``fenced`` has when a write or a read of a partition was fenced last, and the line.
+    ``fenced`` has when a write or a read of a partition was fenced last, and the line; ``attempts``
+    the highest delivery count of each record; ``ended`` those that a member accepted or rejected,
+    whatever the answer.
     """
 
     settings: GroupSettings | None = None
@@ -73,6 +76,8 @@ class _ClusterRun:
     reads: dict[int, LeaderReads] = attrs.field(factory=dict)
     writes: dict[int, LeaderWrites] = attrs.field(factory=dict)
     committed: dict[int, list[StateCommitted]] = attrs.field(factory=dict)
+    attempts: dict[tuple[int, int], int] = attrs.field(factory=dict)
+    ended: set[tuple[int, int]] = attrs.field(factory=set)
 
 
 def judge_history(events: Iterable[ClusterEvent]) -> Iterator[Finding]:
@@ -108,6 +113,9 @@ def _step(run: _ClusterRun, event: ClusterEvent, seq: int) -> Iterator[Finding]:
             yield from _judge_written(run, event, event.what, seq)
         case LeaderAtRest():
             yield from _judge_rest(event, event.what, seq)
+            yield from _judge_finished(run, event, event.what, seq)
+        case LagReported():
+            yield from _judge_reported(event, event.what, seq)
         case _:
             _note(run, event)
 
@@ -168,6 +176,7 @@ def _judge_acquired(
             cause, *between = _fenced_since(run, what.partition, holder.ms)
             evidence = (holder.line, *between)
             yield found("ONE_HOLDER", what.member, holder.member, *evidence, cause=cause)
+    run.attempts[key] = max(count, run.attempts.get(key, 0))
     run.holders[key] = _Holder(what.member, what.leader_epoch, event.ms, count, event.line)
 
 
@@ -187,6 +196,8 @@ def _note_asked(run: _ClusterRun, what: LeaderAsked) -> None:
     """
     counts: dict[int, int] = {}
     for first, last, kind in what.batches:
+        if kind in {_ACCEPT, _REJECT}:
+            run.ended |= {(what.partition, offset) for offset in range(first, last + 1)}
         for offset in range(max(first, what.start_offset), last + 1):
             holder = run.holders.get((what.partition, offset))
             if holder is None or holder.leader_epoch != what.leader_epoch:
@@ -270,6 +281,34 @@ def _judge_rest(event: ClusterEvent, what: LeaderAtRest, seq: int) -> Iterator[F
     lag = what.log_end_offset - reached
     if lag:
         yield _finding(event, seq, reached, "LAG_COMES_TO_REST", f"lag {lag}", "lag 0")
+
+
+def _judge_reported(event: ClusterEvent, what: LagReported, seq: int) -> Iterator[Finding]:
+    """Judge what the share coordinator tells long after the last fault."""
+    reached = what.start_offset + what.delivery_complete_count
+    lag = what.log_end_offset - reached
+    if lag:
+        yield _finding(event, seq, reached, "REPORTED_LAG_COMES_TO_REST", f"lag {lag}", "lag 0")
+
+
+def _judge_finished(
+    run: _ClusterRun, event: ClusterEvent, what: LeaderAtRest, seq: int
+) -> Iterator[Finding]:
+    """Judge the records that a leader has passed: nobody may miss one that was not finished.
+
+    One that no member ever had is a cause of its own.
+    """
+    limit = run.settings.delivery_count_limit if run.settings else 0
+    for offset in range(min(what.start_offset, what.log_end_offset)):
+        key = (what.partition, offset)
+        attempts = run.attempts.get(key, 0)
+        if key not in run.ended and attempts < limit:
+            cause = "after some attempts" if attempts else "no member ever had it"
+            recorded = f"passed after {attempts} attempts"
+            expected = f"accepted, rejected, or {limit} attempts"
+            name = "EVERY_RECORD_IS_FINISHED"
+            yield _finding(event, seq, offset, name, recorded, expected, cause=cause)
+            return
 
 
 def _finding(  # noqa: PLR0913, PLR0917 - what is reported of a finding

@@ -91,11 +91,18 @@ class Simulator:
         agent = f" '-javaagent:{recorder_jar()}=runs'" if judge_traces else ""
         self._target = ProcessTarget(f"{java}{agent} {_FLAGS} -cp '{path}' {_MAIN}", seconds)
 
-    def run(self, seed: int, without: Sequence[int] = ()) -> SimulatedRun:
-        """Run the cluster of a seed and judge it. Raises TargetError if it stops responding."""
+    def run(
+        self, seed: int, without: Sequence[int] = (), plant: str = "", *, masked: bool = False
+    ) -> SimulatedRun:
+        """Run the cluster of a seed and judge it. Raises TargetError if it stops responding.
+
+        ``plant`` names a fault of ``kafka.server.share.Plants`` to put in; ``masked`` hides two
+        that are known of Apache Kafka, as without them a plant would not show.
+        """
         name = "-".join(str(number) for number in (seed, *sorted(without)))
         history, traces = self._folder / f"{name}.jsonl.gz", self._folder / "traces" / name
         request = {"do": "run", "seed": seed, "without": sorted(without), "history": str(history)}
+        request |= {"plant": plant, "masked": masked}
         if self._judge_traces:
             shutil.rmtree(traces, ignore_errors=True)
             request["traces"] = str(traces)

@@ -73,6 +73,10 @@ class Written:
             delivery_complete_count=complete,
         )
 
+    def reported(self, start: int, complete: int) -> "Written":
+        values = {"start_offset": start, "delivery_complete_count": complete}
+        return self.add("reported", partition=0, log_end_offset=20, **values)
+
     def events(self) -> list[ClusterEvent]:
         return list(read_history(self.lines))
 
@@ -83,6 +87,10 @@ def broken(history: Written) -> list[tuple[str, int | None]]:
 
 def begun() -> Written:
     return Written().acquired([0, 4, 1])
+
+
+def finished(end: int, error: str = "NONE") -> Written:
+    return begun().acknowledged(1, [0, end - 1, ACCEPT], error=error)
 
 
 FAULTS = {
@@ -134,8 +142,18 @@ FAULTS = {
         .add("written", id=1, error="NONE"),
         [("CONFIRMED_IS_WRITTEN", 0)],
     ),
-    "records that nobody gets": (begun().rest(3, 2, 20), [("LAG_COMES_TO_REST", 5)]),
-    "a count that is too high": (begun().rest(20, 1, 20), [("LAG_COMES_TO_REST", 21)]),
+    "records that nobody gets": (finished(3).rest(3, 2, 20), [("LAG_COMES_TO_REST", 5)]),
+    "a count that is too high": (finished(20).rest(20, 1, 20), [("LAG_COMES_TO_REST", 21)]),
+    "a reported lag above 0": (begun().reported(3, 2), [("REPORTED_LAG_COMES_TO_REST", 5)]),
+    "a reported lag below 0": (begun().reported(20, 2), [("REPORTED_LAG_COMES_TO_REST", 22)]),
+    "a record that no member ever had": (
+        finished(5).rest(6, 14, 20),
+        [("EVERY_RECORD_IS_FINISHED", 5)],
+    ),
+    "a record that was released and passed": (
+        begun().acknowledged(1, [0, 0, ACCEPT], [1, 1, RELEASE]).rest(2, 18, 20),
+        [("EVERY_RECORD_IS_FINISHED", 1)],
+    ),
 }
 
 EXCEPTIONS = {
@@ -166,7 +184,10 @@ EXCEPTIONS = {
         .committed([0, 4, ACKNOWLEDGED, 2], kind="snapshot")
         .add("written", id=1, error="NONE")
     ),
-    "finished behind a gap": begun().rest(3, 17, 20),
+    "finished behind a gap": finished(3).rest(3, 17, 20),
+    "nothing is reported but what is done": begun().reported(3, 17),
+    "what was refused may have been done": finished(3, "NOT_COORDINATOR").rest(3, 17, 20),
+    "out of attempts": Written().acquired([0, 2, LIMIT]).rest(3, 17, 20),
 }
 
 

@@ -1,5 +1,6 @@
 """Clusters of Apache Kafka's own classes: the same each time, and judged."""
 
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.cluster.simulated import SimulatedRun, Simulator, fewest_faults, simulated
+from model.rules import RULES, RuleKind
 from sharespec.cli import cli
 
 pytestmark = [pytest.mark.broker, pytest.mark.xdist_group("simulated")]
@@ -46,3 +48,44 @@ def test_a_share_partition_that_stops_is_reported_with_the_command_that_shows_it
     assert done.exit_code == 1, done.output
     assert "new: LAG_COMES_TO_REST" in done.output
     assert "sharespec simulate kafka --runs 1 --seed 139 --without" in done.output
+
+
+PLANTS = {
+    "load-forgets": "DONE_STAYS_DONE",
+    "read-forgets": "DONE_STAYS_DONE",
+    "release-uncounted": "RELEASE_IS_COUNTED",
+    "read-uncounted": "RELEASE_IS_COUNTED",
+    "release-over-limit": "ATTEMPTS_ARE_LIMITED",
+    "read-over-limit": "ATTEMPTS_ARE_LIMITED",
+    "locks-short": "ONE_HOLDER",
+    "object-again": "ONE_HOLDER",
+    "answers-early": "CONFIRMED_IS_WRITTEN",
+    "fenced-is-none": "CONFIRMED_IS_WRITTEN",
+    "writes-lost": "CONFIRMED_IS_WRITTEN",
+    "answers-stop": "LAG_COMES_TO_REST",
+    "timers-stop": "LAG_COMES_TO_REST",
+    "complete-too-high": "REPORTED_LAG_COMES_TO_REST",
+    "writes-stop": "REPORTED_LAG_COMES_TO_REST",
+    "release-archives": "EVERY_RECORD_IS_FINISHED",
+    "read-skips": "EVERY_RECORD_IS_FINISHED",
+}
+PLANTED_SEEDS = range(20)
+
+
+def seeds_that_break(simulator: Simulator, plant: str) -> Counter[str]:
+    """Return in how many clusters each rule is broken, faults that are known being masked."""
+    broken: Counter[str] = Counter()
+    for seed in PLANTED_SEEDS:
+        run = simulator.run(seed, plant=plant, masked=True)
+        broken.update({finding.name for finding in run.findings})
+    return broken
+
+
+def test_each_rule_finds_faults_that_are_planted_above_what_is_left_without(tmp_path: Path) -> None:
+    assert all(list(PLANTS.values()).count(rule) >= 2 for rule in RULES[RuleKind.CLUSTER])
+    with closing(Simulator(tmp_path)) as simulator:
+        left = seeds_that_break(simulator, "")
+        assert left.total() <= len(PLANTED_SEEDS) // 4, left
+        found = {plant: seeds_that_break(simulator, plant)[rule] for plant, rule in PLANTS.items()}
+    missed = {plant: n for plant, n in found.items() if n < left[PLANTS[plant]] + 3}
+    assert not missed, (found, left)

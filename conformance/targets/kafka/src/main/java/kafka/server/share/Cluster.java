@@ -23,7 +23,9 @@ import org.apache.kafka.server.metrics.KafkaYammerMetrics;
 import org.apache.kafka.server.share.SharePartitionKey;
 import org.apache.kafka.server.share.metrics.ShareGroupMetrics;
 import org.apache.kafka.server.share.persister.InitializeShareGroupStateParameters;
+import org.apache.kafka.server.share.persister.ReadShareGroupStateSummaryParameters;
 import org.apache.kafka.common.message.InitializeShareGroupStateRequestData;
+import org.apache.kafka.common.message.ReadShareGroupStateSummaryRequestData;
 import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.kafka.storage.internals.log.LogOffsetMetadata;
 import org.apache.kafka.storage.internals.log.VerificationGuard;
@@ -46,6 +48,7 @@ final class Cluster implements AutoCloseable {
     final Network network;
     final History history;
     final Settings settings;
+    final Plants plants;
     final Map<String, String> coordinatorSettings;
     final String group;
     final Random workload;
@@ -62,8 +65,9 @@ final class Cluster implements AutoCloseable {
     private int lastId;
     private boolean draining;
 
-    Cluster(long seed, String group, Writer out) {
+    Cluster(long seed, String group, Writer out, String planted, boolean masked) {
         this.group = group;
+        plants = new Plants(planted, masked, stream(seed, 6));
         groupMetrics = new ShareGroupMetrics(clock);
         history = new History(clock, group, out);
         network = new Network(clock, stream(seed, 1));
@@ -80,7 +84,8 @@ final class Cluster implements AutoCloseable {
             ShareCoordinatorConfig.SNAPSHOT_UPDATE_RECORDS_PER_SNAPSHOT_CONFIG, String.valueOf(snapshots),
             ShareCoordinatorConfig.APPEND_LINGER_MS_CONFIG, String.valueOf(linger));
         faultsMs = 5_000 + drawn.nextInt(25_000);
-        history.settings(settings.deliveryLimit, settings.maxLocks, settings.lockMs, snapshots);
+        history.add("settings", "delivery_count_limit", settings.deliveryLimit, "partition_max_record_locks",
+            settings.maxLocks, "record_lock_duration_ms", settings.lockMs, "updates_per_snapshot", snapshots);
         for (int number = 0; number < PARTITIONS; number++) {
             partitions.add(new TopicIdPartition(TOPIC_ID, new TopicPartition("t", number)));
             logs.add(new Log());
@@ -132,12 +137,13 @@ final class Cluster implements AutoCloseable {
         for (int id = 0; id < NODES; id++) {
             restart(id);
         }
-        history.quiet();
+        history.add("quiet");
         draining = true;
         runUntil(clock.milliseconds() + QUIET_MS);
         for (int number = 0; number < PARTITIONS; number++) {
             rest(number);
         }
+        runUntil(clock.milliseconds() + 1_000);
     }
 
     private void runUntil(long untilMs) {
@@ -167,9 +173,19 @@ final class Cluster implements AutoCloseable {
         ClusterNode node = nodes.get(leaders.get(number).node());
         SharePartition found = node.partitions.get(new SharePartitionKey(group, partitions.get(number)));
         if (found != null) {
-            history.rest(number, logs.get(number).end(), found.leaderEpoch(), found.startOffset(),
-                found.endOffset(), found.deliveryCompleteCount());
+            history.add("rest", "partition", number, "log_end_offset", logs.get(number).end(), "leader_epoch",
+                found.leaderEpoch(), "start_offset", found.startOffset(), "end_offset", found.endOffset(),
+                "delivery_complete_count", found.deliveryCompleteCount());
         }
+        node.persister.readSummary(ReadShareGroupStateSummaryParameters.from(new ReadShareGroupStateSummaryRequestData()
+            .setGroupId(group).setTopics(List.of(new ReadShareGroupStateSummaryRequestData.ReadStateSummaryData()
+                .setTopicId(TOPIC_ID).setPartitions(List.of(new ReadShareGroupStateSummaryRequestData.PartitionData()
+                    .setPartition(number).setLeaderEpoch(-1)))))))
+            .thenAccept(result -> {
+                var told = result.topicsData().get(0).partitions().get(0);
+                history.add("reported", "partition", number, "log_end_offset", logs.get(number).end(), "start_offset",
+                    told.startOffset(), "delivery_complete_count", told.deliveryCompleteCount());
+            });
     }
 
     /** Whether faults are over, so that members accept what they get. */

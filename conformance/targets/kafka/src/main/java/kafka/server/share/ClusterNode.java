@@ -38,6 +38,8 @@ import org.apache.kafka.common.requests.InitializeShareGroupStateRequest;
 import org.apache.kafka.common.requests.InitializeShareGroupStateResponse;
 import org.apache.kafka.common.requests.ReadShareGroupStateRequest;
 import org.apache.kafka.common.requests.ReadShareGroupStateResponse;
+import org.apache.kafka.common.requests.ReadShareGroupStateSummaryRequest;
+import org.apache.kafka.common.requests.ReadShareGroupStateSummaryResponse;
 import org.apache.kafka.common.requests.WriteShareGroupStateRequest;
 import org.apache.kafka.common.requests.WriteShareGroupStateResponse;
 import org.apache.kafka.common.utils.internals.LogContext;
@@ -108,7 +110,7 @@ final class ClusterNode {
         peers = new PeerClient(cluster, this, () -> soon(this::send));
         PersisterStateManager states = new PersisterStateManager(peers, new Coordinators(), cluster.clock, timer);
         sender = senderOf(states);
-        persister = new WrittenPersister(cluster, id, defaultPersister(states));
+        persister = new WrittenPersister(cluster, this, id, defaultPersister(states));
         coordinator = coordinator();
         coordinator.startup(() -> Cluster.STATE_PARTITIONS);
         learnTopics();
@@ -235,6 +237,12 @@ final class ClusterNode {
         }
     }
 
+    /** The leader epoch of a partition, as this node knows it. */
+    int epochOf(int partition) {
+        Leader known = leaders.get(cluster.partitions().get(partition).topicPartition());
+        return known == null ? -1 : known.epoch();
+    }
+
     boolean leads(TopicPartition partition) {
         Leader known = leaders.get(partition);
         return known != null && known.node() == id;
@@ -255,6 +263,9 @@ final class ClusterNode {
         } else if (request instanceof InitializeShareGroupStateRequest initialize) {
             coordinator.initializeState(null, initialize.data())
                 .thenAccept(data -> answer.accept(new InitializeShareGroupStateResponse(data)));
+        } else if (request instanceof ReadShareGroupStateSummaryRequest summary) {
+            coordinator.readStateSummary(null, summary.data())
+                .thenAccept(data -> answer.accept(new ReadShareGroupStateSummaryResponse(data)));
         } else {
             throw new IllegalArgumentException("no node answers " + request);
         }
@@ -295,7 +306,10 @@ final class ClusterNode {
     private final class NodeTimer implements Timer {
         @Override
         public void add(TimerTask task) {
-            cluster.clock.add(task, ClusterNode.this::mayRun);
+            long delayMs = cluster.plants.delayMs(task);
+            if (delayMs >= 0) {
+                cluster.clock.add(task, delayMs, ClusterNode.this::mayRun);
+            }
         }
 
         @Override

@@ -82,7 +82,7 @@ final class Faults {
                 text = "the network is slow for " + length + " ms";
             }
         }
-        cluster.history.fault(number, text, kind == 6 ? length : 0);
+        cluster.history.add("fault", "number", number, "text", text, "paused_ms", kind == 6 ? length : 0);
     }
 
     private static int up(Cluster cluster, int wanted) {

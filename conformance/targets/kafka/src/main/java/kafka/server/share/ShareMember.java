@@ -152,8 +152,13 @@ final class ShareMember {
                 }
                 partitions.forEach((partition, data) -> {
                     if (!data.acquiredRecords().isEmpty()) {
-                        cluster.history.acquired(partition.partition(), broker.id, epochOf(broker, partition), name,
-                            data.acquiredRecords());
+                        cluster.history.add("acquired", "partition", partition.partition(), "node", broker.id,
+                            "leader_epoch", epochOf(broker, partition), "member", name, "ranges",
+                            History.rows(data.acquiredRecords(), range -> new long[] {range.firstOffset(),
+                                range.lastOffset(), range.deliveryCount()}));
+                        if (cluster.plants.now("object-again")) {
+                            broker.partitions.remove(new SharePartitionKey(cluster.group, partition));
+                        }
                     }
                 });
                 answer.accept(new Fetched(Errors.NONE, partitions));
@@ -229,8 +234,10 @@ final class ShareMember {
         batches.forEach((partition, rows) -> {
             int id = cluster.nextId();
             ids.put(partition, id);
-            cluster.history.acknowledges(id, partition.partition(), broker.id, epochOf(broker, partition),
-                startOf(broker, partition), name, rows);
+            cluster.history.add("acknowledges", "id", id, "partition", partition.partition(), "node", broker.id,
+                "leader_epoch", epochOf(broker, partition), "start_offset", startOf(broker, partition), "member", name,
+                "batches", History.rows(rows, row -> new long[] {row.firstOffset(), row.lastOffset(),
+                    row.acknowledgeTypes().get(0)}));
         });
         broker.manager.acknowledge(name, cluster.group, batches).whenComplete((partitions, thrown) -> {
             if (thrown != null) {
@@ -238,7 +245,7 @@ final class ShareMember {
                 return;
             }
             partitions.forEach((partition, data) ->
-                cluster.history.acknowledged(ids.get(partition), Errors.forCode(data.errorCode())));
+                cluster.history.add("acknowledged", "id", ids.get(partition), "error", Errors.forCode(data.errorCode())));
             answer.accept(new Acknowledged(Errors.NONE, partitions));
         });
     }

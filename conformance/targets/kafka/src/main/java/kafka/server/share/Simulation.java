@@ -20,7 +20,7 @@ import java.util.zip.GZIPOutputStream;
  * Runs clusters of Kafka's own classes, one after the other: a line in asks for a run, as
  * {@code {"do": "run", "seed": 7, "without": [2], "history": "FILE"}}, and a line out says what came of
  * it. The events of a run go to its file, compressed; with {@code "traces": "FOLDER"} the traces of its
- * leaders go there.
+ * leaders go there. {@code "plant"} names a fault of {@link Plants}, and {@code "masked"} hides those that are known.
  */
 public final class Simulation {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -53,7 +53,8 @@ public final class Simulation {
         ObjectNode reply = JSON.createObjectNode().put("seed", seed);
         try (BufferedWriter history = new BufferedWriter(new OutputStreamWriter(new GZIPOutputStream(
                 Files.newOutputStream(Path.of(request.get("history").asText()))), StandardCharsets.UTF_8));
-                Cluster cluster = new Cluster(seed, "s" + seed, history);
+                Cluster cluster = new Cluster(seed, "s" + seed, history, request.path("plant").asText(),
+                    request.path("masked").asBoolean());
                 Traces traces = Traces.of(request.path("traces"), cluster)) {
             cluster.run(faults, without);
             return reply.put("faults", faults.drawn()).put("events", cluster.history.events())

@@ -147,7 +147,8 @@ final class StateTopic {
                         loaded.completeExceptionally(new NotLeaderOrFollowerException("no longer the leader"));
                         return;
                     }
-                    for (int offset = 0; offset < log.size(); offset++) {
+                    int known = log.size() - (cluster.plants.is("load-forgets") ? Math.min(log.size(), 9) : 0);
+                    for (int offset = 0; offset < known; offset++) {
                         Entry entry = log.get(offset);
                         playback.replay(offset, entry.producerId(), entry.producerEpoch(), entry.record());
                     }

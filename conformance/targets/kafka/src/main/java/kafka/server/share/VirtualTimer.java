@@ -28,12 +28,12 @@ final class VirtualTimer implements Timer, Time {
 
     @Override
     public void add(TimerTask task) {
-        add(task, OPEN);
+        add(task, task.delayMs, OPEN);
     }
 
     /** Adds a task of a node: when it is due, {@code gate} tells from the time when it may run, or never. */
-    void add(TimerTask task, LongUnaryOperator gate) {
-        TimerTaskEntry entry = new TimerTaskEntry(task, now + task.delayMs);
+    void add(TimerTask task, long delayMs, LongUnaryOperator gate) {
+        TimerTaskEntry entry = new TimerTaskEntry(task, now + delayMs);
         waiting.add(new Waiting(entry, entry.expirationMs, added++, gate));
     }
 
@@ -44,7 +44,7 @@ final class VirtualTimer implements Timer, Time {
             public void run() {
                 action.run();
             }
-        }, gate);
+        }, delayMs, gate);
     }
 
     /** Moves the clock to the next task and runs it; false if none is due by {@code untilMs}. */

@@ -1,0 +1,97 @@
+package kafka.server.share;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
+import org.apache.kafka.server.share.persister.PartitionAllData;
+import org.apache.kafka.server.share.persister.PartitionFactory;
+import org.apache.kafka.server.share.persister.PartitionStateBatchData;
+import org.apache.kafka.server.share.persister.PersisterStateBatch;
+import org.apache.kafka.server.util.timer.TimerTask;
+
+/**
+ * Faults that are planted in a cluster, to see that the rules from end to end find them, and known faults of
+ * Kafka's that are masked, so that nothing else is found. Without a name nothing is planted.
+ */
+final class Plants {
+    private static final byte AVAILABLE = 0;
+    private static final byte ACKNOWLEDGED = 2;
+    private static final byte ARCHIVED = 4;
+
+    /** Writes of one leader epoch of a share-partition, which wait for those of the one before. */
+    private record Turn(int epoch, CompletableFuture<?> begins, CompletableFuture<?> ends) {}
+
+    final boolean masked;
+    private final String name;
+    private final Random random;
+    private final Map<List<Object>, Turn> turns = new HashMap<>();
+
+    Plants(String name, boolean masked, Random random) {
+        this.name = name;
+        this.masked = masked;
+        this.random = random;
+    }
+
+    /** Tells whether this is what is planted. */
+    boolean is(String plant) {
+        return name.equals(plant);
+    }
+
+    /** Tells whether this is what is planted, now and then. */
+    boolean now(String plant) {
+        return is(plant) && random.nextInt(6) == 0;
+    }
+
+    /** Returns what a leader writes. */
+    PartitionStateBatchData written(PartitionStateBatchData asked, int limit) {
+        int complete = asked.deliveryCompleteCount() + (is("complete-too-high") ? 2 : 0);
+        List<PersisterStateBatch> batches = asked.stateBatches().stream().map(batch ->
+            batch.deliveryState() != AVAILABLE ? batch
+                : is("release-uncounted") ? with(batch, AVAILABLE, batch.deliveryCount() - 1)
+                : is("release-over-limit") ? with(batch, AVAILABLE, limit + 1)
+                : is("release-archives") ? with(batch, ARCHIVED, batch.deliveryCount()) : batch).toList();
+        return PartitionFactory.newPartitionStateBatchData(asked.partition(), asked.stateEpoch(), asked.startOffset(),
+            complete, asked.leaderEpoch(), batches);
+    }
+
+    /** Returns what a leader reads. */
+    PartitionAllData read(PartitionAllData state, int limit) {
+        long start = state.startOffset() + (is("read-skips") && state.startOffset() > 0 ? 3 : 0);
+        List<PersisterStateBatch> batches = state.stateBatches().stream()
+            .filter(batch -> batch.firstOffset() >= start)
+            .filter(batch -> !(is("read-forgets") && batch.deliveryState() == ACKNOWLEDGED))
+            .map(batch -> batch.deliveryState() != AVAILABLE ? batch
+                : is("read-uncounted") ? with(batch, AVAILABLE, batch.deliveryCount() - 1)
+                : is("read-over-limit") ? with(batch, AVAILABLE, batch.deliveryCount() + limit) : batch).toList();
+        return PartitionFactory.newPartitionAllData(state.partition(), state.stateEpoch(), start, state.errorCode(),
+            state.errorMessage(), batches);
+    }
+
+    private static PersisterStateBatch with(PersisterStateBatch batch, byte state, int count) {
+        return new PersisterStateBatch(batch.firstOffset(), batch.lastOffset(), state, (short) count);
+    }
+
+    /** Returns after how many ms a timer comes; -1: never. */
+    long delayMs(TimerTask task) {
+        boolean lock = task.getClass().getSimpleName().equals("AcquisitionLockTimerTask");
+        return lock && is("locks-short") ? task.delayMs / 3 : lock && now("timers-stop") ? -1 : task.delayMs;
+    }
+
+    /** Sends a write; where faults are masked, no request has those of two leader epochs of a share-partition. */
+    <T> CompletableFuture<T> inTurn(ClusterNode node, int partition, int epoch, Supplier<CompletableFuture<T>> send) {
+        if (!masked) {
+            return send.get();
+        }
+        Turn last = turns.get(List.of(node, partition));
+        boolean goesOn = last != null && last.epoch == epoch;
+        CompletableFuture<?> before = last == null ? CompletableFuture.completedFuture(null) : last.ends;
+        CompletableFuture<?> begins = goesOn ? last.begins : before.handle((done, wrong) -> null);
+        CompletableFuture<T> answer = begins.thenCompose(begun -> send.get());
+        turns.put(List.of(node, partition), new Turn(epoch, begins,
+            CompletableFuture.allOf(before, answer).handle((done, wrong) -> null)));
+        return answer;
+    }
+}
