@@ -8,14 +8,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorLoader;
-import org.apache.kafka.coordinator.common.runtime.CoordinatorPlayback;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
 import org.apache.kafka.coordinator.common.runtime.PartitionWriter;
 import org.apache.kafka.coordinator.share.ShareCoordinatorConfig;
@@ -26,9 +24,7 @@ import org.apache.kafka.server.share.persister.InitializeShareGroupStateParamete
 import org.apache.kafka.server.share.persister.ReadShareGroupStateSummaryParameters;
 import org.apache.kafka.common.message.InitializeShareGroupStateRequestData;
 import org.apache.kafka.common.message.ReadShareGroupStateSummaryRequestData;
-import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.kafka.storage.internals.log.LogOffsetMetadata;
-import org.apache.kafka.storage.internals.log.VerificationGuard;
 
 /**
  * A cluster from its start to its rest, on one clock: nodes, the leaders as they are, logs, members and
@@ -319,54 +315,11 @@ final class Cluster implements AutoCloseable {
     // The coordinator's storage.
 
     PartitionWriter writer(ClusterNode node) {
-        List<PartitionWriter> writers = states.stream().map(state -> state.writer(node)).toList();
-        return new PartitionWriter() {
-            @Override
-            public void registerListener(TopicPartition partition, Listener listener) {
-                writers.get(partition.partition()).registerListener(partition, listener);
-            }
-
-            @Override
-            public void deregisterListener(TopicPartition partition, Listener listener) {
-                writers.get(partition.partition()).deregisterListener(partition, listener);
-            }
-
-            @Override
-            public LogConfig config(TopicPartition partition) {
-                return writers.get(partition.partition()).config(partition);
-            }
-
-            @Override
-            public long append(TopicPartition partition, VerificationGuard guard, MemoryRecords records, short version) {
-                return writers.get(partition.partition()).append(partition, guard, records, version);
-            }
-
-            @Override
-            public CompletableFuture<VerificationGuard> maybeStartTransactionVerification(TopicPartition partition,
-                    String transaction, long producerId, short producerEpoch, int version) {
-                return writers.get(partition.partition())
-                    .maybeStartTransactionVerification(partition, transaction, producerId, producerEpoch, version);
-            }
-
-            @Override
-            public CompletableFuture<Void> deleteRecords(TopicPartition partition, long offset) {
-                return writers.get(partition.partition()).deleteRecords(partition, offset);
-            }
-        };
+        return StateTopic.writer(node, states);
     }
 
     CoordinatorLoader<CoordinatorRecord> loader(ClusterNode node) {
-        List<CoordinatorLoader<CoordinatorRecord>> loaders = states.stream().map(state -> state.loader(node)).toList();
-        return new CoordinatorLoader<>() {
-            @Override
-            public CompletableFuture<LoadSummary> load(TopicPartition partition,
-                    CoordinatorPlayback<CoordinatorRecord> playback) {
-                return loaders.get(partition.partition()).load(partition, playback);
-            }
-
-            @Override
-            public void close() { }
-        };
+        return StateTopic.loader(node, states);
     }
 
     /** The batches of a partition's log, each [first offset, last offset]. */

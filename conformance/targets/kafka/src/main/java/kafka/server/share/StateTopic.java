@@ -79,17 +79,17 @@ final class StateTopic {
         });
     }
 
-    /** How a node writes; one that leads no more is refused. */
-    PartitionWriter writer(ClusterNode node) {
+    /** How a node writes to the partitions; one that leads no more is refused. */
+    static PartitionWriter writer(ClusterNode node, List<StateTopic> states) {
         return new PartitionWriter() {
             @Override
             public void registerListener(TopicPartition partition, Listener listener) {
-                listeners.computeIfAbsent(node, k -> new ArrayList<>()).add(listener);
+                states.get(partition.partition()).listeners.computeIfAbsent(node, k -> new ArrayList<>()).add(listener);
             }
 
             @Override
             public void deregisterListener(TopicPartition partition, Listener listener) {
-                listeners.getOrDefault(node, new ArrayList<>()).remove(listener);
+                states.get(partition.partition()).listeners.getOrDefault(node, new ArrayList<>()).remove(listener);
             }
 
             @Override
@@ -99,17 +99,7 @@ final class StateTopic {
 
             @Override
             public long append(TopicPartition partition, VerificationGuard guard, MemoryRecords records, short version) {
-                if (leader != node) {
-                    throw new NotLeaderOrFollowerException("node " + node.id + " does not lead " + place);
-                }
-                for (RecordBatch batch : records.batches()) {
-                    for (Record record : batch) {
-                        log.add(new Entry(SERDE.deserialize(copy(record.key()), copy(record.value())),
-                            batch.producerId(), batch.producerEpoch()));
-                    }
-                }
-                commitLater();
-                return log.size();
+                return states.get(partition.partition()).append(node, records);
             }
 
             @Override
@@ -125,6 +115,20 @@ final class StateTopic {
         };
     }
 
+    private long append(ClusterNode node, MemoryRecords records) {
+        if (leader != node) {
+            throw new NotLeaderOrFollowerException("node " + node.id + " does not lead " + place);
+        }
+        for (RecordBatch batch : records.batches()) {
+            for (Record record : batch) {
+                log.add(new Entry(SERDE.deserialize(copy(record.key()), copy(record.value())),
+                    batch.producerId(), batch.producerEpoch()));
+            }
+        }
+        commitLater();
+        return log.size();
+    }
+
     private static ByteBuffer copy(ByteBuffer buffer) {
         if (buffer == null) {
             return null;
@@ -135,34 +139,39 @@ final class StateTopic {
     }
 
     /** How a node reads all of it when it becomes the coordinator; in order, after a time that is drawn. */
-    CoordinatorLoader<CoordinatorRecord> loader(ClusterNode node) {
+    static CoordinatorLoader<CoordinatorRecord> loader(ClusterNode node, List<StateTopic> states) {
         return new CoordinatorLoader<>() {
             @Override
             public CompletableFuture<LoadSummary> load(TopicPartition partition,
                     CoordinatorPlayback<CoordinatorRecord> playback) {
-                CompletableFuture<LoadSummary> loaded = new CompletableFuture<>();
-                long began = cluster.clock.milliseconds();
-                cluster.clock.after(1 + random.nextInt(50), node::mayRun, () -> {
-                    if (leader != node) {
-                        loaded.completeExceptionally(new NotLeaderOrFollowerException("no longer the leader"));
-                        return;
-                    }
-                    int known = log.size() - (cluster.plants.is("load-forgets") ? Math.min(log.size(), 9) : 0);
-                    for (int offset = 0; offset < known; offset++) {
-                        Entry entry = log.get(offset);
-                        playback.replay(offset, entry.producerId(), entry.producerEpoch(), entry.record());
-                    }
-                    if (!log.isEmpty()) {
-                        playback.updateLastWrittenOffset((long) log.size());
-                        playback.updateLastCommittedOffset(committed);
-                    }
-                    loaded.complete(new LoadSummary(began, cluster.clock.milliseconds(), 0, log.size(), log.size()));
-                });
-                return loaded;
+                return states.get(partition.partition()).load(node, playback);
             }
 
             @Override
             public void close() { }
         };
+    }
+
+    private CompletableFuture<CoordinatorLoader.LoadSummary> load(ClusterNode node,
+            CoordinatorPlayback<CoordinatorRecord> playback) {
+        CompletableFuture<CoordinatorLoader.LoadSummary> loaded = new CompletableFuture<>();
+        long began = cluster.clock.milliseconds();
+        cluster.clock.after(1 + random.nextInt(50), node::mayRun, () -> {
+            if (leader != node) {
+                loaded.completeExceptionally(new NotLeaderOrFollowerException("no longer the leader"));
+                return;
+            }
+            int known = log.size() - (cluster.plants.is("load-forgets") ? Math.min(log.size(), 9) : 0);
+            for (int offset = 0; offset < known; offset++) {
+                Entry entry = log.get(offset);
+                playback.replay(offset, entry.producerId(), entry.producerEpoch(), entry.record());
+            }
+            if (!log.isEmpty()) {
+                playback.updateLastWrittenOffset((long) log.size());
+                playback.updateLastCommittedOffset(committed);
+            }
+            loaded.complete(new CoordinatorLoader.LoadSummary(began, cluster.clock.milliseconds(), 0, log.size(), log.size()));
+        });
+        return loaded;
     }
 }
