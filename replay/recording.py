@@ -22,7 +22,7 @@ class Recording:
     faults: int = 0
     cut: int = 0
     sampled: int = 0
-    broker: str = ""
+    broker: str = attrs.field(default="", kw_only=True)
 
     @property
     def is_unfinished(self) -> bool:
@@ -32,7 +32,7 @@ class Recording:
     def __add__(self, other: "Recording") -> "Recording":
         """Return the sum of both."""
         numbers = (a + b for a, b in zip(_numbers(self), _numbers(other), strict=True))
-        return Recording(*numbers, self.broker or other.broker)
+        return Recording(*numbers, broker=self.broker or other.broker)
 
 
 def mark_of(line: bytes) -> Recording | None:
