@@ -380,7 +380,9 @@ def _acknowledge(state: State, events: Events, row: int) -> int:
 def _release(state: State, events: Events, row: int) -> int:
     f = events.fields
     answers = events.answers[f[event.WRITES_FROM, row] : f[event.WRITES_TO, row]]
-    written = min(answers.shape[0], 1)
+    written = 0
+    if answers.shape[0] > 0:
+        written = int(answers[0, at.A_STATUS] == f[event.RESULT, row])  # Another is besides.
     return release(state, f[event.MEMBER, row], answers, written, f[event.AFTER_START, row])
 
 

@@ -40,7 +40,9 @@ def recorded_choice(event: TraceEvent) -> Choice:
         case ArchiveAborted() | Compact():
             return Choice(start_offset=start, archived=_archived(event))
         case MemberLeaves():
-            return Choice(start_offset=start, written=bool(event.outcome.writes))
+            # One that is answered otherwise is not the release's.
+            answers = [write.status for write in event.outcome.writes[:1]]
+            return Choice(start_offset=start, written=answers == [event.outcome.status])
     begun = isinstance(event.operation, Initialize) and event.outcome.status is ErrorCode.NONE
     return Choice(start_offset=start, refusal=ErrorCode.NONE if begun else None)
 

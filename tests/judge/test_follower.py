@@ -293,3 +293,17 @@ def test_what_the_start_offset_has_passed_may_be_released_with_a_write(
     divergence = replay_partition(table_from_rows(rows), PROFILES[profile]).divergence
     assert (finding and finding.name) == (divergence and divergence.kind.name) == name
     assert (divergence and divergence.row) == (name and 4)
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+@pytest.mark.parametrize(
+    ("status", "name"), [("NONE", None), ("NOT_COORDINATOR", Difference.STATUS.name)]
+)
+def test_a_release_does_not_wait_for_a_write_besides(
+    profile: Profile, status: str, name: str | None
+) -> None:
+    *rows, _answer = left_behind(status="COORDINATOR_NOT_AVAILABLE", state_batches=[])
+    rows[4]["result"] = {"status": status}
+    finding = follow(events(rows), engines_for(("spec", "impl"), profile), 1)
+    divergence = replay_partition(table_from_rows(rows), profile).divergence
+    assert (finding and finding.name) == (divergence and divergence.kind.name) == name
