@@ -27,14 +27,14 @@ OWN = {
 
 def moved(rows: list[Row], at: int, by: int) -> list[Row]:
     """Move the clock from a row on; locks that were granted before keep their ends."""
-    rows, since = copy.deepcopy(rows), rows[at]["time_ms"]
+    rows, config = copy.deepcopy(rows), rows[0]["config"]
+    since = _begun(rows[at], config)
     for row in rows[at:]:
         row["time_ms"] += by
         if row.get("deadline_ms") is not None:
             row["deadline_ms"] += by
         for lock in row.get("deadlines") or ():
-            granted = lock["time_ms"] - rows[0]["config"]["record_lock_duration_ms"]
-            lock["time_ms"] += by if granted >= since else 0
+            lock["deadline_ms"] += by if _begun(lock, config) >= since else 0
     return rows
 
 
@@ -50,7 +50,7 @@ def busy(rows: list[Row], dice: Random) -> list[Row]:
 
 
 def _begun(row: Row, config: Row) -> int:
-    """Return when a row began, as far as it says: it grants its lock then."""
+    """Return when a row began, as far as it says, or a lock of it: it was granted then."""
     end = row.get("deadline_ms")
     return int(row["time_ms"] if end is None else end - config["record_lock_duration_ms"])
 
