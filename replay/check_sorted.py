@@ -23,7 +23,7 @@ from replay.check import (
 from replay.facts import CheckedPartition, InputFacts
 from replay.lag_file import Lag, LagFile, lag_table
 from replay.load import CheckTask, apart, read_sorted
-from replay.onward import check_onward, goes_on
+from replay.onward import check_onward
 from replay.pieces import (
     PartitionRows,
     UnreadError,
@@ -33,7 +33,7 @@ from replay.pieces import (
     with_last,
     without_bad_rows,
 )
-from replay.plan import Plan, is_sampled
+from replay.plan import Plan, goes_on, is_sampled
 from replay.segments import Segment, ended, segments_of
 from replay.sequence import gaps_in
 from replay.state_file import Carried
@@ -138,7 +138,7 @@ def _check_one(
     bad = facts.bad.get(name) or verdicts[-1].problem or next(iter(behind), None)
     verdict = merged(verdicts, events, bad)
     kept = left if plan.state_folder else None
-    yield CheckedPartition(verdict, kept, tuple(ended(segments)))
+    yield CheckedPartition(verdict, kept, tuple(ended(segments)) if segments else ())
 
 
 def _check_pieces(

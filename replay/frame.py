@@ -27,10 +27,11 @@ from pyspark.sql.types import (
 )
 
 from model.errors import InvalidValueError
-from model.trace_arrow import PLACE, completed
+from model.trace_arrow import completed
 from model.trace_schema import EVENT, FieldKind, TraceField
 from replay.check_sorted import check_sorted
 from replay.facts import CheckedPartition, InputFacts
+from replay.gather import with_places
 from replay.lag_file import LAG
 from replay.pieces import runs_of
 from replay.plan import Plan
@@ -237,7 +238,4 @@ def placed_rows(source: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.T
             done = done if name == before else 0
             lines[start:end] = np.arange(done + 1, done + 1 + end - start)
             before, done = name, done + end - start
-        places = pa.repeat(source, table.num_rows), pa.array(lines)
-        for field, column in zip(PLACE, places, strict=True):
-            table = table.append_column(field, column)
-        yield table
+        yield with_places(table, source, lines)

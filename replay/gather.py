@@ -12,6 +12,7 @@ from pathlib import Path
 
 import attrs
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -238,18 +239,21 @@ def _from_parquet(task: GatherTask, tally: Tally) -> Iterator[pa.Table]:
                 tally.lines += file.metadata.row_group(group).num_rows
 
 
+def with_places(table: pa.Table, source: str, lines: npt.NDArray[np.int64]) -> pa.Table:
+    """Return the rows with where they were read: in a file, and the line or row of each."""
+    places = pa.repeat(source, table.num_rows), pa.array(lines)
+    for field, column in zip(PLACE, places, strict=True):
+        table = table.append_column(field, column)
+    return table
+
+
 def placed(table: pa.Table, first: int, tally: Tally) -> pa.Table:
     """Return the rows that name their share-partition and ``seq``, from row ``first`` on.
 
     Others go to ``tally``.
     """
     rows = np.arange(first, first + table.num_rows)
-    place = (
-        pa.array([tally.path]).take(pa.array(np.zeros(len(rows), dtype=np.int64))),
-        pa.array(rows),
-    )
-    for field, column in zip(PLACE, place, strict=True):
-        table = table.append_column(field, column)
+    table = with_places(table, tally.path, rows)
     keep = np.ones(len(rows), dtype=bool)
     columns = (table.column(name).to_pylist() for name in ("partition", "seq", "leader_epoch"))
     for i, (name, seq, epoch) in enumerate(zip(*columns, strict=True)):

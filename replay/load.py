@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from model.errors import InvalidValueError
-from model.trace_arrow import PLACE, SCHEMA, completed
+from model.trace_arrow import SCHEMA, completed
 from replay.facts import InputFacts
-from replay.gather import STORED
+from replay.gather import STORED, with_places
 from replay.pieces import KEYS, PartitionRows, UnreadError, begun, keys_of, partitions
 from replay.survey import opened
 from replay.verdict import Problem
@@ -116,20 +116,13 @@ def _in_file(task: CheckTask) -> Iterator[pa.Table]:
                 continue
             place = first
             for batch in file.iter_batches(MOST_ROWS, [group], SCHEMA.names, use_threads=False):
-                table = with_places(completed(pa.Table.from_batches([batch])), path, place + 1)
+                rows = np.arange(place + 1, place + 1 + batch.num_rows)
+                table = with_places(completed(pa.Table.from_batches([batch])), path, rows)
                 wanted = pc.is_in(table.column("partition"), value_set=chosen)
                 yield table if pc.all(wanted).as_py() else table.filter(wanted)
                 place, found = place + batch.num_rows, found + pc.sum(wanted).as_py()
     if found != sum(task.events.values()):
         raise InvalidValueError("file", path, "a file that does not change while it is read")
-
-
-def with_places(table: pa.Table, source: str, first: int) -> pa.Table:
-    """Return the rows with where they were read: in a file, from row ``first`` on."""
-    lines = pa.array(np.arange(first, first + table.num_rows))
-    for field, column in zip(PLACE, (pa.repeat(source, table.num_rows), lines), strict=True):
-        table = table.append_column(field, column)
-    return table
 
 
 def _gathered(task: CheckTask) -> Iterator[pa.Table]:

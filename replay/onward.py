@@ -76,15 +76,6 @@ class _Course:
     stopped: str = ""
 
 
-def goes_on(plan: Plan, events: int) -> bool:
-    """Return whether a share-partition of so many events is checked beyond its first divergence.
-
-    Not where a later replay is to go on, which repeats the first divergence, nor where it is held
-    in memory in pieces.
-    """
-    return plan.max_divergences > 1 and not plan.state_folder and events < plan.piece_events
-
-
 def check_onward(
     rows: PartitionRows, kernel: KernelResult | None, plan: Plan, lag: Lag
 ) -> PartitionVerdict:
@@ -125,7 +116,7 @@ def _diverging(rows: PartitionRows, plan: Plan, divergence: KernelDivergence, la
     head = attrs.evolve(rows, table=rows.table.slice(0, row), problem=None)
     before = rows.start.state if rows.start else None
     if row:
-        kernel = _kernel(head, plan)
+        _, kernel = through_kernel(head, plan, row)
         if lag.wanted:
             lag.add(lag_table(rows.partition, head.table, kernel))
         before = kernel.states[-1][1]
@@ -142,12 +133,6 @@ def _diverging(rows: PartitionRows, plan: Plan, divergence: KernelDivergence, la
         return _Stretch(attrs.evolve(rows, problem=read.problem), None, None, None)
     bad, finding = agreed(attrs.evolve(divergence, row=0), bad, finding)
     return _Stretch(rows, row, finding, before)
-
-
-def _kernel(rows: PartitionRows, plan: Plan) -> KernelResult:
-    start = rows.start.state if rows.start else None
-    table = rows.table.select(SCHEMA.names)
-    return replay_partition(table, plan.rules, start, rows.table.num_rows)
 
 
 def _whole_end(state: ReplayState | None) -> ReplayState | None:

@@ -49,6 +49,15 @@ class Plan:
         )
 
 
+def goes_on(plan: Plan, events: int) -> bool:
+    """Return whether a share-partition of so many events is checked beyond its first divergence.
+
+    Not where a later replay is to go on, which repeats the first divergence, nor where it is held
+    in memory in pieces.
+    """
+    return plan.max_divergences > 1 and not plan.state_folder and events < plan.piece_events
+
+
 def is_sampled(partition: str, fraction: float) -> bool:
     """Say whether a share-partition is among the fraction to check, the same in every run."""
     digest = hashlib.blake2b(partition.encode(), digest_size=8).digest()

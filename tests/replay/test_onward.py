@@ -7,8 +7,7 @@ import pytest
 
 from judge.finding import Finding, FindingKind
 from replay.lag_file import LAG
-from replay.onward import goes_on
-from replay.plan import Plan
+from replay.plan import Plan, goes_on
 from replay.processes import HereRunner
 from replay.run import replay_sources
 from replay.sources import find_sources
@@ -24,7 +23,7 @@ from tests.replay.samples import (
     write_lines,
     write_parquet,
 )
-from tests.replay.test_segments import plan_for, with_places
+from tests.replay.test_segments import placed_table, plan_for
 
 BOTH, SPEC, IMPL = ("spec", "impl"), ("spec",), ("impl",)
 MOST = 100
@@ -157,7 +156,7 @@ def test_a_disagreement_ends_a_share_partition(monkeypatch: pytest.MonkeyPatch) 
 def test_specification_and_implementation_agree_on_all_divergences(seed: int) -> None:
     diverged = 0
     for case in cases(seed, stories=1, spoilings=8):
-        table = with_places(case.table)
+        table = placed_table(case.table)
         plans = [
             attrs.evolve(plan_for(case.profile), against=against, max_divergences=10)
             for against in (BOTH, SPEC, IMPL)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -12,9 +13,9 @@ from impl.kernel import KernelDivergence, KernelResult, replay_partition
 from judge.finding import FindingKind
 from model.guards import Guard
 from model.profile import Profile
-from model.trace_arrow import PLACE
 from model.whole_state import WholeState
 from replay.facts import CheckedPartition, InputFacts
+from replay.gather import with_places
 from replay.plan import Plan
 from replay.processes import HereRunner, open_processes
 from replay.run import large_ones, replay_sources
@@ -46,6 +47,10 @@ def plan_for(profile: Profile) -> Plan:
     return Plan(profile.name, offered_within=fetches, sweep_ms=sweep)
 
 
+def placed_table(table: pa.Table) -> pa.Table:
+    return with_places(table, "trace.jsonl", np.arange(1, len(table) + 1))
+
+
 def cut(rows: list[Row] | pa.Table, plan: Plan, every: int, folder: Path) -> CheckedPartition:
     """Return the segments of a share-partition, of which a folder gets the rows."""
     table = placed(rows) if isinstance(rows, list) else rows
@@ -70,20 +75,13 @@ def in_segments(
     return joined_of(checked, parts)
 
 
-def with_places(table: pa.Table) -> pa.Table:
-    columns = ["trace.jsonl"] * table.num_rows, range(1, table.num_rows + 1)
-    for field, values in zip(PLACE, columns, strict=True):
-        table = table.append_column(field, pa.array(values, field.type))
-    return table
-
-
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 8))]
 )
 def test_what_is_spoiled_anywhere_is_told_alike(seed: int, tmp_path: Path) -> None:
     verdicts = dict.fromkeys(Verdict, 0)
     for number, case in enumerate(cases(seed, stories=1, spoilings=12)):
-        table, plan = with_places(case.table), plan_for(case.profile)
+        table, plan = placed_table(case.table), plan_for(case.profile)
         whole = check_rows(table, plan).verdict
         pieces = attrs.evolve(plan, piece_events=1 + number % 9)
         assert in_segments(table, plan, 1 + number % 9, tmp_path) == whole, case.spoiled
