@@ -2,7 +2,8 @@
 
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +11,17 @@ import attrs
 import pytest
 from pyspark.sql import SparkSession
 
-from model.trace_json import line_from_row
+from replay.facts import CheckedPartition
 from replay.gather import Gathered, GatherTask, gather
 from replay.plan import Plan
 from replay.processes import HereRunner, ProcessRunner, open_processes
+from replay.report import json_line
 from replay.run import replay_sources
 from replay.runner import Runner
 from replay.session import SparkRunner
 from replay.sources import find_sources
-from replay.verdict import Replay, Verdict
+from replay.verdict import Replay
 from tests.replay.samples import RECORDED, TRACES, kafka_rows, write_lines
-from tests.replay.test_run import Interrupting
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -40,8 +41,7 @@ def runners(spark: SparkSession, children: ProcessRunner) -> tuple[Runner, ...]:
 
 def everywhere(runners: tuple[Runner, ...], path: Path, plan: Plan) -> Replay:
     """Return the result, which must be the same of all runners but for where and how long."""
-    sources = find_sources([path])
-    results = [replay_sources(runner, sources, plan) for runner in runners]
+    results = [replay_sources(runner, find_sources([path]), plan) for runner in runners]
     assert [result.runner for result in results] == [
         "in this process",
         "in this process and 2 children",
@@ -96,80 +96,61 @@ def test_an_interruption_while_this_process_reads_leaves_the_rest(
     assert (result.interrupted, result.counts.checked) == (True, 0)
 
 
-def _fault(rows: list[dict[str, Any]]) -> None:
-    rows[30]["after"]["end_offset"] += 1
-
-
-def _hole(rows: list[dict[str, Any]]) -> None:
-    del rows[20]
-
-
-def _twice(rows: list[dict[str, Any]]) -> None:
-    rows[21]["seq"] = rows[20]["seq"]
-
-
-def _malformed(rows: list[dict[str, Any]]) -> None:
-    rows[25]["op"] = "unheard of"
-
-
-@pytest.mark.parametrize(
-    ("change", "verdict"),
-    [
-        (_fault, Verdict.DIVERGES),
-        (_hole, Verdict.UNREADABLE),
-        (_twice, Verdict.UNREADABLE),
-        (_malformed, Verdict.UNREADABLE),
-    ],
-)
-def test_planted_faults_and_bad_lines(
-    runners: tuple[Runner, ...],
-    tmp_path: Path,
-    change: Callable[[list[dict[str, Any]]], None],
-    verdict: Verdict,
-) -> None:
-    rows = kafka_rows(count=60)
-    change(rows)
-    path = tmp_path / "t.jsonl"
-    lines = b"".join(line_from_row(row) for row in rows)
-    others = b"".join(line_from_row(row) for row in kafka_rows(partition=1, count=60))
-    path.write_bytes(lines + others + b"[]\n")
-    result = everywhere(runners, path, SPEC)
-    assert [each.verdict for each in result.verdicts] == [verdict, Verdict.CONFORMS]
-    assert any("[]" in problem.message for problem in result.problems)
-
-
+@attrs.frozen
 class Deadly(Plan):
-    """A plan that ends the first child that looks into it."""
+    """A plan that ends the first worker that looks into it, and leaves a file that says so."""
+
+    once: str = ""
+    parent: int = 0
 
     def __getattribute__(self, name: str) -> Any:  # noqa: ANN401 - of any attribute
-        if name == "profile":
-            once, parent = Path(os.environ["SHARESPEC_ONCE"]), os.environ["SHARESPEC_PARENT"]
-            if str(os.getpid()) != parent and not once.exists():
-                once.touch()
-                signal.raise_signal(signal.SIGKILL)
+        if name == "profile" and os.getpid() != self.parent and not Path(self.once).exists():
+            Path(self.once).touch()
+            signal.raise_signal(signal.SIGKILL)
         return super().__getattribute__(name)
 
 
 @pytest.mark.slow
-def test_a_child_that_dies_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_dies_changes_nothing(runners: tuple[Runner, ...], tmp_path: Path) -> None:
     rows = [row for partition in range(4) for row in kafka_rows(partition=partition)]
     sources = find_sources([write_lines(tmp_path / "t.jsonl", rows)])
-    monkeypatch.setenv("SHARESPEC_ONCE", str(tmp_path / "died"))
-    monkeypatch.setenv("SHARESPEC_PARENT", str(os.getpid()))
-    with open_processes(2) as runner:
-        found = replay_sources(runner, sources, Deadly(against=("spec",), invariants_every=0))
-    assert (tmp_path / "died").exists()
-    assert found.verdicts == replay_sources(HereRunner(), sources, SPEC).verdicts
-    assert found.counts.conforms == 4
+    here, *others = runners
+    expected = replay_sources(here, sources, SPEC)
+    for number, runner in enumerate(others):
+        once = tmp_path / str(number)
+        plan = Deadly(against=("spec",), invariants_every=0, once=str(once), parent=os.getpid())
+        assert replay_sources(runner, sources, plan).verdicts == expected.verdicts
+        assert once.exists()
+    assert expected.counts.conforms == 4
+
+
+class Interrupting:
+    """Progress that stops the replay as Ctrl-C does once something is checked."""
+
+    def __init__(self) -> None:
+        self.stages: list[str] = []
+
+    def stage(self, name: str, total: int) -> None:
+        assert total > 0
+        self.stages.append(name)
+
+    def done(self, tasks: int, results: Sequence[Any]) -> None:
+        assert tasks >= 0
+        if any(isinstance(result, CheckedPartition) for result in results):
+            raise KeyboardInterrupt
 
 
 @pytest.mark.slow
-def test_an_interrupted_replay_keeps_its_results(tmp_path: Path) -> None:
-    rows = [row for partition in range(6) for row in kafka_rows(partition=partition, count=300)]
+def test_an_interrupted_replay_keeps_its_results(
+    runners: tuple[Runner, ...], tmp_path: Path
+) -> None:
+    rows = [row for partition in range(6) for row in kafka_rows(partition=partition, count=500)]
     sources = find_sources([write_lines(tmp_path / "t.jsonl", rows)])
-    with open_processes(2) as children:
-        for runner in (HereRunner(), children):
-            found = replay_sources(runner, sources, SPEC, None, Interrupting())
-            assert found.interrupted
-            assert 1 <= found.counts.conforms < 6
-            assert found.counts.conforms + found.counts.unchecked == 6
+    for runner in runners:
+        before, progress = threading.active_count(), Interrupting()
+        found = replay_sources(runner, sources, SPEC, None, progress)
+        assert (found.interrupted, progress.stages[-1]) == (True, "check")
+        assert 1 <= found.counts.conforms < 6
+        assert found.counts.conforms + found.counts.unchecked == 6
+        assert threading.active_count() <= before + 1
+        assert json_line(found).count("\n") == 0

@@ -25,7 +25,7 @@ from replay.result_schema import DIVERGENCES, VERDICTS, divergence_row
 from replay.run import replay_sources
 from replay.session import SparkRunner
 from replay.sources import find_sources
-from tests.replay.samples import TRACES, Row, kafka_rows, renamed, write_parquet
+from tests.replay.samples import Row, kafka_rows, renamed, write_parquet
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -148,14 +148,6 @@ def test_share_partitions_of_one_batch_become_arrays_at_once(
 
 
 @pytest.mark.slow
-def test_the_recorded_traces_conform_as_a_table(spark: SparkSession, tmp_path: Path) -> None:
-    rows = [row for partition in range(3) for row in kafka_rows(partition=partition, count=10**6)]
-    assert len(rows) > 100, TRACES
-    found = told(check(frame_of(spark, tmp_path, rows)).verdicts)
-    assert [(v["verdict"], v["checked"] == v["events"]) for v in found] == [("conforms", True)] * 3
-
-
-@pytest.mark.slow
 def test_spark_connect_gives_the_same(tmp_path: Path) -> None:
     pytest.importorskip("grpc", reason="Spark Connect needs grpcio: install sharespec[connect]")
     done = subprocess.run(
@@ -180,15 +172,6 @@ def test_spark_connect_gives_the_same(tmp_path: Path) -> None:
         ["e", "unreadable", 5],
     ]
     assert lag == [65, 65]
-
-
-@pytest.mark.slow
-def test_a_sample_leaves_the_others_unchecked(spark: SparkSession, tmp_path: Path) -> None:
-    rows = [row for n in range(12) for row in renamed(kafka_rows(count=2), f"p{n}")]
-    found = told(check(frame_of(spark, tmp_path, rows), attrs.evolve(SPEC, sample=0.5)).verdicts)
-    reasons = {v["reason"] for v in found}
-    assert reasons == {"", "not in the sample"}
-    assert len(found) == 12
 
 
 @pytest.mark.slow

@@ -1,21 +1,17 @@
 import gzip
-import os
 import shutil
-import signal
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+import attrs
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
 from model.guards import Difference
 from model.trace_json import line_from_row
-from replay.facts import CheckedPartition
 from replay.plan import Plan
-from replay.report import json_line
+from replay.processes import HereRunner
 from replay.run import replay_sources
 from replay.session import SparkRunner
 from replay.sources import find_sources
@@ -30,7 +26,12 @@ SPEC = Plan(against=("spec",), invariants_every=0)
 def replayed(
     spark: SparkSession, *paths: Path, plan: Plan = SPEC, out: Path | None = None
 ) -> Replay:
-    return replay_sources(SparkRunner(spark), find_sources(paths), plan, out)
+    """Return the result, which must be the same of Spark and of this process."""
+    sources = find_sources(paths)
+    here = replay_sources(HereRunner(), sources, plan)
+    found = replay_sources(SparkRunner(spark), sources, plan, out)
+    assert attrs.evolve(here, seconds=found.seconds, runner=found.runner) == found
+    return found
 
 
 def named(replay: Replay) -> dict[str, PartitionVerdict]:
@@ -183,55 +184,6 @@ def test_what_the_sample_leaves_out_is_counted(spark: SparkSession, tmp_path: Pa
         assert found.counts.checked == 60 - 10 * found.counts.unchecked
         reasons = {v.reason for v in found.verdicts if v.verdict is Verdict.UNCHECKED}
         assert reasons == {"not in the sample"}
-
-
-@pytest.mark.slow
-def test_a_worker_that_dies_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "t.jsonl", rows_of(0, 1))
-    once = tmp_path / "died"
-    here = os.getpid()
-
-    class Deadly(Plan):  # only to reach into the worker
-        def __getattribute__(self, name: str) -> Any:  # noqa: ANN401
-            if name == "profile" and os.getpid() != here and not once.exists():
-                once.touch()
-                signal.raise_signal(signal.SIGKILL)
-            return super().__getattribute__(name)
-
-    found = replayed(spark, path, plan=Deadly(against=("spec",)))
-    assert once.exists()
-    assert (found.counts.conforms, found.counts.checked) == (2, 80)
-
-
-class Interrupting:
-    """Progress that stops the replay as Ctrl-C does once something is checked."""
-
-    def __init__(self) -> None:
-        self.stages: list[str] = []
-
-    def stage(self, name: str, total: int) -> None:
-        assert total > 0
-        self.stages.append(name)
-
-    def done(self, tasks: int, results: Sequence[Any]) -> None:
-        assert tasks >= 0
-        if any(isinstance(result, CheckedPartition) for result in results):
-            raise KeyboardInterrupt
-
-
-@pytest.mark.slow
-def test_an_interrupted_replay_keeps_its_results(spark: SparkSession, tmp_path: Path) -> None:
-    write_lines(tmp_path / "t.jsonl", rows_of(0, 1, 2, 3, 4, 5, count=500))
-    progress = Interrupting()
-    before = threading.active_count()
-    found = replay_sources(SparkRunner(spark), find_sources([tmp_path]), Plan(), None, progress)
-    assert progress.stages == ["read", "check"]
-    assert found.interrupted
-    assert found.counts.partitions == 6
-    assert found.counts.conforms >= 1
-    assert found.counts.conforms + found.counts.unchecked == 6
-    assert threading.active_count() <= before + 1
-    assert json_line(found).count("\n") == 0
 
 
 def test_results_of_an_earlier_replay_are_replaced(spark: SparkSession, tmp_path: Path) -> None:
