@@ -224,6 +224,8 @@ def drawn(
         steps = [(Do.PRODUCE, random.randint(150, 400)) for _ in range(4)]
     if many or chance.happens(_DRAINS):
         steps.append((Do.DRAIN, 0))
+    elif chance.says and chance.happens(_SAYS_LAST):
+        steps += [(Do.POLL, 0), (random.choice(says), 0)]
     return Script(settings, chance.partitions, tuple(steps), brokers)
 
 
@@ -231,7 +233,7 @@ _MANY = 0.1
 """How likely a script has no more than many records, all of which are taken."""
 
 _PRODUCES, _COMPACTED, _DRAINS, _TROUBLED, _IDLE_MS = 0.5, 0.3, 0.8, 0.35, 300
-_PARTED, _SPREAD = 0.3, 0.7
+_PARTED, _SPREAD, _SAYS_LAST = 0.3, 0.7, 0.5
 
 
 def _any_round(chance: _Drawing) -> list[Step]:

@@ -44,7 +44,7 @@ RARE = {
     Fault.KEEPS_ASSIGNMENT: 20,
     Fault.STAYS_WITH_LEADER: 20,
     Fault.DROPS_REVOKED: 60,
-    Fault.TO_NEW_LEADER: 60,
+    Fault.TO_NEW_LEADER: 5,
 }
 """Faults that take three steps in one order, and the seed from which on they are looked for."""
 
