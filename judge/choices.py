@@ -1,5 +1,9 @@
 """What an implementation chose in a recorded event, as the choice and answers of that event."""
 
+from operator import attrgetter
+
+import attrs
+
 from model.errors import ErrorCode
 from model.operations import (
     Acknowledge,
@@ -50,9 +54,15 @@ def recorded_choice(event: TraceEvent) -> Choice:
 def recorded_answers(event: TraceEvent) -> tuple[Answer, ...]:
     """Return how the share coordinator answered each write of the event, in order."""
     return tuple(
-        Answer(write.status, write.id, write.made_after, write, _keeps_back(event, write))
+        Answer(write.status, write.id, write.made_after, _sorted(write), _keeps_back(event, write))
         for write in event.outcome.writes
     )
+
+
+def _sorted(write: Write) -> Write:
+    """Return a write with its state batches in the order of their offsets: any is recorded."""
+    batches = tuple(sorted(write.state_batches, key=attrgetter("first")))
+    return write if batches == write.state_batches else attrs.evolve(write, state_batches=batches)
 
 
 def _keeps_back(event: TraceEvent, write: Write) -> bool:
