@@ -1,6 +1,7 @@
 """A leader tells its whole state: where a trace begins in the middle, or after events were lost."""
 
 from collections.abc import Iterator
+from operator import itemgetter
 
 import attrs
 from immutables import Map
@@ -221,6 +222,6 @@ def _check_durable(partition: SharePartition) -> None:
 
 def _check_pending(partition: SharePartition) -> None:
     awaited = {o for waiting in partition.outstanding.values() for o in waiting.offsets}
-    for offset, record in partition.window.records.items():
+    for offset, record in sorted(partition.window.records.items(), key=itemgetter(0)):
         detail = f"offset {offset} is pending, and no outstanding write is its own"
         require(not record.pending or offset in awaited, Guard.CHECKPOINT_IS_THE_STATE, detail)
