@@ -270,12 +270,17 @@ def _missing(checked: pa.Table) -> tuple[int, int, int | None]:
     return gaps.num_rows, lost, late
 
 
-def _log_knowledge(table: pa.Table, start: Carried | None) -> LogKnowledge:
-    """Return what the trace tells of the log, without which no read can be checked against it."""
+def tells_no_log(table: pa.Table) -> bool:
+    """Return whether the trace leaves out the log from some row on."""
     untold = pc.and_(
         pc.equal(table.column("op"), "checkpoint"), pc.is_null(table.column("log_known"))
     )
-    if pc.any(pc.or_kleene(untold, pc.invert(table.column("log_known")))).as_py():
+    return bool(pc.any(pc.or_kleene(untold, pc.invert(table.column("log_known")))).as_py())
+
+
+def _log_knowledge(table: pa.Table, start: Carried | None) -> LogKnowledge:
+    """Return what the trace tells of the log, without which no read can be checked against it."""
+    if tells_no_log(table):
         return LogKnowledge.NOTHING
     if start:
         return start.log

@@ -5,6 +5,7 @@ The kernel hands out its whole state after a piece. The engines take the piece f
 it and must end in the state after it; so by induction they answer as over the whole.
 """
 
+import itertools
 import sys
 from collections.abc import Iterable, Iterator
 
@@ -14,6 +15,7 @@ import pyarrow as pa
 from impl.kernel import KernelResult
 from replay.check import (
     operations_in,
+    tells_no_log,
     through_kernel,
     unchecked,
     verdict_at,
@@ -39,6 +41,7 @@ from replay.sequence import gaps_in
 from replay.state_file import Carried
 from replay.verdict import (
     NOT_SAMPLED,
+    LogKnowledge,
     PartitionVerdict,
     Problem,
     Verdict,
@@ -117,11 +120,13 @@ def _check_one(
     """Check a share-partition up to the first piece that does not conform, and read the rest."""
     read: list[int] = []
     gaps: list[int] = []
+    ahead: list[PartitionRows] = []
 
     def counted() -> Iterator[PartitionRows]:
         for piece in pieces:
             read.append(piece.events)
             gaps.append(gaps_in(piece.table))
+            ahead[:] = [piece]
             yield piece
 
     rows = counted()
@@ -133,12 +138,28 @@ def _check_one(
         verdicts.append(piece.verdict)
         segments = piece.segments
         left = piece.left
-    behind = [unread for piece in rows if (unread := without_bad_rows(piece).problem)]
+    is_whole = verdicts[-1].verdict is Verdict.CONFORMS
+    unread, log = _behind(verdicts[-1], rows if is_whole else itertools.chain(ahead, rows))
     events = max(sum(read), facts.events.get(name, 0)) - sum(gaps)
-    bad = facts.bad.get(name) or verdicts[-1].problem or next(iter(behind), None)
-    verdict = merged(verdicts, events, bad)
+    verdict = merged(verdicts, events, facts.bad.get(name) or unread)
+    verdict = attrs.evolve(verdict, log=log)
     kept = left if plan.state_folder else None
     yield CheckedPartition(verdict, kept, tuple(ended(segments)) if segments else ())
+
+
+def _behind(
+    last: PartitionVerdict, pieces: Iterable[PartitionRows]
+) -> tuple[Problem | None, LogKnowledge]:
+    """Return the first problem, and what is told of the log, also by pieces that are not checked.
+
+    ``last`` is the verdict on the last piece that is.
+    """
+    unread, log = last.problem, last.log
+    for piece in map(without_bad_rows, pieces):
+        if unread is None and tells_no_log(piece.table):
+            log = LogKnowledge.NOTHING
+        unread = unread or piece.problem
+    return unread, log
 
 
 def _check_pieces(
