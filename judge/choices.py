@@ -22,8 +22,6 @@ from model.states import RecordState
 from model.trace import TraceEvent
 
 _REFUSALS = frozenset({ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_RECORD_STATE})
-_HOLDING = AdvanceTime | Expire | FinishDeadLetter
-"""Whose changes hold whatever becomes of their writes."""
 
 
 def recorded_choice(event: TraceEvent) -> Choice:
@@ -67,14 +65,21 @@ def _sorted(write: Write) -> Write:
 
 def _keeps_back(event: TraceEvent, write: Write) -> bool:
     """Return whether the records of a write that undoes nothing are kept back until its answer."""
-    if write.status is not ErrorCode.PENDING or not isinstance(event.operation, _HOLDING):
+    if write.status is not ErrorCode.PENDING:
         return False
-    reported = [(batch.first, batch.last) for batch in write.state_batches]
-    reported.append((0, write.start_offset - 1))  # It needs no batches of what it finishes.
+    match event.operation:
+        case FinishDeadLetter(ranges):
+            changed = [(part.first, part.last) for part in ranges]
+        case AdvanceTime() | Expire():
+            changed = [(batch.first, batch.last) for batch in write.state_batches]
+            if write.made_after in {None, event.seq}:  # It needs no batches of what it finishes.
+                changed.append((0, write.start_offset - 1))
+        case _:
+            return False
     return any(
         record.pending and record.first <= last and first <= record.last
         for record in event.after.records or ()
-        for first, last in reported
+        for first, last in changed
     )
 
 

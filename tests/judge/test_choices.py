@@ -2,9 +2,18 @@ import attrs
 
 from judge.choices import recorded_answers, recorded_choice
 from model.errors import ErrorCode
-from model.operations import Acknowledge, Acquire, AdvanceTime
+from model.operations import (
+    Acknowledge,
+    Acquire,
+    AdvanceLogStart,
+    AdvanceTime,
+    Expire,
+    FinishDeadLetter,
+    Operation,
+)
 from model.outcome import Answer, Choice, Expiry
-from model.ranges import OffsetRange
+from model.ranges import OffsetRange, RecordRange, StateBatch
+from model.states import RecordState
 from tests.replay.samples import events, first_of, kafka_rows
 
 
@@ -76,6 +85,44 @@ def test_each_write_of_an_expiry_is_a_group_with_its_answer() -> None:
     assert recorded_answers(event) == tuple(
         Answer(write.status, write.id, written=write) for write in event.outcome.writes
     )
+
+
+def test_only_records_that_a_write_finishes_show_that_it_keeps_them_back() -> None:
+    other, finished = (
+        RecordRange(first, first, RecordState.ARCHIVED, 1, None, pending=pending)
+        for first, pending in ((4, True), (7, False))
+    )
+    rows = kafka_rows(count=500)
+    (event,) = events([first_of(rows, lambda r: r["op"] == "advance_time" and r["writes"])])
+    write = attrs.evolve(
+        event.outcome.writes[0],
+        start_offset=5,
+        status=ErrorCode.PENDING,
+        state_batches=(StateBatch(7, 7, RecordState.ARCHIVED, 1),),
+    )
+
+    def kept(operation: Operation, made_after: int, *records: RecordRange) -> bool:
+        (answer,) = recorded_answers(
+            attrs.evolve(
+                event,
+                operation=operation,
+                outcome=attrs.evolve(
+                    event.outcome, writes=(attrs.evolve(write, made_after=made_after),)
+                ),
+                after=attrs.evolve(event.after, records=records),
+            )
+        )
+        return answer.keeps_back
+
+    ranges = (OffsetRange(7, 7),)
+    letter, timer, later = FinishDeadLetter(ranges), Expire(ranges), event.seq + 1
+    held = attrs.evolve(finished, pending=True)
+    for operation in (letter, timer, event.operation):
+        assert kept(operation, later, other, held)
+        assert not kept(operation, later, other, finished)
+    assert not kept(letter, event.seq, other, finished)
+    assert kept(timer, event.seq, other, finished)
+    assert not kept(AdvanceLogStart(5), event.seq, other, held)
 
 
 def test_everything_else_shows_where_the_start_offset_went() -> None:
