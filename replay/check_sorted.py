@@ -186,7 +186,7 @@ def _check_pieces(
         if "impl" in plan.against:
             is_kept = bool(plan.state_folder) or not is_last
             states = every or (rows.table.num_rows if is_kept else None)
-            rows, kernel = through_kernel(rows, plan, states)
+            plan, rows, kernel = _through_kernel(rows, plan, states)
             if not (is_last or _stopped(rows, kernel) or _is_led(kernel)):
                 continue
         onward = is_first and is_last and goes_on(plan, rows.events)
@@ -194,9 +194,11 @@ def _check_pieces(
             if lag.wanted:
                 lag.add(lag_table(rows.partition, rows.table, kernel))
             verdict = verdict_on(rows, rows.table.num_rows, None)
-            segments += segments_of(rows, kernel, facts.folder, segments)
+            segments += segments_of(rows, kernel, facts.folder, segments, plan)
         else:
             verdict = _check_piece(rows, kernel, plan, lag, onward=onward)
+        if kernel is None and verdict.divergence and plan.rules.renewal_survives_refusal:
+            plan, verdict = _all_or_none(rows, plan, verdict, lag)
         verdict = _after(verdict, operations)
         operations |= operations_in(rows.table)
         left = _left_by(rows, kernel, verdict, facts.unfinished) if kernel else None
@@ -204,6 +206,36 @@ def _check_pieces(
         if left is None or verdict.verdict is not Verdict.CONFORMS:
             return
         held, is_first = None, False
+
+
+def _through_kernel(
+    rows: PartitionRows, plan: Plan, every: int | None
+) -> tuple[Plan, PartitionRows, KernelResult]:
+    """Take the kernel through a piece; if it diverges, also as if a refused request renews nothing.
+
+    Of the two a share-partition does one throughout: the plan has which.
+    """
+    cut, kernel = through_kernel(rows, plan, every)
+    if kernel.divergence and plan.rules.renewal_survives_refusal:
+        strict = attrs.evolve(plan, all_or_none=True)
+        again, other = through_kernel(rows, strict, every)
+        if other.divergence is None:
+            return strict, again, other
+    return plan, cut, kernel
+
+
+def _all_or_none(
+    rows: PartitionRows, plan: Plan, verdict: PartitionVerdict, lag: Lag
+) -> tuple[Plan, PartitionVerdict]:
+    """Return the plan and the verdict without the kernel as ``_through_kernel`` does with it."""
+    strict, other = attrs.evolve(plan, all_or_none=True), Lag(lag.wanted)
+    again = verdict_at(*with_engines(rows, strict, other, None))
+    if again.divergence:
+        return plan, verdict
+    lag.taken()
+    for table in other.taken():
+        lag.add(table)
+    return strict, again
 
 
 def _check_piece(

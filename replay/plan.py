@@ -21,6 +21,7 @@ class Plan:
     does. One with more than ``piece_events`` is held in memory in pieces of about as many, and
     checked up to its first divergence; others up to ``max_divergences``.
     ``pauses`` of brokers make their timers late by as much.
+    ``all_or_none`` says that a refused request renews nothing, whatever the profile (decision 161).
     ``labels`` are names and texts that go into the metadata of every file that is written.
     """
 
@@ -36,6 +37,7 @@ class Plan:
     piece_events: int = 200_000
     max_divergences: int = 1
     pauses: tuple[Pause, ...] = ()
+    all_or_none: bool = False
     labels: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -46,6 +48,7 @@ class Plan:
             profile,
             offered_within=profile.offered_within if fetches is None else fetches,
             sweep_ms=profile.sweep_ms if sweep is None else sweep,
+            renewal_survives_refusal=profile.renewal_survives_refusal and not self.all_or_none,
         )
 
 

@@ -26,7 +26,7 @@ class Segment:
 
     They are in a file of their own. ``divergence`` is the kernel's, of any segment. ``before`` and
     ``after`` are None at the beginning of the share-partition and where the kernel did not come to
-    an end.
+    an end. ``all_or_none`` is the plan's.
     """
 
     partition: str
@@ -37,11 +37,12 @@ class Segment:
     before: ReplayState | None
     after: ReplayState | None
     divergence: KernelDivergence | None
+    all_or_none: bool = False
     is_last: bool = False
 
 
 def segments_of(
-    rows: PartitionRows, kernel: KernelResult, folder: str, earlier: Sequence[Segment]
+    rows: PartitionRows, kernel: KernelResult, folder: str, earlier: Sequence[Segment], plan: Plan
 ) -> Iterator[Segment]:
     """Yield the segments of a piece, which follow the earlier ones; a folder gets their rows."""
     total, past = rows.table.num_rows, earlier[-1].end if earlier else 0
@@ -64,6 +65,7 @@ def segments_of(
             before,
             ends.get(end),
             divergence,
+            plan.all_or_none,
         )
 
 
@@ -89,6 +91,7 @@ def check_segment(segment: Segment, plan: Plan) -> tuple[int, PartitionVerdict]:
         table = pa.ipc.open_file(file).read_all()
     rows = PartitionRows(segment.partition, table, table.num_rows, None)
     ends = segment.before, segment.after
+    plan = attrs.evolve(plan, all_or_none=segment.all_or_none)
     rows, row, finding = through_engines(rows, plan, plan.against, None, ends)
     if finding or segment.is_last:
         divergence, end = segment.divergence, segment.first + rows.table.num_rows

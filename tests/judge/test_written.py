@@ -55,6 +55,10 @@ class Story:
         outcome = attrs.evolve(outcome, writes=written or outcome.writes)
         return self._note(operation, outcome)
 
+    def plays(self, profile: Profile) -> None:
+        """Let the leader go on by the rules of another profile."""
+        self._engine.partition = attrs.evolve(self._engine.partition, profile=profile)
+
     def lead(self, read: DurableState, log_end: int = 20, log_start: int = 0) -> None:
         """Let a new leader read a state, and begin at the log start offset if that is later."""
         leader = ops.Initialize(CONFIG, log_start, log_end, read, self.now)

@@ -12,7 +12,9 @@ import pytest
 from impl.kernel import KernelDivergence, KernelResult, replay_partition
 from judge.finding import FindingKind
 from model.guards import Guard
-from model.profile import Profile
+from model.operations import Acknowledge, AcknowledgementBatch, AdvanceTime
+from model.profile import KAFKA, Profile
+from model.states import AcknowledgeType
 from model.whole_state import WholeState
 from replay.facts import CheckedPartition, InputFacts
 from replay.gather import with_places
@@ -22,6 +24,7 @@ from replay.run import large_ones, replay_sources
 from replay.segments import check_segment, joined
 from replay.sources import find_sources
 from replay.verdict import PartitionVerdict, Verdict
+from tests.judge.test_written import CONFIG, Story
 from tests.lockstep.spoiled import cases
 from tests.replay.samples import (
     TRACES,
@@ -29,6 +32,7 @@ from tests.replay.samples import (
     check_rows,
     first_of,
     kafka_rows,
+    lag_of,
     placed,
     write_lines,
     write_parquet,
@@ -235,3 +239,54 @@ def test_a_file_of_rows_is_written_whole(tmp_path: Path) -> None:
     first = cut(rows, Plan(), 10, tmp_path)
     assert cut(rows, Plan(), 10, tmp_path) == first
     assert not list(tmp_path.glob("*.draft"))
+
+
+def refusing(keeps: tuple[bool, bool]) -> list[Row]:
+    """The events of a leader that refuses two requests, each of which first renews records.
+
+    Each says whether those renewals hold.
+    """
+    story = Story(KAFKA)
+    duration = CONFIG.record_lock_duration_ms
+    for first, kept in zip((0, 2), keeps, strict=True):
+        story.fetch(first, first + 1)
+        story.do(AdvanceTime(duration // 2))
+        story.plays(attrs.evolve(KAFKA, renewal_survives_refusal=kept))
+        story.do(
+            Acknowledge(
+                "m",
+                (
+                    AcknowledgementBatch(first, first + 1, (AcknowledgeType.RENEW,)),
+                    AcknowledgementBatch(9, 9, (AcknowledgeType.ACCEPT,)),
+                ),
+            )
+        )
+        story.do(AdvanceTime(duration - duration // 2))
+        story.do(AdvanceTime(duration))
+    return story.rows()
+
+
+@pytest.mark.parametrize("against", [("spec",), ("impl",), ("spec", "impl")])
+def test_a_refused_request_renews_all_or_none_throughout(
+    against: tuple[str, ...], tmp_path: Path
+) -> None:
+    for keeps, verdict in (
+        ((True, True), Verdict.CONFORMS),
+        ((False, False), Verdict.CONFORMS),
+        ((False, True), Verdict.DIVERGES),
+        ((True, False), Verdict.DIVERGES),
+    ):
+        rows, plan = refusing(keeps), Plan(against=against)
+        assert check_rows(rows, plan).verdict.verdict is verdict
+        if "impl" in against:
+            found = in_segments(rows, plan, 3, tmp_path)
+            assert found
+            assert found.verdict is verdict
+        checked = check_rows(rows, attrs.evolve(plan, profile="kip"))
+        assert (checked.verdict.verdict is Verdict.CONFORMS) == (not any(keeps))
+
+
+def test_the_lag_is_that_of_what_a_leader_does() -> None:
+    rows = refusing((False, False))
+    tables = [lag_of(rows, Plan(against=against)) for against in (("spec",), ("spec", "impl"))]
+    assert [table.num_rows for table in tables] == [len(rows)] * 2
