@@ -1,6 +1,7 @@
 """The events of one share-partition, one by one, through the specification and implementation."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Protocol
 
@@ -9,7 +10,7 @@ import attrs
 from judge.awaited import Watch
 from judge.choices import recorded_answers, recorded_choice
 from judge.compare import first_mismatch, persisted_mismatch, read_state
-from judge.engine import Engine, SpecEngine
+from judge.engine import Engine, SpecEngine, engines_for
 from judge.finding import Finding, FindingKind
 from judge.mismatch import Mismatch
 from judge.telling import told
@@ -17,9 +18,11 @@ from judge.words import MAX_TEXT, outcome_text, ranges_text, snapshot_text
 from judge.written import Around, composed_mismatch, later_writes
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.guards import Difference, Guard
-from model.operations import AdvanceTime, Checkpoint, Gap, Initialize, Operation
+from model.operations import Acknowledge, AdvanceTime, Checkpoint, Gap, Initialize, Operation
 from model.outcome import Choice, Outcome, Write
+from model.profile import Profile
 from model.snapshot import SharePartitionSnapshot
+from model.states import AcknowledgeType
 from model.trace import TraceEvent
 from model.whole_state import RecordedNumbers, ReplayState, WholeState
 
@@ -228,6 +231,27 @@ def follow(
     """
     followers = [Follower(name, engine, invariants_every) for name, engine in engines.items()]
     return follow_on(events, followers, observe)
+
+
+def rules_shown(events: Callable[[], Iterable[TraceEvent]], profile: Profile) -> Profile:
+    """Return the rules that a leader follows: requests that it refuses renew all or none.
+
+    The profile allows both, if either, and one throughout (docs/decisions.md, 161).
+    """
+    if not profile.renewal_survives_refusal or not any(map(_refuses_renewals, events())):
+        return profile
+    strict = attrs.evolve(profile, renewal_survives_refusal=False)
+    for rules in (profile, strict):
+        with contextlib.suppress(InvalidValueError):
+            if follow(events(), engines_for(("spec",), rules)) is None:
+                return rules
+    return profile
+
+
+def _refuses_renewals(event: TraceEvent) -> bool:
+    if not isinstance(event.operation, Acknowledge) or event.outcome.status is ErrorCode.NONE:
+        return False
+    return any(AcknowledgeType.RENEW in batch.types for batch in event.operation.batches)
 
 
 def follow_on(

@@ -1,5 +1,6 @@
 """One share-partition of a trace through the specification, up to some time or event."""
 
+import contextlib
 from typing import Protocol
 
 import attrs
@@ -7,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from judge.engine import SpecEngine
-from judge.follower import Follower
+from judge.follower import Follower, rules_shown
 from model.errors import InvalidValueError
 from model.outcome import Outcome
 from model.profile import Profile
@@ -62,15 +63,18 @@ def walk(
 
     At an event that diverges, the state is the one expected after it, if any is.
     """
+    followed, count = 0, end.rows(rows.table)
+    table = rows.table.slice(0, count)
+    with contextlib.suppress(BadRowError):
+        profile = rules_shown(lambda: events_of(table), profile)
     engine = SpecEngine(profile)
     follower = Follower("spec", engine)
-    followed, count = 0, end.rows(rows.table)
     problem = rows.problem if count == rows.table.num_rows else None
     if rows.table.num_rows and rows.table.column("op")[0].as_py() not in BEGINNINGS:
         problem = problem or Problem(*rows.place(0), BEGINS_LATE, rows.partition)
         return Walked(rows.partition, engine.partition, 0, problem)
     try:
-        for event in events_of(rows.table.slice(0, count)):
+        for event in events_of(table):
             finding = follower.step(event)
             if finding:
                 text = f"diverges at seq {finding.seq}: {finding.name}, {finding.sentence}"

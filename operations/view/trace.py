@@ -10,6 +10,7 @@ from pathlib import Path
 
 import attrs
 
+from judge.follower import rules_shown
 from judge.weighing import Given, too_little
 from model.profile import Profile
 from model.trace import TraceEvent
@@ -90,7 +91,8 @@ def drawn_rows(
         if rows.table.num_rows > large:
             drawing, checked = _large(rows, profile, around)
         else:
-            drawing = drawing_of(rows.partition, frames(events_of(rows.table), profile), around)
+            rules = rules_shown(lambda: events_of(rows.table), profile)
+            drawing = drawing_of(rows.partition, frames(events_of(rows.table), rules), around)
             checked = _checked(drawing)
     except BadRowError as error:
         problem = Problem(*rows.place(error.bad.row), error.bad.message)
@@ -141,6 +143,10 @@ def _large(rows: PartitionRows, profile: Profile, around: int | None) -> tuple[D
     total = rows.table.num_rows
     every = max(MAX_EVENTS, total // _STATES)
     kernel = replay_partition(rows.table.select(SCHEMA.names), profile, None, every)
+    if kernel.divergence and profile.renewal_survives_refusal:
+        strict = attrs.evolve(profile, renewal_survives_refusal=False)
+        other = replay_partition(rows.table.select(SCHEMA.names), strict, None, every)
+        profile, kernel = (profile, kernel) if other.divergence else (strict, other)
     checked = kernel.events + (kernel.divergence is not None)
     kinds = Kinds()
 

@@ -9,6 +9,7 @@ import attrs
 import click
 from rich.text import Text
 
+from judge.follower import rules_shown
 from model.profile import Profile, profile_named
 from model.trace import TraceEvent
 from operations.explain import (
@@ -89,7 +90,8 @@ def explain_command(  # noqa: PLR0913 - one argument for each option
         )
     if around is not None:
         first, last = max(0, around - AROUND), around + AROUND
-    events, rules = partition_events(trace, partition), profile_named(profile)
+    events = partition_events(trace, partition)
+    rules = rules_shown(lambda: events, profile_named(profile))
     if offset is not None:
         sys.exit(_show_life(events, rules, offset, json_lines=json_lines))
     wanted = Wanted(first or 0, last, count)

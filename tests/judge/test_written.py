@@ -16,7 +16,7 @@ from model.outcome import Answer, Choice, Outcome, Write
 from model.profile import KAFKA, KIP, Profile
 from model.ranges import OffsetRange, StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
-from model.states import AcquireMode, RecordState
+from model.states import AcknowledgeType, AcquireMode, RecordState
 from model.trace import TraceEvent
 from model.trace_arrow import table_from_rows
 from model.trace_codec import row_from_event
@@ -91,6 +91,31 @@ class Story:
         assert (kernel and kernel.kind.name) == (finding and finding.name)
         assert finding is None or finding.engine == "spec, impl"
         return finding.name if finding else None
+
+
+def refusing(keeps: tuple[bool, bool]) -> list[dict[str, Any]]:
+    """The events of a leader that refuses two requests, each of which first renews records.
+
+    Each says whether those renewals hold.
+    """
+    story = Story(KAFKA)
+    duration = CONFIG.record_lock_duration_ms
+    for first, kept in zip((0, 2), keeps, strict=True):
+        story.fetch(first, first + 1)
+        story.do(ops.AdvanceTime(duration // 2))
+        story.plays(attrs.evolve(KAFKA, renewal_survives_refusal=kept))
+        story.do(
+            ops.Acknowledge(
+                "m",
+                (
+                    ops.AcknowledgementBatch(first, first + 1, (AcknowledgeType.RENEW,)),
+                    ops.AcknowledgementBatch(9, 9, (AcknowledgeType.ACCEPT,)),
+                ),
+            )
+        )
+        story.do(ops.AdvanceTime(duration - duration // 2))
+        story.do(ops.AdvanceTime(duration))
+    return story.rows()
 
 
 def wrote(start: int, count: int, *rows: list[int], **more: object) -> Write:

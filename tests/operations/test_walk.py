@@ -10,6 +10,7 @@ from operations.walk import TraceTime, Walked, walk
 from replay.pieces import PartitionRows
 from replay.sequence import BEGINS_LATE
 from spec.partition import SharePartition
+from tests.judge.test_written import refusing
 from tests.replay.samples import Row, events, kafka_rows, placed
 
 ROWS = kafka_rows()
@@ -85,3 +86,10 @@ def test_a_problem_after_the_end_is_ignored(tmp_path: Path) -> None:
     assert walk(late, KAFKA, TraceTime()).problem is late.problem
     assert walk(late, KAFKA, TraceTime(seq=10)).problem is None
     assert not list(tmp_path.iterdir())
+
+
+def test_a_leader_may_renew_nothing_where_it_refuses() -> None:
+    keeps_one, keeps_none = (walked(refusing((kept, False))) for kept in (True, False))
+    assert keeps_one.problem
+    assert keeps_none.problem is None
+    assert keeps_none.events == len(refusing((False, False)))

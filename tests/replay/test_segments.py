@@ -12,9 +12,7 @@ import pytest
 from impl.kernel import KernelDivergence, KernelResult, replay_partition
 from judge.finding import FindingKind
 from model.guards import Guard
-from model.operations import Acknowledge, AcknowledgementBatch, AdvanceTime
-from model.profile import KAFKA, Profile
-from model.states import AcknowledgeType
+from model.profile import Profile
 from model.whole_state import WholeState
 from replay.facts import CheckedPartition, InputFacts
 from replay.gather import with_places
@@ -24,7 +22,7 @@ from replay.run import large_ones, replay_sources
 from replay.segments import check_segment, joined
 from replay.sources import find_sources
 from replay.verdict import PartitionVerdict, Verdict
-from tests.judge.test_written import CONFIG, Story
+from tests.judge.test_written import refusing
 from tests.lockstep.spoiled import cases
 from tests.replay.samples import (
     TRACES,
@@ -239,31 +237,6 @@ def test_a_file_of_rows_is_written_whole(tmp_path: Path) -> None:
     first = cut(rows, Plan(), 10, tmp_path)
     assert cut(rows, Plan(), 10, tmp_path) == first
     assert not list(tmp_path.glob("*.draft"))
-
-
-def refusing(keeps: tuple[bool, bool]) -> list[Row]:
-    """The events of a leader that refuses two requests, each of which first renews records.
-
-    Each says whether those renewals hold.
-    """
-    story = Story(KAFKA)
-    duration = CONFIG.record_lock_duration_ms
-    for first, kept in zip((0, 2), keeps, strict=True):
-        story.fetch(first, first + 1)
-        story.do(AdvanceTime(duration // 2))
-        story.plays(attrs.evolve(KAFKA, renewal_survives_refusal=kept))
-        story.do(
-            Acknowledge(
-                "m",
-                (
-                    AcknowledgementBatch(first, first + 1, (AcknowledgeType.RENEW,)),
-                    AcknowledgementBatch(9, 9, (AcknowledgeType.ACCEPT,)),
-                ),
-            )
-        )
-        story.do(AdvanceTime(duration - duration // 2))
-        story.do(AdvanceTime(duration))
-    return story.rows()
 
 
 @pytest.mark.parametrize("against", [("spec",), ("impl",), ("spec", "impl")])

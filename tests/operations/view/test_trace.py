@@ -7,6 +7,7 @@ from operations.explain import ExplainError, partition_rows
 from operations.view import drawing as module
 from operations.view.drawing import UNCHECKED
 from operations.view.trace import Drawn, drawn_rows, drawn_trace
+from tests.judge.test_written import refusing
 from tests.replay.samples import Row, kafka_rows, write_lines
 
 
@@ -30,6 +31,16 @@ def test_a_trace_is_drawn_with_its_line_in_the_overview(tmp_path: Path) -> None:
     assert len(listed.lag) > 20
     assert drawn.drawing.row is not None
     assert '"seq":7' in drawn.drawing.row(7)
+
+
+@pytest.mark.parametrize("large", [100, 3])
+def test_a_leader_that_renews_nothing_where_it_refuses_is_drawn_whole(
+    tmp_path: Path, large: int
+) -> None:
+    keeps_one, keeps_none = (
+        of(tmp_path, refusing((kept, False)), large=large) for kept in (True, False)
+    )
+    assert (keeps_one.listed.verdict, keeps_none.listed.verdict) == ("diverges", "conforms")
 
 
 def test_a_large_one_is_drawn_as_a_small_one_is(

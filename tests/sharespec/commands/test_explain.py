@@ -5,6 +5,7 @@ from click.testing import CliRunner, Result
 
 from sharespec.commands.explain import explain_command
 from sharespec.commands.generate import generate_command
+from tests.judge.test_written import refusing
 from tests.replay.samples import kafka_rows, write_lines
 
 
@@ -32,6 +33,14 @@ def test_a_divergence_is_shown_and_exits_with_1(tmp_path: Path) -> None:
     assert done.exit_code == 1
     assert "Divergence at seq 30" in done.stdout
     assert run(path, "--from", "5", "--to", "29").exit_code == 0
+
+
+def test_a_leader_may_renew_nothing_where_it_refuses(tmp_path: Path) -> None:
+    codes = [
+        run(write_lines(tmp_path / f"{kept}.jsonl", refusing((kept, False)))).exit_code
+        for kept in (True, False)
+    ]
+    assert codes == [1, 0]
 
 
 def test_a_trace_that_does_not_exist_exits_with_2() -> None:
