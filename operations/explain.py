@@ -19,6 +19,7 @@ from operations.changes import change_texts, changes, window_texts
 from operations.frames import Frame, frames, lag_after, reported_lag_after
 from operations.local import opened_traces, share_partitions
 from replay.pieces import PartitionRows
+from replay.plan import Plan
 from replay.tables import BadRowError, events_of
 from replay.verdict import Problem
 
@@ -31,17 +32,19 @@ _LABEL = 10
 _LEAST_WIDTH = 40
 """A narrower terminal folds the lines itself."""
 
+_PLAN = Plan()
+
 
 class ExplainError(ValueError):
     """A trace cannot be explained; one line, with the choices or with the problem."""
 
 
-def partition_rows(path: Path, partition: str | None) -> PartitionRows:
+def partition_rows(path: Path, partition: str | None, plan: Plan = _PLAN) -> PartitionRows:
     """Return the rows of a share-partition in order; None: of the only one in the trace.
 
-    Raises NoSuchTraceError and ExplainError.
+    Raises NoSuchTraceError, FaultFileError and ExplainError.
     """
-    with opened_traces([path]) as traces:
+    with opened_traces([path], plan) as traces:
         names = list(traces.inputs.places)
         shown = ", ".join(names[:MAX_NAMES]) or "none that can be read"
         if partition is None and len(names) > 1:
@@ -56,12 +59,12 @@ def partition_rows(path: Path, partition: str | None) -> PartitionRows:
     raise ExplainError(f"{partition} is not in {path}; there are: {shown}")
 
 
-def partition_events(path: Path, partition: str | None) -> list[TraceEvent]:
+def partition_events(path: Path, partition: str | None, plan: Plan = _PLAN) -> list[TraceEvent]:
     """Return the events of a share-partition in order; None: of the only one in the trace.
 
-    Raises NoSuchTraceError and ExplainError.
+    Raises NoSuchTraceError, FaultFileError and ExplainError.
     """
-    rows = partition_rows(path, partition)
+    rows = partition_rows(path, partition, plan)
     try:
         return list(events_of(rows.table))
     except BadRowError as error:

@@ -13,6 +13,7 @@ from model.errors import InvalidValueError
 from replay.gather import STORED, gather
 from replay.load import whole_rows
 from replay.pieces import PartitionRows
+from replay.plan import Plan
 from replay.scratch import scratch_folder
 from replay.sources import find_sources
 from replay.tasks import (
@@ -26,17 +27,23 @@ from replay.tasks import (
 )
 from replay.verdict import Problem
 
+_PLAN = Plan()
+
 
 @attrs.frozen
 class Traces:
-    """Traces that have been read once. ``problems`` are those that belong to no share-partition."""
+    """Traces that have been read once, to be checked by a plan.
+
+    ``problems`` are those that belong to no share-partition.
+    """
 
     inputs: Inputs
     problems: tuple[Problem, ...]
+    plan: Plan
 
 
 @contextlib.contextmanager
-def opened_traces(paths: Iterable[str | Path]) -> Iterator[Traces]:
+def opened_traces(paths: Iterable[str | Path], plan: Plan = _PLAN) -> Iterator[Traces]:
     """Read files and folders; what has to be sorted lies in a temporary folder meanwhile.
 
     Raises NoSuchTraceError, and OSError if there is no room.
@@ -46,7 +53,7 @@ def opened_traces(paths: Iterable[str | Path]) -> Iterator[Traces]:
         tasks = gather_tasks(sources.files, bucket_count(sources.files, 1), folder)
         inputs = inputs_of(list(gather(tasks)))
         problems = [*sources.problems, *(p for p in inputs.problems if p.partition is None)]
-        yield Traces(inputs, tuple(problems))
+        yield Traces(inputs, tuple(problems), plan)
 
 
 def share_partitions(
@@ -54,10 +61,13 @@ def share_partitions(
 ) -> Iterator[PartitionRows]:
     """Yield the events of each share-partition whose name is wanted, in any order.
 
-    A share-partition that cannot be read has no rows, and a problem with the cause.
+    A share-partition that cannot be read has no rows, and a problem with the cause. Raises
+    FaultFileError for a pause of a broker that wrote none of the files.
     """
     inputs = traces.inputs
-    tasks = check_tasks(inputs, filter(wanted, inputs.places), 1, facts_of(inputs))
+    tasks = check_tasks(
+        inputs, filter(wanted, inputs.places), 1, facts_of(inputs, plan=traces.plan)
+    )
     done = set()
     for rows in (rows for task in tasks for rows in whole_rows(task)):
         yield rows

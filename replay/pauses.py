@@ -1,7 +1,6 @@
 """When the processes of brokers were paused: their timers may be late by as much."""
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -13,6 +12,9 @@ import pyarrow as pa
 from replay.recording import Recording
 
 Numbers = npt.NDArray[np.int64]
+
+MOST_MS = 10**15
+"""The largest time in ms: some 30,000 years."""
 
 
 class FaultFileError(Exception):
@@ -40,11 +42,12 @@ class Pauses:
 
 
 def read_pauses(path: Path | None, zero_ms: int = 0) -> tuple[Pause, ...]:
-    """Return the pauses in a file of faults, a JSON object a line; none without a file.
+    """Return the pauses in a file of faults, one a line; none without a file.
 
-    Each has ``fault`` and ``t``, in ms of a clock that shows 0 at ``zero_ms`` since the epoch. A
-    ``pause`` has its ``node``, the id of a broker, and ends with the next ``resume`` of that node,
-    or after its ``seconds``. Other faults make no timer late. Raises FaultFileError.
+    A fault is an object with ``fault`` and ``t``, in ms of a clock that shows 0 at ``zero_ms``
+    since the epoch, or the line ``[t, fault, arguments]`` of a plan. A ``pause`` has its ``node``,
+    the id of a broker, and ends with the next ``resume`` of that node, or after its ``seconds`` or
+    ``for_ms``. Other faults make no timer late. Raises FaultFileError.
     """
     began: dict[str, tuple[int, int | None, int]] = {}
     pauses: list[Pause] = []
@@ -60,7 +63,7 @@ def read_pauses(path: Path | None, zero_ms: int = 0) -> tuple[Pause, ...]:
         if begun:
             pauses.append(Pause(str(node), begun[0], min(ms, begun[1] or ms)))
         if fault == "pause":
-            began[str(node)] = (ms, _end(ms, row.get("seconds"), where), number)
+            began[str(node)] = (ms, _end(ms, row, where), number)
     for node, (from_ms, to_ms, number) in began.items():
         if to_ms is None:
             raise FaultFileError(f"{path}, line {number}: this pause of node {node} never ends")
@@ -82,24 +85,30 @@ def _fault(line: str, where: str, zero_ms: int) -> tuple[str, int, Mapping[str, 
         row = json.loads(line)
     except (ValueError, RecursionError):
         row = None
+    if isinstance(row, list) and len(row) == 3 and isinstance(row[2], dict):  # noqa: PLR2004 - as in a plan
+        row = {**row[2], "t": row[0], "fault": row[1]}
     if not isinstance(row, dict) or not isinstance(row.get("fault"), str):
-        raise FaultFileError(f"{where}: no JSON object with a fault")
+        raise FaultFileError(f"{where}: no JSON object with a fault, and no [t, fault, arguments]")
     return row["fault"], zero_ms + _number(row.get("t"), where, "t"), row
 
 
 def _number(value: object, where: str, name: str) -> int:
-    if type(value) not in {int, float} or not math.isfinite(value):  # type: ignore[arg-type] # a number
-        raise FaultFileError(f"{where}: {name} is {value!r}; allowed: a number")
+    if type(value) not in {int, float} or not abs(value) <= MOST_MS:  # type: ignore[arg-type] # a number
+        raise FaultFileError(f"{where}: {name} is {value!r:.40}; allowed: a number up to {MOST_MS}")
     return round(value)  # type: ignore[call-overload,no-any-return] # a number
 
 
-def _end(from_ms: int, seconds: object, where: str) -> int | None:
+def _end(from_ms: int, row: Mapping[str, object], where: str) -> int | None:
     """Return when a pause ends by itself, if it says so."""
-    if seconds is None:
-        return None
-    if type(seconds) not in {int, float} or not 0 <= seconds < math.inf:  # type: ignore[operator] # a number
-        raise FaultFileError(f"{where}: seconds are {seconds!r}; allowed: 0 or more")
-    return from_ms + round(seconds * 1000)  # type: ignore[operator] # a number
+    for name, ms in (("seconds", 1000), ("for_ms", 1)):
+        value = row.get(name)
+        if value is None:
+            continue
+        if type(value) not in {int, float} or not 0 <= value * ms <= MOST_MS:  # type: ignore[operator] # a number
+            allowed = f"0 to {MOST_MS // ms}"
+            raise FaultFileError(f"{where}: {name} are {value!r:.40}; allowed: {allowed}")
+        return from_ms + round(value * ms)  # type: ignore[operator] # a number
+    return None
 
 
 def pauses_of(

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from model.profile import Profile
 from operations.explain import ExplainError
 from operations.local import opened_traces, share_partitions
 from operations.view.drawing import Drawing
 from operations.view.page import MAX_PARTITIONS, Listed
 from operations.view.trace import SPARK, drawn_rows
+from replay.plan import Plan
 from replay.report import Label
 from replay.verdict import ORDER, PartitionVerdict, Verdict, place
 
@@ -41,7 +41,7 @@ def listed_verdicts(
 
 
 def drawings_of(
-    paths: Sequence[Path], verdicts: Iterable[PartitionVerdict], profile: Profile
+    paths: Sequence[Path], verdicts: Iterable[PartitionVerdict], plan: Plan
 ) -> list[Drawing]:
     """Return the drawings of the diverging share-partitions and of some that conform.
 
@@ -49,10 +49,10 @@ def drawings_of(
     """
     wanted = chosen(verdicts)
     drawings: dict[str, Drawing] = {}
-    with opened_traces(paths) as traces:
+    with opened_traces(paths, plan) as traces:
         for rows in share_partitions(traces, lambda name: name in wanted):
             try:
-                drawings[rows.partition] = drawn_rows(rows, profile).drawing
+                drawings[rows.partition] = drawn_rows(rows, plan.rules).drawing
             except ExplainError:
                 continue
     return [drawings[name] for name in wanted if name in drawings]

@@ -39,6 +39,7 @@ from operations.view.drawing import (
 )
 from operations.view.page import Listed
 from replay.pieces import PartitionRows
+from replay.plan import Plan
 from replay.sequence import BEGINNINGS, BEGINS_LATE, gaps_in
 from replay.tables import BadRowError, events_of, row_of
 from replay.verdict import Problem, Verdict
@@ -66,14 +67,12 @@ class Drawn:
     listed: Listed
 
 
-def drawn_trace(
-    path: Path, partition: str | None, profile: Profile, around: int | None = None
-) -> Drawn:
+def drawn_trace(path: Path, partition: str | None, plan: Plan, around: int | None = None) -> Drawn:
     """Return the drawing of a share-partition of a trace; None: of the only one.
 
-    Raises NoSuchTraceError and ExplainError.
+    Raises NoSuchTraceError, FaultFileError and ExplainError.
     """
-    return drawn_rows(partition_rows(path, partition), profile, around)
+    return drawn_rows(partition_rows(path, partition, plan), plan.rules, around)
 
 
 def drawn_rows(

@@ -10,7 +10,7 @@ import click
 from rich.text import Text
 
 from judge.follower import rules_shown
-from model.profile import Profile, profile_named
+from model.profile import Profile
 from model.trace import TraceEvent
 from operations.explain import (
     ExplainError,
@@ -24,9 +24,11 @@ from operations.explain import (
 )
 from operations.frames import Frame
 from operations.life import LifeEvent, life
+from replay.pauses import FaultFileError, read_pauses
+from replay.plan import Plan
 from replay.report import finding_text
 from replay.sources import NoSuchTraceError
-from sharespec.commands.options import JSON, PROFILE
+from sharespec.commands.options import FAULTS, FAULTS_CLOCK, JSON, PROFILE
 from sharespec.console import output
 from sharespec.exit import Exit, exits_on
 
@@ -63,8 +65,10 @@ AROUND = 5
 )
 @click.option("--full", is_flag=True, help="The whole window after each step, not what changed.")
 @JSON
+@FAULTS
+@FAULTS_CLOCK
 @PROFILE
-@exits_on(ExplainError, NoSuchTraceError)
+@exits_on(ExplainError, NoSuchTraceError, FaultFileError)
 def explain_command(  # noqa: PLR0913 - one argument for each option
     *,
     trace: Path,
@@ -76,6 +80,8 @@ def explain_command(  # noqa: PLR0913 - one argument for each option
     offset: int | None,
     full: bool,
     json_lines: bool,
+    fault_file: Path | None,
+    faults_clock: int,
     profile: str,
 ) -> None:
     """Step through one share-partition of TRACE: what each event answered and changed.
@@ -90,8 +96,9 @@ def explain_command(  # noqa: PLR0913 - one argument for each option
         )
     if around is not None:
         first, last = max(0, around - AROUND), around + AROUND
-    events = partition_events(trace, partition)
-    rules = rules_shown(lambda: events, profile_named(profile))
+    plan = Plan(profile, pauses=read_pauses(fault_file, faults_clock))
+    events = partition_events(trace, partition, plan)
+    rules = rules_shown(lambda: events, plan.rules)
     if offset is not None:
         sys.exit(_show_life(events, rules, offset, json_lines=json_lines))
     wanted = Wanted(first or 0, last, count)

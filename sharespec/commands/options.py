@@ -55,6 +55,21 @@ SEQ = click.option(
 )
 PROFILE = profile_option("kafka")
 JSON = click.option("--json", "json_lines", is_flag=True, help="Print JSON, one object to a line.")
+FAULTS = click.option(
+    "--faults",
+    "fault_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="What was done to the brokers, one fault a line: while one was paused, its timers may be "
+    "late.",
+)
+FAULTS_CLOCK = click.option(
+    "--faults-clock",
+    type=click.IntRange(0, 10**15),
+    default=0,
+    metavar="MS",
+    help="When the clock of --faults showed 0, in ms since the epoch.",
+)
 OFFERED_WITHIN = click.option(
     "--offered-within",
     type=click.IntRange(1),

@@ -8,7 +8,7 @@ import click
 
 from replay.place import DEFAULT_MASTER, TRACE_MODULES, get_ready_for
 from sharespec.cli import is_own_process
-from sharespec.commands.options import JSON, OFFERED_WITHIN, PROFILE, SWEEP
+from sharespec.commands.options import FAULTS, FAULTS_CLOCK, JSON, OFFERED_WITHIN, PROFILE, SWEEP
 from sharespec.exit import exits_on
 from sharespec.observed_options import observed_options
 from sharespec.reports import writable_file
@@ -60,21 +60,8 @@ def _fraction(_context: click.Context, _option: click.Parameter, value: float) -
 )
 @OFFERED_WITHIN
 @SWEEP
-@click.option(
-    "--faults",
-    "fault_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="What was done to the brokers, a JSON object a line: while one was paused, its timers may "
-    "be late.",
-)
-@click.option(
-    "--faults-clock",
-    type=click.IntRange(0),
-    default=0,
-    metavar="MS",
-    help="When the clock of --faults showed 0, in ms since the epoch.",
-)
+@FAULTS
+@FAULTS_CLOCK
 @click.option(
     "--master",
     help="Use Spark, with this master, for a table perhaps sc://host of Spark Connect; default: "

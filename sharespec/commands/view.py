@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
-from model.profile import profile_named
 from operations.explain import ExplainError
 from operations.view.page import MAX_BYTES, page
 from operations.view.trace import drawn_trace
+from replay.pauses import FaultFileError, read_pauses
+from replay.plan import Plan
 from replay.sources import NoSuchTraceError
-from sharespec.commands.options import PROFILE
+from sharespec.commands.options import FAULTS, FAULTS_CLOCK, PROFILE
 from sharespec.exit import Exit, exits_on
 
 LEAST_BYTES = 100_000
@@ -45,8 +46,10 @@ LEAST_BYTES = 100_000
     show_default=True,
     help="How large the page may be; it says what it leaves out.",
 )
+@FAULTS
+@FAULTS_CLOCK
 @PROFILE
-@exits_on(ExplainError, NoSuchTraceError)
+@exits_on(ExplainError, NoSuchTraceError, FaultFileError)
 def view_command(  # noqa: PLR0913 - one argument for each option
     *,
     trace: Path,
@@ -54,6 +57,8 @@ def view_command(  # noqa: PLR0913 - one argument for each option
     file: Path | None,
     around: int | None,
     max_bytes: int,
+    fault_file: Path | None,
+    faults_clock: int,
     profile: str,
 ) -> None:
     """Draw one share-partition of TRACE as an HTML page that needs no network.
@@ -63,7 +68,8 @@ def view_command(  # noqa: PLR0913 - one argument for each option
 
     Exits with 0, 1 if an event diverges, 2 if the trace cannot be read.
     """
-    drawn = drawn_trace(trace, partition, profile_named(profile), around)
+    plan = Plan(profile, pauses=read_pauses(fault_file, faults_clock))
+    drawn = drawn_trace(trace, partition, plan, around)
     written = file or Path(f"{file_name(drawn.drawing.name)}.html")
     text = page(f"{drawn.drawing.name}, {trace.name}", [drawn.listed], [drawn.drawing], max_bytes)
     written.write_text(text, encoding="utf-8")

@@ -42,7 +42,7 @@ def held_up(late: int = LATE) -> list[Row]:
     return table
 
 
-def written(folder: Path, table: list[Row], *faults: dict[str, object]) -> list[str]:
+def written(folder: Path, table: list[Row], *faults: object) -> list[str]:
     """Write the traces of broker 2 and what was done to it; return the arguments that say so."""
     events = [row_of(placed(table), row) for row in range(len(table))]
     lines = b'{"recorder":{"broker":"2"}}\n', *map(line_from_row, events), b'{"trailer":{}}\n'
@@ -65,6 +65,18 @@ def test_timers_may_be_late_by_a_pause_of_their_broker(tmp_path: Path) -> None:
         result = CliRunner().invoke(cli, [*arguments, "--faults-clock", str(NOW)])
         assert result.exit_code == found, (changed, result.output)
         assert result.output.count("guard          LOCK_ENDS_ON_TIME") == found
+
+
+@pytest.mark.parametrize("command", ["replay", "explain", "view"])
+def test_the_line_of_a_plan_is_a_fault_too(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for node, late in ((2, 0), (2, LATE + 60_000)):
+        pause = [950, "pause", {"node": node, "for_ms": 60_000}]
+        _, *arguments = written(tmp_path, held_up(late or LATE), pause, [1, "kill", {"node": 7}])
+        result = CliRunner().invoke(cli, [command, *arguments, "--faults-clock", str(NOW)])
+        assert result.exit_code == bool(late), result.output
 
 
 @pytest.mark.parametrize("against", [("spec",), ("impl",), ("spec", "impl")])
@@ -114,7 +126,7 @@ def test_pauses_end_when_they_are_resumed_or_by_themselves(tmp_path: Path) -> No
         {"fault": "pause", "node": "b", "t": 20},
         {"fault": "resume", "node": "b", "t": 50},
         {"fault": "resume", "node": 3, "t": 60},
-        {"fault": "pause", "node": 1, "t": 70, "seconds": 0.5},
+        [70, "pause", {"node": 1, "for_ms": 500}],
     )
     path.write_text("\n".join(map(json.dumps, faults)))
     found = [Pause("b", 1020, 1050), Pause("1", 1010, 1070), Pause("1", 1070, 1570)]
@@ -132,6 +144,10 @@ def test_pauses_end_when_they_are_resumed_or_by_themselves(tmp_path: Path) -> No
         ('{"fault": "pause", "node": 1}', "line 1: t is None"),
         ('{"fault": "pause", "node": 1, "t": true}', "line 1: t is True"),
         ('{"fault": "pause", "node": 1, "t": NaN}', "line 1: t is nan"),
+        ('{"fault": "pause", "node": 1, "t": 1e300}', "line 1: t is 1e+300"),
+        ('[1, "pause"]', "line 1: no JSON object with a fault, and no [t, fault, arguments]"),
+        ('[1, "pause", {"node": 1, "for_ms": -1}]', "line 1: for_ms are -1"),
+        ('[1, "pause", {"node": 1, "seconds": 1e308}]', "line 1: seconds are 1e+308"),
         ('{"fault": "pause", "t": 1}', "line 1: a pause names no node"),
         ('{"fault": "pause", "node": 1, "t": 1, "seconds": -1}', "line 1: seconds are -1"),
         ('{"fault": "pause", "node": 1, "t": 1}', "line 1: this pause of node 1 never ends"),

@@ -5,7 +5,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from judge.finding import Finding, FindingKind
-from model.profile import KAFKA
 from operations.view.many import (
     MAX_CONFORMING,
     MAX_DIVERGING,
@@ -15,6 +14,7 @@ from operations.view.many import (
     read_lags,
 )
 from replay.lag_file import LAG
+from replay.plan import Plan
 from replay.verdict import PartitionVerdict, Problem, Verdict
 from tests.replay.samples import kafka_rows, write_lines
 
@@ -76,7 +76,7 @@ def test_a_share_partition_that_cannot_be_drawn_is_left_out(tmp_path: Path) -> N
     late = [{**row, "partition": "g:t:1", "seq": n} for n, row in enumerate(kafka_rows()[1:9])]
     path = write_lines(tmp_path / "t.jsonl", [*kafka_rows(count=9), *late])
     verdicts = [verdict("core:orders:0", Verdict.CONFORMS), verdict("g:t:1", Verdict.DIVERGES)]
-    drawings = drawings_of([path], verdicts, KAFKA)
+    drawings = drawings_of([path], verdicts, Plan())
     assert [drawing.name for drawing in drawings] == ["core:orders:0"]
 
 

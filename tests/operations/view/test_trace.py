@@ -7,6 +7,7 @@ from operations.explain import ExplainError, partition_rows
 from operations.view import drawing as module
 from operations.view.drawing import UNCHECKED
 from operations.view.trace import Drawn, drawn_rows, drawn_trace
+from replay.plan import Plan
 from tests.judge.test_written import refusing
 from tests.replay.samples import Row, kafka_rows, write_lines
 
@@ -24,7 +25,7 @@ def wrong_rows() -> list[Row]:
 
 def test_a_trace_is_drawn_with_its_line_in_the_overview(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "t.jsonl", wrong_rows())
-    drawn = drawn_trace(path, None, KAFKA)
+    drawn = drawn_trace(path, None, Plan())
     listed = drawn.listed
     assert (listed.verdict, listed.events, listed.checked) == ("diverges", 120, 91)
     assert listed.fault == "END_OFFSET at seq 90"
@@ -87,7 +88,7 @@ def test_a_large_one_is_shown_around_an_event(
 def test_what_cannot_be_drawn_is_one_line(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "t.jsonl", [{**kafka_rows(count=2)[1], "seq": 0}])
     with pytest.raises(ExplainError, match="its first event is not initialize"):
-        drawn_trace(path, None, KAFKA)
+        drawn_trace(path, None, Plan())
     rows = kafka_rows(count=9)
     rows[5]["time_ms"] += 7
     drawn = of(tmp_path, rows)
