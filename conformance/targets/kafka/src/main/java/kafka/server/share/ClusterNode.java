@@ -237,10 +237,10 @@ final class ClusterNode {
         }
     }
 
-    /** The leader epoch of a partition, as this node knows it. */
-    int epochOf(int partition) {
-        Leader known = leaders.get(cluster.partitions().get(partition).topicPartition());
-        return known == null ? -1 : known.epoch();
+    /** The leader epoch of the present object of a share-partition; -1 without one. */
+    int epochOf(TopicIdPartition partition) {
+        SharePartition found = partitions.get(new SharePartitionKey(cluster.group, partition));
+        return found == null ? -1 : found.leaderEpoch();
     }
 
     boolean leads(TopicPartition partition) {

@@ -153,7 +153,7 @@ final class ShareMember {
                 partitions.forEach((partition, data) -> {
                     if (!data.acquiredRecords().isEmpty()) {
                         cluster.history.add("acquired", "partition", partition.partition(), "node", broker.id,
-                            "leader_epoch", epochOf(broker, partition), "member", name, "ranges",
+                            "leader_epoch", broker.epochOf(partition), "member", name, "ranges",
                             History.rows(data.acquiredRecords(), range -> new long[] {range.firstOffset(),
                                 range.lastOffset(), range.deliveryCount()}));
                         if (cluster.plants.now("object-again")) {
@@ -163,11 +163,6 @@ final class ShareMember {
                 });
                 answer.accept(new Fetched(Errors.NONE, partitions));
             });
-    }
-
-    private int epochOf(ClusterNode broker, TopicIdPartition partition) {
-        SharePartition found = broker.partitions.get(new SharePartitionKey(cluster.group, partition));
-        return found == null ? -1 : found.leaderEpoch();
     }
 
     private long startOf(ClusterNode broker, TopicIdPartition partition) {
@@ -235,7 +230,7 @@ final class ShareMember {
             int id = cluster.nextId();
             ids.put(partition, id);
             cluster.history.add("acknowledges", "id", id, "partition", partition.partition(), "node", broker.id,
-                "leader_epoch", epochOf(broker, partition), "start_offset", startOf(broker, partition), "member", name,
+                "leader_epoch", broker.epochOf(partition), "start_offset", startOf(broker, partition), "member", name,
                 "batches", History.rows(rows, row -> new long[] {row.firstOffset(), row.lastOffset(),
                     row.acknowledgeTypes().get(0)}));
         });

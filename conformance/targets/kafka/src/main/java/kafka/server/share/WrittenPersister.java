@@ -83,7 +83,8 @@ record WrittenPersister(Cluster cluster, ClusterNode at, int node, Persister kaf
 
     /** The late failure of a former object is masked: it would remove the present one. */
     private boolean isMasked(int partition, int epoch, Errors error) {
-        return cluster.plants.masked && error != Errors.NONE && at.epochOf(partition) != epoch;
+        int present = at.epochOf(cluster.partitions().get(partition));
+        return cluster.plants.masked && error != Errors.NONE && present != -1 && present != epoch;
     }
 
     private static WriteShareGroupStateResult answer(Uuid topicId, int partition, Errors error) {
