@@ -7,7 +7,6 @@ from pathlib import Path
 
 import attrs
 
-import conformance
 from clients.cluster_history import (
     MadeHistory,
     NodeRow,
@@ -22,7 +21,6 @@ from conformance.cluster.history import LeaderWrites, read_history
 from conformance.cluster.nodes import LOG, TRACE
 from conformance.cluster.rules import judge_history
 from conformance.deviation import target_finding
-from conformance.known import KnownDeviation, read_known
 from conformance.target import TargetError
 from judge.finding import Finding, FindingPlace
 from judge.weighing import Given, too_little
@@ -35,13 +33,12 @@ from replay.sources import SUFFIXES
 from replay.verdict import PartitionVerdict, Replay, Verdict, light
 from sharespec.cluster_run import DUMP, ClusterRun, settings_to_judge
 from sharespec.dump import observed_dump
-from sharespec.known_faults import default_known, known_of, known_text
-from sharespec.leader_traces import PROFILE, replay_leaders
+from sharespec.known_faults import known_in_cluster
+from sharespec.leader_traces import replay_leaders
 
 HISTORY = "history.jsonl"
 """The file with the history of a run, as ``conformance.cluster.history`` has it."""
 
-_KNOWN = Path(conformance.__file__).parent / "targets" / "kafka-cluster" / "known.toml"
 _READ_BACK, _CONFIRMED = "PERSISTED", "CONFIRMED_IS_WRITTEN"
 
 
@@ -126,8 +123,7 @@ class JudgedCluster:
                 (rule for rule in self.rules if self._is_behind(rule, finding.place.partition)),
                 finding,
             )
-        known = _known_of(finding, read_known(_KNOWN)) or known_of(finding, default_known(PROFILE))
-        return known_text(known) if known else ""
+        return known_in_cluster(finding)
 
     def _is_behind(self, rule: Finding, share_partition: str) -> bool:
         """Return whether a rule found a write that was confirmed and lost for a share-partition."""
@@ -147,11 +143,6 @@ def _starved_finding(starved: StarvedMember) -> Finding:
     cause = "after a renewal" if starved.renewed else "without a renewal"
     place = FindingPlace(partition=starved.member)
     return attrs.evolve(found, engine="client", cause=(found.name, cause), place=place)
-
-
-def _known_of(finding: Finding, listed: tuple[KnownDeviation, ...]) -> KnownDeviation | None:
-    alike = (k for k in listed if (k.signature, k.difference) == (finding.signature, finding.cause))
-    return next(alike, None)
 
 
 def judge_cluster(run: ClusterRun) -> JudgedCluster:

@@ -14,6 +14,7 @@ from judge.finding import CRASHED, Finding
 from replay.verdict import Replay
 
 KAFKA_KNOWN = Path(conformance.__file__).parent / "targets" / "kafka" / "known.toml"
+CLUSTER_KNOWN = KAFKA_KNOWN.parents[1] / "kafka-cluster" / "known.toml"
 KAFKA_PAGE = "docs/findings/apache-kafka.md"
 
 NO_FAULT = "Not a fault"
@@ -101,6 +102,17 @@ def default_known(profile: str) -> tuple[KnownDeviation, ...]:
 def known_of(divergence: Finding, faults: Sequence[KnownDeviation]) -> KnownDeviation | None:
     """Return the first known deviation that explains a divergence."""
     return next((fault for fault in faults if explains(fault, divergence)), None)
+
+
+def known_in_cluster(finding: Finding) -> str:
+    """Return the name, the title and the page of what a finding is, if that is known.
+
+    A finding of the rules from end to end is known by its probable cause.
+    """
+    among = read_known(CLUSTER_KNOWN)
+    alike = (k for k in among if (k.signature, k.difference) == (finding.signature, finding.cause))
+    known = next(alike, None) or known_of(finding, default_known("kafka"))
+    return known_text(known) if known else ""
 
 
 def sorted_out(

@@ -42,13 +42,25 @@ class FaultsOver:
 
 @attrs.frozen
 class LeaderAcquired:
-    """A leader gave records to a member; ranges [first, last, delivery count]."""
+    """A leader gave records to a member; ranges [first, last, delivery count].
+
+    ``leader_epoch`` is that of the object which gave them, also where the node has a newer one.
+    """
 
     partition: int
     node: int
     leader_epoch: int
     member: str
     ranges: tuple[tuple[int, int, int], ...]
+
+
+@attrs.frozen
+class LeaderResigned:
+    """A node learned that it no longer leads; it did so in ``leader_epoch``."""
+
+    partition: int
+    node: int
+    leader_epoch: int
 
 
 @attrs.frozen
@@ -152,6 +164,7 @@ Happening = (
     | InjectedFault
     | FaultsOver
     | LeaderAcquired
+    | LeaderResigned
     | LeaderAsked
     | LeaderAnswered
     | LeaderWrites
@@ -168,6 +181,7 @@ _KINDS: dict[str, type[Happening]] = {
     "fault": InjectedFault,
     "quiet": FaultsOver,
     "acquired": LeaderAcquired,
+    "resigned": LeaderResigned,
     "acknowledges": LeaderAsked,
     "acknowledged": LeaderAnswered,
     "writes": LeaderWrites,

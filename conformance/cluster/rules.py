@@ -19,6 +19,7 @@ from conformance.cluster.history import (
     LeaderAsked,
     LeaderAtRest,
     LeaderReads,
+    LeaderResigned,
     LeaderWrites,
     ReadAnswered,
     StateCommitted,
@@ -30,6 +31,7 @@ from model.rules import RULES, RuleKind
 _ACCEPT, _RELEASE, _REJECT, _RENEW = 1, 2, 3, 4
 _NONE = "NONE"
 _FENCED = "FENCED_LEADER_EPOCH"
+_LATE_READ = "its read was answered since"
 
 
 @attrs.frozen
@@ -64,7 +66,9 @@ class _ClusterRun:
 
     ``fenced`` has when a write or a read of a partition was fenced last, and the line; ``attempts``
     the highest delivery count of each record; ``ended`` those that a member accepted or rejected,
-    whatever the answer.
+    whatever the answer; ``began``, by (partition, node, leader epoch), when a leader last had the
+    state to begin with; ``resigned``, by (partition, node), the last leader epoch in which a node
+    led, as it learned, and when. Each with its line.
     """
 
     settings: GroupSettings | None = None
@@ -78,6 +82,8 @@ class _ClusterRun:
     committed: dict[int, list[StateCommitted]] = attrs.field(factory=dict)
     attempts: dict[tuple[int, int], int] = attrs.field(factory=dict)
     ended: set[tuple[int, int]] = attrs.field(factory=set)
+    began: dict[tuple[int, int, int], tuple[int, str]] = attrs.field(factory=dict)
+    resigned: dict[tuple[int, int], tuple[int, int, str]] = attrs.field(factory=dict)
 
 
 def judge_history(events: Iterable[ClusterEvent]) -> Iterator[Finding]:
@@ -106,6 +112,7 @@ def event_partition(what: Happening, run: "_ClusterRun | None" = None) -> int:
 def _step(run: _ClusterRun, event: ClusterEvent, seq: int) -> Iterator[Finding]:
     match event.what:
         case LeaderAcquired():
+            yield from _judge_resigned(run, event, event.what, seq)
             for first, last, count in event.what.ranges:
                 for offset in range(first, last + 1):
                     yield from _judge_acquired(run, event, offset, count, seq)
@@ -139,18 +146,38 @@ def _note_state(run: _ClusterRun, event: ClusterEvent) -> None:
         case LeaderWrites():
             run.writes[event.what.id] = event.what
             run.committed[event.what.id] = []
+        case LeaderResigned():
+            place = event.what.partition, event.what.node
+            run.resigned[place] = (event.what.leader_epoch, event.ms, event.line)
         case LeaderReads():
             run.reads[event.what.id] = event.what
         case ReadAnswered():
             read = run.reads.pop(event.what.id, None)
             if read is not None and event.what.error == _FENCED:
                 run.fenced[read.partition, "read"] = (event.ms, event.line)
+            elif read is not None and event.what.error == _NONE:
+                run.began[read.partition, read.node, read.leader_epoch] = (event.ms, event.line)
         case StateCommitted():
             for id_, write in run.writes.items():
                 if write.partition == event.what.partition:
                     run.committed[id_].append(event.what)
         case _:
             pass
+
+
+def _judge_resigned(
+    run: _ClusterRun, event: ClusterEvent, what: LeaderAcquired, seq: int
+) -> Iterator[Finding]:
+    """Judge who gives out records: not a node that knows that it leads no longer."""
+    epoch, resigned_ms, line = run.resigned.get((what.partition, what.node), (-1, 0, ""))
+    if not what.ranges or what.leader_epoch > epoch:
+        return
+    recorded, expected = f"leader epoch {what.leader_epoch}", f"one after {epoch}"
+    name, first = "RESIGNED_LEADER_STOPS", what.ranges[0][0]
+    began = run.began.get((what.partition, what.node, what.leader_epoch), (-1, ""))
+    late = began[0] >= resigned_ms
+    cause, evidence = (_LATE_READ, (line, began[1])) if late else ("", (line,))
+    yield _finding(event, seq, first, name, recorded, expected, *evidence, cause=cause)
 
 
 def _judge_acquired(

@@ -195,15 +195,10 @@ def _searched(  # noqa: PLR0913, PLR0917 - what a search is given
 
 
 def _known(finding: Finding) -> str:
-    """Return the name, the title and the page of what a finding in a trace is, if it is known."""
-    from sharespec.known_faults import (  # noqa: PLC0415 - as replay loads pyarrow
-        default_known,
-        known_of,
-        known_text,
-    )
+    """Return the name, the title and the page of what a finding is, if it is known."""
+    from sharespec.known_faults import known_in_cluster  # noqa: PLC0415 - as replay loads pyarrow
 
-    known = known_of(finding, default_known("kafka"))
-    return known_text(known) if known else ""
+    return known_in_cluster(finding)
 
 
 def _as_json(cause: _Cause) -> dict[str, object]:

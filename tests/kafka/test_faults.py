@@ -36,6 +36,10 @@ SHOWN = {
         "records 0-2 are acknowledged, and no fetch may acquire more; the start offset is 0"
         " ==> expected: <true> but was: <false>"
     ),
+    "SharePartitionFencedReadTest.testFencedSharePartitionStaysFencedWhenItsStateIsRead": (
+        "what is given by a share-partition that was fenced"
+        " ==> expected: <nothing> but was: <0 with delivery count 1>"
+    ),
     "ShareCoordinatorServiceMergedWritesTest.testFencedWriteIsNotAnsweredByWriteOfNextLeader": (
         "0-9 is not durable, and the answers are [NONE]; ==> expected: <true> but was: <false>"
     ),
@@ -58,6 +62,7 @@ SHOWN = {
 
 CONTROLS = {
     "SharePartitionGapWindowTest": 3,
+    "SharePartitionFencedReadTest": 3,
     "ShareCoordinatorServiceMergedWritesTest": 1,
     "PersisterStateManagerMergedWritesTest": 1,
     "SharePartitionManagerLateFailureTest": 2,

@@ -62,6 +62,9 @@ class Written:
         values = {"partition": 0, "leader_epoch": epoch, "start_offset": 0, "kind": kind}
         return self.add("durable", batches=batches, **values)
 
+    def resigned(self, epoch: int, node: int = 0) -> "Written":
+        return self.add("resigned", partition=0, node=node, leader_epoch=epoch)
+
     def rest(self, start: int, complete: int, log_end: int) -> "Written":
         return self.add(
             "rest",
@@ -117,6 +120,14 @@ FAULTS = {
     ),
     "two holders": (begun().acquired([4, 4, 1], member="m2"), [("ONE_HOLDER", 4)]),
     "one member twice": (begun().acquired([0, 0, 1]), [("ONE_HOLDER", 0)]),
+    "a leader that resigned goes on": (
+        begun().resigned(0).acquired([5, 9, 1]),
+        [("RESIGNED_LEADER_STOPS", 5)],
+    ),
+    "an object of an older leader epoch goes on": (
+        begun().resigned(2).acquired([5, 9, 1], epoch=1),
+        [("RESIGNED_LEADER_STOPS", 5)],
+    ),
     "another is told that the write of the old leader is done": (
         begun()
         .write(1, [0, 4, ACKNOWLEDGED, 1])
@@ -170,6 +181,8 @@ EXCEPTIONS = {
         begun().acknowledged(1, [0, 0, ACCEPT], start=2).acquired([0, 0, 1], epoch=1)
     ),
     "a release is counted": begun().acknowledged(1, [0, 0, RELEASE]).acquired([0, 0, 2]),
+    "a leader that returned": begun().resigned(0).acquired([0, 4, 1], epoch=2),
+    "another node resigned": begun().resigned(0, node=1).acquired([5, 9, 1]),
     "the next leader knows no holder": begun().acquired([0, 4, 1], member="m2", epoch=1),
     "a lock that was renewed ends when it does": (
         begun().acknowledged(1, [0, 0, RENEW]).acquired([0, 0, 2], member="m2")
@@ -233,6 +246,27 @@ def test_two_holders_for_nothing_that_was_fenced_are_a_cause_of_their_own() -> N
     history.add("read", id=1, error="NONE").acquired([4, 4, 1], member="m2")
     (finding,) = judge_history(history.events())
     assert finding.probable_cause == ("ONE_HOLDER", "nothing was fenced")
+
+
+@pytest.mark.parametrize(
+    ("late", "error", "cause"),
+    [
+        (True, "NONE", ("its read was answered since",)),
+        (True, "FENCED_LEADER_EPOCH", ()),
+        (False, "NONE", ()),
+    ],
+)
+def test_a_leader_that_resigned_before_its_state_was_read_is_a_cause_of_its_own(
+    *, late: bool, error: str, cause: tuple[str, ...]
+) -> None:
+    history = Written().add("reads", id=1, partition=0, node=0, leader_epoch=0)
+    if late:
+        history.resigned(0)
+    history.add("read", id=1, error=error)
+    if not late:
+        history.resigned(0)
+    (finding,) = judge_history(history.acquired([4, 4, 1]).events())
+    assert finding.probable_cause == ("RESIGNED_LEADER_STOPS", *cause)
 
 
 def test_a_rule_is_reported_once_for_a_share_partition() -> None:

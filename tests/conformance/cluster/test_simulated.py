@@ -59,6 +59,8 @@ PLANTS = {
     "read-over-limit": "ATTEMPTS_ARE_LIMITED",
     "locks-short": "ONE_HOLDER",
     "object-again": "ONE_HOLDER",
+    "resigns-in-name": "RESIGNED_LEADER_STOPS",
+    "old-epoch": "RESIGNED_LEADER_STOPS",
     "answers-early": "CONFIRMED_IS_WRITTEN",
     "fenced-is-none": "CONFIRMED_IS_WRITTEN",
     "writes-lost": "CONFIRMED_IS_WRITTEN",

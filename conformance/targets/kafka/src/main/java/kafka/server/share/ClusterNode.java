@@ -18,6 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
@@ -62,6 +63,7 @@ import org.apache.kafka.server.partition.PartitionListener;
 import org.apache.kafka.server.share.PartitionMetadataProvider;
 import org.apache.kafka.server.share.SharePartitionKey;
 import org.apache.kafka.server.share.dlq.NoOpShareGroupDLQManager;
+import org.apache.kafka.server.share.fetch.InFlightBatch;
 import org.apache.kafka.server.share.persister.Persister;
 import org.apache.kafka.server.share.persister.PersisterStateManager;
 import org.apache.kafka.server.share.persister.ShareCoordinatorMetadataCacheHelper;
@@ -88,7 +90,7 @@ final class ClusterNode {
 
     final int id;
     final Timer timer = new NodeTimer();
-    final SharePartitionCache partitions = new SharePartitionCache();
+    final SharePartitionCache partitions = new Partitions();
     final SharePartitionManager manager;
     final Persister persister;
     final PeerClient peers;
@@ -101,6 +103,8 @@ final class ClusterNode {
     private final Map<TopicPartition, Leader> leaders = new HashMap<>();
     private final Map<Integer, Leader> coordinators = new TreeMap<>();
     private final Map<TopicPartition, List<PartitionListener>> listeners = new HashMap<>();
+    private final Map<TopicPartition, Integer> resigned = new HashMap<>();
+    private final Map<SharePartitionKey, Deque<SharePartition>> objects = new HashMap<>();
     private boolean stopped;
     private long pausedUntilMs;
 
@@ -219,8 +223,11 @@ final class ClusterNode {
         }
         leaders.put(partition, leader);
         if (known != null && known.node() == id && leader.node() != id) {
-            List.copyOf(listeners.getOrDefault(partition, List.of()))
-                .forEach(listener -> listener.onBecomingFollower(partition));
+            cluster.history.add("resigned", "partition", partition.partition(), "node", id, "leader_epoch", known.epoch());
+            resigned.put(partition, known.epoch());
+            List<PartitionListener> told = cluster.plants.is("resigns-in-name") ? List.of()
+                : List.copyOf(listeners.getOrDefault(partition, List.of()));
+            told.forEach(listener -> listener.onBecomingFollower(partition));
         }
     }
 
@@ -241,6 +248,22 @@ final class ClusterNode {
     int epochOf(TopicIdPartition partition) {
         SharePartition found = partitions.get(new SharePartitionKey(cluster.group, partition));
         return found == null ? -1 : found.leaderEpoch();
+    }
+
+    /** The leader epoch of the newest object by which a member holds a record: a fetch may wait for one of before. */
+    int epochOf(TopicIdPartition partition, String member, long offset) {
+        return objects.get(new SharePartitionKey(cluster.group, partition)).stream()
+            .filter(each -> holds(each, member, offset)).mapToInt(SharePartition::leaderEpoch).findFirst().orElseThrow();
+    }
+
+    private static boolean holds(SharePartition object, String member, long offset) {
+        Map.Entry<Long, InFlightBatch> found = object.cachedState().floorEntry(offset);
+        if (found == null || found.getValue().lastOffset() < offset) {
+            return false;
+        }
+        InFlightBatch batch = found.getValue();
+        return member.equals(batch.offsetState() == null ? batch.batchMemberId()
+            : batch.offsetState().get(offset).memberId());
     }
 
     boolean leads(TopicPartition partition) {
@@ -300,6 +323,18 @@ final class ClusterNode {
                 OptionalLong.of(log.end()), OptionalInt.empty(), Errors.NONE));
         }
         return out;
+    }
+
+    /** Kafka's, which also keeps the objects that are not present any more. */
+    private final class Partitions extends SharePartitionCache {
+        @Override
+        public SharePartition computeIfAbsent(SharePartitionKey key, Function<SharePartitionKey, SharePartition> make) {
+            return super.computeIfAbsent(key, wanted -> {
+                SharePartition made = make.apply(wanted);
+                objects.computeIfAbsent(key, k -> new ArrayDeque<>()).addFirst(made);
+                return made;
+            });
+        }
     }
 
     /** Adds to the virtual clock, through this node's gate. */
@@ -373,7 +408,8 @@ final class ClusterNode {
             if (!leads(partition.topicPartition())) {
                 throw new NotLeaderOrFollowerException("node " + id + " does not lead " + partition);
             }
-            return leaders.get(partition.topicPartition()).epoch();
+            int epoch = leaders.get(partition.topicPartition()).epoch();
+            return cluster.plants.is("old-epoch") ? resigned.getOrDefault(partition.topicPartition(), epoch) : epoch;
         }
 
         @Override

@@ -153,7 +153,8 @@ final class ShareMember {
                 partitions.forEach((partition, data) -> {
                     if (!data.acquiredRecords().isEmpty()) {
                         cluster.history.add("acquired", "partition", partition.partition(), "node", broker.id,
-                            "leader_epoch", broker.epochOf(partition), "member", name, "ranges",
+                            "leader_epoch", broker.epochOf(partition, name, data.acquiredRecords().get(0).firstOffset()),
+                            "member", name, "ranges",
                             History.rows(data.acquiredRecords(), range -> new long[] {range.firstOffset(),
                                 range.lastOffset(), range.deliveryCount()}));
                         if (cluster.plants.now("object-again")) {
