@@ -45,6 +45,7 @@ RARE = {
     Fault.STAYS_WITH_LEADER: 20,
     Fault.DROPS_REVOKED: 60,
     Fault.TO_NEW_LEADER: 5,
+    Fault.FREEZES: 50,
 }
 """Faults that take three steps in one order, and the seed from which on they are looked for."""
 
