@@ -312,10 +312,18 @@ def test_a_profile_that_would_be_ignored_is_refused() -> None:
         assert "--profile is for --bootstrap" in result.stderr
 
 
+_INTERRUPTIBLE = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("sharespec", run_name="__main__")
+"""
+"""Who is started in the background of a shell that is no terminal's ignores SIGINT otherwise."""
+
+
 @pytest.mark.slow
 def test_an_interrupted_search_keeps_its_results_and_conforms_to_nothing(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    command = [sys.executable, "-m", "sharespec", "verify", "spec", "--html", str(page)]
+    command = [sys.executable, "-c", _INTERRUPTIBLE, "verify", "spec", "--html", str(page)]
     begun = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     sleep(8)
     begun.send_signal(SIGINT)
