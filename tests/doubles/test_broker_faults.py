@@ -1,9 +1,5 @@
 """Each classic fault of a broker is found, named, and shown in at most ten steps."""
 
-import tomllib
-from pathlib import Path
-from typing import Any
-
 import attrs
 import pytest
 
@@ -12,12 +8,10 @@ from conformance.wire.kit import BROKERS
 from model.rules import VERDICT_RULES
 from tests.doubles.broker_faults import WireFault, fault_named
 from tests.doubles.spec_broker import CAPABILITIES, SpecBroker
+from tools.promises.routes import BROKER_PROMISES
 
 SMALL = attrs.evolve(CAPABILITIES, delivery_limits=(2,), lock_limits=(4,))
-PROMISES: list[dict[str, Any]] = tomllib.loads(
-    (Path(__file__).parents[2] / "tools" / "promises" / "brokers.toml").read_text()
-)["promise"]
-RULES = {name: row["rules"] for row in PROMISES for name in row["faults"]}
+RULES = {name: row.rules for row in BROKER_PROMISES for name in row.faults}
 """For each fault the rules that stand for the promise which it breaks."""
 MOST_STEPS = {WireFault.EPOCH_UNCHECKED_LATE.name: 35}
 """Faults that need more than ten steps: so many requests of a session."""
@@ -26,17 +20,18 @@ ROOMY = {WireFault.LAG_IS_OFF_AT_TWO.name}
 
 
 def test_every_fault_breaks_one_promise() -> None:
-    broken = [name for row in PROMISES for name in row["faults"]]
+    broken = [name for row in BROKER_PROMISES for name in row.faults]
     assert len(set(broken)) == len(broken)
     assert set(WireFault.__members__) < set(broken)
 
 
 def test_every_promise_has_a_sentence_and_rules_that_exist() -> None:
-    for row in PROMISES:
-        assert row["faults"], row["promise"]
-        assert set(row["rules"]) <= VERDICT_RULES.keys(), row["promise"]
-        assert row["sentence"].endswith("."), row["promise"]
-        assert row["source"].startswith("KIP-"), row["promise"]
+    for row in BROKER_PROMISES:
+        assert row.faults, row.promise
+        assert row.rules, row.promise
+        assert set(row.rules) <= VERDICT_RULES.keys(), row.promise
+        assert row.sentence.endswith("."), row.promise
+        assert row.source.startswith("KIP-"), row.promise
 
 
 @pytest.mark.slow

@@ -1,15 +1,12 @@
 """The document of the promises, each with the faulty implementations that break it."""
 
-import tomllib
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import starmap
 
-import tools.promises
 from model.rules import RULES, Rule, RuleKind, rules_for
 from tools.promises.behaviour import Behaviour, Face
 from tools.promises.catalogue import BEHAVIOURS
-from tools.promises.routes import UNTOLD, found_by
+from tools.promises.routes import BROKER_PROMISES, ROUTES, SEEN, UNSEEN, BrokerPromise, found_by
 
 _HEAD = """\
 # Promises
@@ -74,8 +71,6 @@ No rule of one event shows what never comes; these routes bound how long it may 
 
 """
 PROMISES = tuple(RULES[RuleKind.PROMISE].values())
-_LOGS = Path(tools.promises.__file__).with_name("request_logs.toml")
-_BROKERS = Path(tools.promises.__file__).with_name("brokers.toml")
 
 
 def document() -> str:
@@ -90,37 +85,36 @@ def document() -> str:
     )
     routes = _ROUTES_HEAD + "".join(map(_routes_row, PROMISES))
     sections = [_HEAD, summary, routes, *map(_section, PROMISES)]
-    brokers = _BROKERS_HEAD + "".join(map(_broker_row, _broker_promises()))
-    return "\n".join(sections) + "\n" + brokers + "\n" + _WAITS + _logs_section()
+    logs = "".join(starmap(_log_row, (SEEN | UNSEEN).items()))
+    brokers = _BROKERS_HEAD + "".join(map(_broker_row, BROKER_PROMISES))
+    return "\n".join(sections) + "\n" + brokers + "\n" + _WAITS + _LOGS_HEAD + logs
 
 
-def _broker_promises() -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = tomllib.loads(_BROKERS.read_text("utf-8"))["promise"]
-    return rows
+def _log_row(fault: str, shown: Sequence[str] | str) -> str:
+    text = f"not found: {shown}" if isinstance(shown, str) else _listed(shown)
+    return f"| {_in_words(fault)} | {text} |\n"
 
 
-def _logs_section() -> str:
-    tables = tomllib.loads(_LOGS.read_text("utf-8"))
-    seen, unseen = tables["seen"], tables["unseen"]
-    rows = [(name, ", ".join(f"`{rule}`" for rule in rules)) for name, rules in seen.items()]
-    rows += ((name, f"not found: {reason}") for name, reason in unseen.items())
-    lines = (f"| {name.replace('_', ' ').lower()} | {text} |\n" for name, text in rows)
-    return _LOGS_HEAD + "".join(lines)
+def _broker_row(row: BrokerPromise) -> str:
+    faults = ", ".join(map(_in_words, row.faults))
+    return f"| {row.promise} | {row.source} | {_listed(row.rules)} | {faults} |\n"
 
 
-def _broker_row(promise: dict[str, Any]) -> str:
-    rules = ", ".join(f"`{rule}`" for rule in promise["rules"])
-    faults = ", ".join(fault.replace("_", " ").lower() for fault in promise["faults"])
-    return f"| {promise['promise']} | {promise['source']} | {rules} | {faults} |\n"
+def _in_words(fault: str) -> str:
+    return fault.replace("_", " ").lower() if fault.isupper() else fault
+
+
+def _listed(rules: Iterable[str]) -> str:
+    return ", ".join(f"`{rule}`" for rule in rules)
 
 
 def _routes_row(promise: Rule) -> str:
     counts = " | ".join(str(len(found) or "–") for found in found_by(promise.name).values())
-    return f"| {promise.name} | {counts} | {UNTOLD.get(promise.name, '')} |\n"
+    return f"| {promise.name} | {counts} | {ROUTES['untold'].get(promise.name, '')} |\n"
 
 
 def _section(promise: Rule) -> str:
-    rules = ", ".join(f"`{rule}`" for rule in rules_for(promise.name))
+    rules = _listed(rules_for(promise.name))
     lines = [f"## {promise.name.capitalize()}", "", f"{promise.sentence} ({promise.source})", ""]
     return "\n".join([*lines, f"Rules: {rules}.", "", *_table(promise), ""])
 

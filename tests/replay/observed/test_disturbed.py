@@ -12,7 +12,8 @@ from tests.replay.observed.real import KNOWN, altered, dump, judged, lines
 from tests.replay.observed.simulated import Simulated
 from tests.replay.observed.test_run import _counted_twice
 from tests.replay.observed.test_simulated import KNOWN as OF_SIMULATED
-from tests.replay.observed.test_simulated import QUICK, TABLES
+from tests.replay.observed.test_simulated import QUICK
+from tools.promises.routes import SEEN
 
 MORE = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 10)]
 
@@ -64,7 +65,7 @@ def test_a_faulty_broker_is_found_on_a_busy_host(tmp_path: Path, name: str) -> N
             for v in judged(tmp_path, text, OF_SIMULATED).verdicts
             for wrong in v.divergences
         }
-    assert found & set(TABLES["seen"][name])
+    assert found & set(SEEN[name])
 
 
 @pytest.mark.parametrize("seed", range(3))
