@@ -14,6 +14,7 @@ from impl.leadership import alter_config, settings_in_force
 from impl.rows import Ints
 from impl.state import State
 from impl.whole_state import join_records, state_of, whole_state
+from impl.window import GOES_BACK
 from model.guards import Guard
 from model.operations import Checkpoint, OutstandingWrite
 from model.profile import Profile
@@ -22,7 +23,6 @@ from model.states import HELD_STATES, RecordState
 from model.whole_state import LogState, RecordsInFlight, WholeState, WriteInFlight
 
 _NOT_THE_STATE = at.verdict(Guard.CHECKPOINT_IS_THE_STATE)
-_GOES_BACK = at.verdict(Guard.START_NEVER_GOES_BACK)
 _NO_MARKS = at.verdict(at.NO_CHECKPOINT)
 _FINISHED = (at.ACKNOWLEDGED, at.ARCHIVED)
 
@@ -122,7 +122,7 @@ def _check_durable(state: State, operation: Checkpoint) -> int:
     h[at.DURABLE_WHOLE], h[at.DURABLE_KNOWN] = 0, 1
     if taken.start_offset < h[at.DURABLE_START]:
         h[at.WHERE] = taken.start_offset
-        return _GOES_BACK
+        return GOES_BACK
     finished = {
         offset
         for r in taken.records or ()

@@ -9,16 +9,13 @@ from impl.jit import compiled
 from impl.leadership import Leader
 from impl.rows import Ints, sort_rows
 from impl.state import State
-from impl.written import Earlier, compare_forms
+from impl.written import WRITTEN_COMPLETE, WRITTEN_START, WRITTEN_STATE, Earlier, compare_forms
 from model.guards import Difference
 
 _STATUS = at.verdict(Difference.STATUS)
 _ACQUIRED = at.verdict(Difference.ACQUIRED)
 _ACQUISITION = at.verdict(Difference.ACQUISITION)
 _MARKED = at.verdict(Difference.MARKED)
-_WRITTEN_STATE = at.verdict(Difference.WRITTEN_STATE)
-_WRITTEN_START = at.verdict(Difference.WRITTEN_START_OFFSET)
-_WRITTEN_COMPLETE = at.verdict(Difference.WRITTEN_DELIVERY_COMPLETE_COUNT)
 _COMPLETED = at.verdict(Difference.COMPLETED)
 _START = at.verdict(Difference.START_OFFSET)
 _END = at.verdict(Difference.END_OFFSET)
@@ -146,7 +143,7 @@ def _compare_writes(state: State, events: Events, row: int, before: int) -> int:
     f, writes = events.fields, state.header[at.WRITES_TAIL]
     begin, end = f[event.WRITES_FROM, row], f[event.WRITES_TO, row]
     if end - begin != writes:
-        return _WRITTEN_STATE
+        return WRITTEN_STATE
     expired = f[event.OP, row] == event.ADVANCE_TIME
     if expired:
         result = _compare_groups(state, events, begin)
@@ -161,9 +158,9 @@ def _compare_writes(state: State, events: Events, row: int, before: int) -> int:
         ):
             continue
         if events.starts[group] != state.writes[i, at.W_START]:
-            return _WRITTEN_START
+            return WRITTEN_START
         if events.completes[group] not in (at.UNSAID, state.writes[i, at.W_COMPLETE]):
-            return _WRITTEN_COMPLETE
+            return WRITTEN_COMPLETE
     return at.FINE
 
 
@@ -177,9 +174,9 @@ def compare_composed(state: State) -> int:
         if rows[row, at.O_MADE_AFTER] != at.MADE_NOW:
             continue
         if rows[row, at.O_SAID_START] != rows[row, at.O_START]:
-            return _WRITTEN_START
+            return WRITTEN_START
         if rows[row, at.O_SAID_COMPLETE] not in (at.UNSAID, rows[row, at.O_COMPLETE]):
-            return _WRITTEN_COMPLETE
+            return WRITTEN_COMPLETE
     return at.FINE
 
 
@@ -195,7 +192,7 @@ def _compare_together(state: State, events: Events, row: int, before: int) -> in
     if where == at.NOWHERE:
         return at.FINE
     h[at.WHERE] = where
-    return _WRITTEN_STATE
+    return WRITTEN_STATE
 
 
 @compiled
@@ -208,7 +205,7 @@ def _compare_groups(state: State, events: Events, begin: int) -> int:
         where = first_difference(expected, recorded, state.writes[i, at.W_START])
         if where != at.NOWHERE:
             state.header[at.WHERE] = where
-            return _WRITTEN_STATE
+            return WRITTEN_STATE
     return at.FINE
 
 

@@ -4,16 +4,13 @@ from typing import NamedTuple
 
 from impl import layout as at
 from impl.jit import compiled, entry_point
-from impl.locks import pass_time
+from impl.locks import TOO_EARLY, TOO_LATE, pass_time
 from impl.rows import Ints
 from impl.runs import cut, is_held
 from impl.state import State
 from impl.window import finish, furthest_start, move_start
 from impl.writes import Change, begin_change, send_anyway, transition
-from model.guards import Guard
 
-_TOO_EARLY = at.verdict(Guard.LOCK_LASTS_ITS_DURATION)
-_TOO_LATE = at.verdict(Guard.LOCK_ENDS_ON_TIME)
 _TIME_OVERFLOW = at.verdict(at.TIME_OVERFLOW)
 
 
@@ -68,7 +65,7 @@ def expire(state: State, ranges: Ints, due: int, answers: Ints, start: int) -> i
     h[at.STATUS] = at.S_NONE
     now = h[at.NOW]
     if due > now:
-        return _TOO_EARLY
+        return TOO_EARLY
     if due != at.UNSET:
         h[at.NOW] = due
     result, change = _expire_ranges(state, ranges, seen=False)
@@ -100,7 +97,7 @@ def _expire_groups(state: State, expiries: Expiries, answers: Ints, end: int) ->
             return result
     if _find_due(state):
         h[at.WHERE] = state.ranges[0, 0]
-        return _TOO_LATE
+        return TOO_LATE
     return at.FINE
 
 
@@ -196,7 +193,7 @@ def _expire_range(state: State, part: Change, seen: bool) -> int:  # noqa: FBT00
             or runs[i, at.DEADLINE] >= h[at.NOW]
         ):
             h[at.WHERE] = offset
-            return _TOO_EARLY
+            return TOO_EARLY
         transition(h, runs, i, at.AVAILABLE, part.serial)
         offset = runs[i, at.LAST] + 1
         i += 1

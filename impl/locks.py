@@ -8,8 +8,8 @@ from impl.state import State
 from impl.window import later
 from model.guards import Guard
 
-_TOO_EARLY = at.verdict(Guard.LOCK_LASTS_ITS_DURATION)
-_TOO_LATE = at.verdict(Guard.LOCK_ENDS_ON_TIME)
+TOO_EARLY = at.verdict(Guard.LOCK_LASTS_ITS_DURATION)
+TOO_LATE = at.verdict(Guard.LOCK_ENDS_ON_TIME)
 
 
 @compiled
@@ -24,8 +24,8 @@ def check_claim(header: Ints) -> int:
         return at.FINE
     begun = header[at.LAST_EVENT] if header[at.TIMED] else header[at.NOW]
     if claim - header[at.LOCK_DURATION] < begun:
-        return _TOO_EARLY
-    return _TOO_LATE if claim - header[at.LOCK_DURATION] > header[at.NOW] else at.FINE
+        return TOO_EARLY
+    return TOO_LATE if claim - header[at.LOCK_DURATION] > header[at.NOW] else at.FINE
 
 
 @compiled
@@ -56,5 +56,5 @@ def pass_time(state: State, milliseconds: int) -> int:
             h[at.NEXT_DEADLINE] = min(h[at.NEXT_DEADLINE], runs[i, at.DEADLINE])
             if runs[i, at.DEADLINE] < over:
                 h[at.WHERE] = runs[i, at.FIRST]
-                return _TOO_LATE
+                return TOO_LATE
     return at.FINE

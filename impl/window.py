@@ -8,7 +8,7 @@ from impl.runs import drop_below, is_finished, seek, terminal
 from impl.state import State
 from model.guards import Guard
 
-_GOES_BACK = at.verdict(Guard.START_NEVER_GOES_BACK)
+GOES_BACK = at.verdict(Guard.START_NEVER_GOES_BACK)
 _PASSES_UNFINISHED = at.verdict(Guard.START_STOPS_AT_UNFINISHED)
 
 
@@ -96,7 +96,7 @@ def move_start(state: State, chosen: int) -> int:
         chosen = furthest_start(state, h[at.END])
     elif chosen < h[at.START]:
         h[at.WHERE] = chosen
-        return _GOES_BACK
+        return GOES_BACK
     else:
         reached = furthest_start(state, min(chosen, h[at.END]))
         if reached == h[at.END]:

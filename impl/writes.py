@@ -5,6 +5,7 @@ from typing import NamedTuple
 from impl import layout as at
 from impl.durable import Batches, merge_journal, merge_write, note_batch, would_change
 from impl.jit import compiled, entry_point
+from impl.locks import TOO_LATE
 from impl.rows import Ints, copy_row, move_rows
 from impl.runs import cut, join, seek, set_state
 from impl.state import State
@@ -18,7 +19,6 @@ _MANY = 64
 
 _WRITE_TWICE = at.verdict(at.WRITE_TWICE)
 _NOT_OUTSTANDING = at.verdict(Guard.WRITE_IS_OUTSTANDING)
-_NOT_ON_TIME = at.verdict(Guard.LOCK_ENDS_ON_TIME)
 
 
 class Change(NamedTuple):
@@ -399,7 +399,7 @@ def complete_write(  # noqa: PLR0913, PLR0917 - what a recording says of an answ
     for earlier in range(row):
         begin += rows[earlier, at.O_BATCHES]
     if held.shape[0] and not h[at.TIMED]:
-        return _NOT_ON_TIME
+        return TOO_LATE
     end = begin + rows[row, at.O_BATCHES]
     h[at.STATUS], h[at.ANSWERED_CALL], h[at.ANSWERED_STATUS] = status, rows[row, at.O_CALL], status
     if rows[row, at.O_SERIAL] != at.NO_WRITE:

@@ -17,9 +17,9 @@ from impl.state import State
 from impl.window import complete_count, furthest_written
 from model.guards import Difference
 
-_WRITTEN_STATE = at.verdict(Difference.WRITTEN_STATE)
-_WRITTEN_START = at.verdict(Difference.WRITTEN_START_OFFSET)
-_WRITTEN_COMPLETE = at.verdict(Difference.WRITTEN_DELIVERY_COMPLETE_COUNT)
+WRITTEN_STATE = at.verdict(Difference.WRITTEN_STATE)
+WRITTEN_START = at.verdict(Difference.WRITTEN_START_OFFSET)
+WRITTEN_COMPLETE = at.verdict(Difference.WRITTEN_DELIVERY_COMPLETE_COUNT)
 
 
 class Earlier(NamedTuple):
@@ -40,14 +40,14 @@ def compare_forms(state: State, events: Events, row: int, before: Earlier) -> in
         where = _first_false(state, events, row, i, before.start)
         if where != at.MAX:
             h[at.WHERE] = where
-            return _WRITTEN_STATE
+            return WRITTEN_STATE
     where = at.MAX
     for write in range(h[at.WRITES_TAIL]):
         if not _is_recorded(state, events, row, write):
             where = min(where, _first_batch(_own(state, write), before.start))
     if where != at.MAX:
         h[at.WHERE] = where
-        return _WRITTEN_STATE
+        return WRITTEN_STATE
     for i in range(begin, end):
         write = _expected(state, events, row, i)
         later = events.answers[i, at.A_MADE_AFTER] >= 0
@@ -183,10 +183,10 @@ def _compare_numbers(state: State, events: Events, row: int, index: int, before:
     elif start != usual:
         own = _own(state, write)
         if not h[at.START] <= start <= furthest_written(state, own.rows[own.begin : own.end]):
-            return _WRITTEN_START
+            return WRITTEN_START
         lowest = highest = _count_from(state, start, own)
     if count != event.MISSING and not lowest <= count <= highest:
-        return _WRITTEN_COMPLETE
+        return WRITTEN_COMPLETE
     return at.FINE
 
 
