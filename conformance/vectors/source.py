@@ -41,7 +41,7 @@ class Quotation:
 class Case:
     """A vector as written, without the answers of the specification.
 
-    ``pins``: the rules that it is about, as ``record.release``, ``WITHIN_WINDOW_LIMIT`` (a guard),
+    ``pins``: the rules that it is about, a guard by its name, others as ``record.release``,
     ``property 5`` or ``decision 14``. ``shows``: texts that the last step must contain,
     written by hand, so that the specification is not the only evidence.
     """
