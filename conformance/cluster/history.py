@@ -36,6 +36,14 @@ class InjectedFault:
 
 
 @attrs.frozen
+class RecordsDeleted:
+    """Records were deleted from the log: it begins at ``log_start_offset`` now."""
+
+    partition: int
+    log_start_offset: int
+
+
+@attrs.frozen
 class FaultsOver:
     """No fault is done from here on."""
 
@@ -162,6 +170,7 @@ class LagReported:
 Happening = (
     GroupSettings
     | InjectedFault
+    | RecordsDeleted
     | FaultsOver
     | LeaderAcquired
     | LeaderResigned
@@ -179,6 +188,7 @@ Happening = (
 _KINDS: dict[str, type[Happening]] = {
     "settings": GroupSettings,
     "fault": InjectedFault,
+    "deleted": RecordsDeleted,
     "quiet": FaultsOver,
     "acquired": LeaderAcquired,
     "resigned": LeaderResigned,

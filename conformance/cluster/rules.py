@@ -22,6 +22,7 @@ from conformance.cluster.history import (
     LeaderResigned,
     LeaderWrites,
     ReadAnswered,
+    RecordsDeleted,
     StateCommitted,
     WriteAnswered,
 )
@@ -36,13 +37,17 @@ _LATE_READ = "its read was answered since"
 
 @attrs.frozen
 class _Holder:
-    """Who holds a record, of which leader epoch, since when, and with which delivery count."""
+    """Who holds a record, of which leader epoch, since when, and with which delivery count.
+
+    The leader that gave it out asked for the state to begin with, and had it, at these times.
+    """
 
     member: str
     leader_epoch: int
     ms: int
     count: int
     line: str
+    began: tuple[int, int]
     renewed: bool = False
 
     def holds(self, ms: int, leader_epoch: int, settings: GroupSettings) -> bool:
@@ -66,9 +71,10 @@ class _ClusterRun:
 
     ``fenced`` has when a write or a read of a partition was fenced last, and the line; ``attempts``
     the highest delivery count of each record; ``ended`` those that a member accepted or rejected,
-    whatever the answer; ``began``, by (partition, node, leader epoch), when a leader last had the
-    state to begin with; ``resigned``, by (partition, node), the last leader epoch in which a node
-    led, as it learned, and when. Each with its line.
+    whatever the answer; ``began``, by (partition, node, leader epoch), when a leader last asked for
+    the state to begin with, when it had it, and the line; ``resigned``, by (partition, node), the
+    last leader epoch in which a node led, as it learned, when, and the line. ``stopped`` are
+    partitions whose leader did not come to rest.
     """
 
     settings: GroupSettings | None = None
@@ -77,12 +83,14 @@ class _ClusterRun:
     released: dict[tuple[int, int], _Told] = attrs.field(factory=dict)
     asked: dict[int, tuple[LeaderAsked, dict[int, int]]] = attrs.field(factory=dict)
     fenced: dict[tuple[int, str], tuple[int, str]] = attrs.field(factory=dict)
-    reads: dict[int, LeaderReads] = attrs.field(factory=dict)
+    reads: dict[int, tuple[LeaderReads, int]] = attrs.field(factory=dict)
     writes: dict[int, LeaderWrites] = attrs.field(factory=dict)
     committed: dict[int, list[StateCommitted]] = attrs.field(factory=dict)
     attempts: dict[tuple[int, int], int] = attrs.field(factory=dict)
     ended: set[tuple[int, int]] = attrs.field(factory=set)
-    began: dict[tuple[int, int, int], tuple[int, str]] = attrs.field(factory=dict)
+    log_starts: dict[int, int] = attrs.field(factory=dict)
+    stopped: set[int] = attrs.field(factory=set)
+    began: dict[tuple[int, int, int], tuple[int, int, str]] = attrs.field(factory=dict)
     resigned: dict[tuple[int, int], tuple[int, int, str]] = attrs.field(factory=dict)
 
 
@@ -119,10 +127,10 @@ def _step(run: _ClusterRun, event: ClusterEvent, seq: int) -> Iterator[Finding]:
         case WriteAnswered():
             yield from _judge_written(run, event, event.what, seq)
         case LeaderAtRest():
-            yield from _judge_rest(event, event.what, seq)
+            yield from _judge_rest(run, event, event.what, seq)
             yield from _judge_finished(run, event, event.what, seq)
         case LagReported():
-            yield from _judge_reported(event, event.what, seq)
+            yield from _judge_reported(run, event, event.what, seq)
         case _:
             _note(run, event)
 
@@ -132,6 +140,8 @@ def _note(run: _ClusterRun, event: ClusterEvent) -> None:
     match event.what:
         case GroupSettings():
             run.settings = event.what
+        case RecordsDeleted():
+            run.log_starts[event.what.partition] = event.what.log_start_offset
         case LeaderAsked():
             _note_asked(run, event.what)
         case LeaderAnswered():
@@ -150,19 +160,27 @@ def _note_state(run: _ClusterRun, event: ClusterEvent) -> None:
             place = event.what.partition, event.what.node
             run.resigned[place] = (event.what.leader_epoch, event.ms, event.line)
         case LeaderReads():
-            run.reads[event.what.id] = event.what
+            run.reads[event.what.id] = (event.what, event.ms)
         case ReadAnswered():
-            read = run.reads.pop(event.what.id, None)
-            if read is not None and event.what.error == _FENCED:
-                run.fenced[read.partition, "read"] = (event.ms, event.line)
-            elif read is not None and event.what.error == _NONE:
-                run.began[read.partition, read.node, read.leader_epoch] = (event.ms, event.line)
+            _note_read(run, event, event.what)
         case StateCommitted():
             for id_, write in run.writes.items():
                 if write.partition == event.what.partition:
                     run.committed[id_].append(event.what)
         case _:
             pass
+
+
+def _note_read(run: _ClusterRun, event: ClusterEvent, answer: ReadAnswered) -> None:
+    """Note that a leader has the state to begin with, or was fenced."""
+    if answer.id not in run.reads:
+        return
+    read, asked_ms = run.reads.pop(answer.id)
+    if answer.error == _FENCED:
+        run.fenced[read.partition, "read"] = (event.ms, event.line)
+    elif answer.error == _NONE:
+        place = read.partition, read.node, read.leader_epoch
+        run.began[place] = (asked_ms, event.ms, event.line)
 
 
 def _judge_resigned(
@@ -174,9 +192,10 @@ def _judge_resigned(
         return
     recorded, expected = f"leader epoch {what.leader_epoch}", f"one after {epoch}"
     name, first = "RESIGNED_LEADER_STOPS", what.ranges[0][0]
-    began = run.began.get((what.partition, what.node, what.leader_epoch), (-1, ""))
-    late = began[0] >= resigned_ms
-    cause, evidence = (_LATE_READ, (line, began[1])) if late else ("", (line,))
+    place = what.partition, what.node, what.leader_epoch
+    _, had_ms, answered = run.began.get(place, (-1, -1, ""))
+    late = had_ms >= resigned_ms
+    cause, evidence = (_LATE_READ, (line, answered)) if late else ("", (line,))
     yield _finding(event, seq, first, name, recorded, expected, *evidence, cause=cause)
 
 
@@ -200,18 +219,26 @@ def _judge_acquired(
             yield found("ATTEMPTS_ARE_LIMITED", f"{count}", f"at most {limit}")
         holder = run.holders.get(key)
         if holder is not None and holder.holds(event.ms, what.leader_epoch, run.settings):
-            cause, *between = _fenced_since(run, what.partition, holder.ms)
+            cause, *between = _fenced_since(run, what.partition, holder)
             evidence = (holder.line, *between)
             yield found("ONE_HOLDER", what.member, holder.member, *evidence, cause=cause)
     run.attempts[key] = max(count, run.attempts.get(key, 0))
-    run.holders[key] = _Holder(what.member, what.leader_epoch, event.ms, count, event.line)
+    asked_ms, had_ms, _ = run.began.get(
+        (what.partition, what.node, what.leader_epoch), (event.ms, event.ms, "")
+    )
+    began = asked_ms, had_ms
+    run.holders[key] = _Holder(what.member, what.leader_epoch, event.ms, count, event.line, began)
 
 
-def _fenced_since(run: _ClusterRun, partition: int, ms: int) -> tuple[str, ...]:
-    """Return what was fenced since then, which made the leader forget a holder, and its line."""
+def _fenced_since(run: _ClusterRun, partition: int, holder: _Holder) -> tuple[str, ...]:
+    """Return what was fenced since, which made the leader forget a holder, and its line.
+
+    The same makes it forget one who is to be while the state to begin with is asked for.
+    """
+    asked_ms, had_ms = holder.began
     for kind in ("write", "read"):
         fenced_ms, line = run.fenced.get((partition, kind), (-1, ""))
-        if fenced_ms >= ms:
+        if fenced_ms >= holder.ms or asked_ms <= fenced_ms <= had_ms:
             return f"a {kind} was fenced since", line
     return ("nothing was fenced",)
 
@@ -302,16 +329,35 @@ def _missing(write: LeaderWrites, committed: Sequence[StateCommitted]) -> tuple[
     return None
 
 
-def _judge_rest(event: ClusterEvent, what: LeaderAtRest, seq: int) -> Iterator[Finding]:
+def _judge_rest(
+    run: _ClusterRun, event: ClusterEvent, what: LeaderAtRest, seq: int
+) -> Iterator[Finding]:
     """Judge a leader long after the last fault: every record is done, and the lag is 0."""
     reached = what.start_offset + what.delivery_complete_count
     lag = what.log_end_offset - reached
-    if lag:
-        yield _finding(event, seq, reached, "LAG_COMES_TO_REST", f"lag {lag}", "lag 0")
+    if not lag:
+        return
+    cause = ""
+    if what.start_offset == run.log_starts.get(what.partition):
+        cause = "the window begins where the log does, since records were deleted"
+    elif what.delivery_complete_count >= what.end_offset - what.start_offset > 0:
+        cause = "all of the window is done"
+    run.stopped.add(what.partition)
+    name = "LAG_COMES_TO_REST"
+    yield _finding(event, seq, reached, name, f"lag {lag}", "lag 0", cause=cause)
 
 
-def _judge_reported(event: ClusterEvent, what: LagReported, seq: int) -> Iterator[Finding]:
-    """Judge what the share coordinator tells long after the last fault."""
+def _judge_reported(
+    run: _ClusterRun, event: ClusterEvent, what: LagReported, seq: int
+) -> Iterator[Finding]:
+    """Judge what the share coordinator tells long after the last fault.
+
+    What a leader does not do is not told either. And it writes no start offset for deleted records
+    alone: then the coordinator may tell of them still.
+    """
+    is_old = what.start_offset < run.log_starts.get(what.partition, 0)
+    if is_old or what.partition in run.stopped:
+        return
     reached = what.start_offset + what.delivery_complete_count
     lag = what.log_end_offset - reached
     if lag:
@@ -326,7 +372,8 @@ def _judge_finished(
     One that no member ever had is a cause of its own.
     """
     limit = run.settings.delivery_count_limit if run.settings else 0
-    for offset in range(min(what.start_offset, what.log_end_offset)):
+    log_start = run.log_starts.get(what.partition, 0)
+    for offset in range(log_start, min(what.start_offset, what.log_end_offset)):
         key = (what.partition, offset)
         attempts = run.attempts.get(key, 0)
         if key not in run.ended and attempts < limit:

@@ -62,17 +62,20 @@ class Written:
         values = {"partition": 0, "leader_epoch": epoch, "start_offset": 0, "kind": kind}
         return self.add("durable", batches=batches, **values)
 
+    def deleted(self, log_start: int) -> "Written":
+        return self.add("deleted", partition=0, log_start_offset=log_start)
+
     def resigned(self, epoch: int, node: int = 0) -> "Written":
         return self.add("resigned", partition=0, node=node, leader_epoch=epoch)
 
-    def rest(self, start: int, complete: int, log_end: int) -> "Written":
+    def rest(self, start: int, complete: int, log_end: int, end: int | None = None) -> "Written":
         return self.add(
             "rest",
             partition=0,
             log_end_offset=log_end,
             leader_epoch=0,
             start_offset=start,
-            end_offset=log_end,
+            end_offset=log_end if end is None else end,
             delivery_complete_count=complete,
         )
 
@@ -198,6 +201,8 @@ EXCEPTIONS = {
         .add("written", id=1, error="NONE")
     ),
     "finished behind a gap": finished(3).rest(3, 17, 20),
+    "what was deleted need not be finished": finished(3).deleted(5).rest(5, 15, 20),
+    "what was deleted may be told of": begun().deleted(8).reported(5, 2),
     "nothing is reported but what is done": begun().reported(3, 17),
     "what was refused may have been done": finished(3, "NOT_COORDINATOR").rest(3, 17, 20),
     "out of attempts": Written().acquired([0, 2, LIMIT]).rest(3, 17, 20),
@@ -234,6 +239,21 @@ def test_two_holders_after_a_fenced_write_are_a_cause_of_their_own() -> None:
     assert finding.probable_cause == ("ONE_HOLDER", "a write was fenced since")
 
 
+@pytest.mark.parametrize(
+    ("late", "cause"), [(True, "a write was fenced since"), (False, "nothing was fenced")]
+)
+def test_what_was_fenced_while_a_leader_began_is_that_cause(*, late: bool, cause: str) -> None:
+    history = Written().write(1, [9, 9, 2, 1])
+    if not late:
+        history.add("written", id=1, error="FENCED_LEADER_EPOCH")
+    history.add("reads", id=1, partition=0, node=0, leader_epoch=0)
+    if late:
+        history.add("written", id=1, error="FENCED_LEADER_EPOCH")
+    history.add("read", id=1, error="NONE").acquired([0, 4, 1])
+    (finding,) = judge_history(history.acquired([4, 4, 1], member="m2").events())
+    assert finding.probable_cause == ("ONE_HOLDER", cause)
+
+
 def test_two_holders_after_a_fenced_read_are_a_cause_of_their_own() -> None:
     history = begun().add("reads", id=1, partition=0, node=0, leader_epoch=0)
     history.add("read", id=1, error="FENCED_LEADER_EPOCH").acquired([4, 4, 1], member="m2")
@@ -246,6 +266,22 @@ def test_two_holders_for_nothing_that_was_fenced_are_a_cause_of_their_own() -> N
     history.add("read", id=1, error="NONE").acquired([4, 4, 1], member="m2")
     (finding,) = judge_history(history.events())
     assert finding.probable_cause == ("ONE_HOLDER", "nothing was fenced")
+
+
+@pytest.mark.parametrize(
+    ("log_start", "end", "cause"),
+    [
+        (3, 20, ("the window begins where the log does, since records were deleted",)),
+        (2, 5, ("all of the window is done",)),
+        (2, 20, ()),
+    ],
+)
+def test_a_share_partition_that_stops_is_told_apart_by_its_window(
+    log_start: int, end: int, cause: tuple[str, ...]
+) -> None:
+    history = finished(3).deleted(log_start).rest(3, 2, 20, end).reported(3, 2)
+    (finding,) = judge_history(history.events())
+    assert finding.probable_cause == ("LAG_COMES_TO_REST", *cause)
 
 
 @pytest.mark.parametrize(

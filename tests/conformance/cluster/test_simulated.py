@@ -46,7 +46,7 @@ def test_a_share_partition_that_stops_is_reported_with_the_command_that_shows_it
     arguments = ["simulate", "kafka", "--runs", "1", "--seed", "139"]
     done = CliRunner().invoke(cli, arguments)
     assert done.exit_code == 1, done.output
-    assert "new: LAG_COMES_TO_REST" in done.output
+    assert "known: LAG_COMES_TO_REST: all of the window is done" in done.output
     assert "sharespec simulate kafka --runs 1 --seed 139 --without" in done.output
 
 

@@ -327,6 +327,7 @@ final class Cluster implements AutoCloseable {
         private static final int AT_ONCE = 4;
         private static final int RECORD_BYTES = 32;
         private final List<long[]> batches = new ArrayList<>();
+        private long start;
         private long end;
 
         void append(int records) {
@@ -334,8 +335,17 @@ final class Cluster implements AutoCloseable {
             end += records;
         }
 
+        long start() {
+            return start;
+        }
+
         long end() {
             return end;
+        }
+
+        /** Deletes the records before an offset, which may lie inside a batch. */
+        void deleteTo(long offset) {
+            start = Math.max(start, offset);
         }
 
         /** Returns where an offset is in the only segment. */

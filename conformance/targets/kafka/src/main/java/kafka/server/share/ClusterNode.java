@@ -318,8 +318,12 @@ final class ClusterNode {
             }
             Cluster.Log log = cluster.log(partition.partition());
             long offset = offsets.get(partition);
+            if (offset < log.start()) {
+                out.put(partition, new LogReadResult(Errors.OFFSET_OUT_OF_RANGE));
+                continue;
+            }
             out.put(partition, new LogReadResult(new FetchDataInfo(log.place(offset), log.from(offset)),
-                Optional.empty(), log.end(), 0, log.end(), -1, cluster.clock.milliseconds(),
+                Optional.empty(), log.end(), log.start(), log.end(), -1, cluster.clock.milliseconds(),
                 OptionalLong.of(log.end()), OptionalInt.empty(), Errors.NONE));
         }
         return out;
@@ -384,7 +388,7 @@ final class ClusterNode {
     private final class Metadata implements PartitionMetadataProvider {
         @Override
         public long offsetForEarliestTimestamp(TopicIdPartition partition, int epoch) {
-            return 0;
+            return cluster.log(partition.partition()).start();
         }
 
         @Override

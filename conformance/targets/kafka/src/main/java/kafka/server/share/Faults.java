@@ -6,11 +6,14 @@ import java.util.Set;
 /** The faults of a run, drawn before it, so that each has a number and can be left out. */
 final class Faults {
     private final Random random;
+    private final Random deletes;
     private int drawn;
 
     Faults(long seed) {
         random = new Random(seed * 1_000_003 + 5);
         random.nextLong();
+        deletes = new Random(seed * 1_000_003 + 7);
+        deletes.nextLong();
     }
 
     int drawn() {
@@ -32,6 +35,27 @@ final class Faults {
                     happen(cluster, place, kind, first, second, partition, length));
             }
         }
+        if (deletes.nextInt(3) == 0 && !cluster.plants.masked) {
+            int until = drawn + 1 + deletes.nextInt(3);
+            for (; drawn < until; drawn++) {
+                long delay = (long) (deletes.nextDouble() * forMs);
+                int partition = deletes.nextInt(2);
+                double part = deletes.nextInt(4) == 0 ? 1 : deletes.nextDouble();
+                if (!without.contains(drawn)) {
+                    int place = drawn;
+                    cluster.clock.after(delay, now -> now, () -> delete(cluster, place, partition, part));
+                }
+            }
+        }
+    }
+
+    /** Deletes a part of what a log has. */
+    private static void delete(Cluster cluster, int number, int partition, double part) {
+        Cluster.Log log = cluster.log(partition);
+        log.deleteTo(log.start() + (long) (part * (log.end() - log.start())));
+        cluster.history.add("fault", "number", number, "text", "records of " + partition + " before " + log.start()
+            + " are deleted", "paused_ms", 0);
+        cluster.history.add("deleted", "partition", partition, "log_start_offset", log.start());
     }
 
     private static void happen(Cluster cluster, int number, int kind, int first, int second, int partition,
