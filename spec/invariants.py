@@ -151,6 +151,11 @@ def _pending_iff_outstanding(partition: SharePartition) -> bool:
     )
 
 
+def _is_numbered(partition: SharePartition, offset: int) -> bool:
+    number = partition.window.records[offset].acquisition
+    return not absent(number) and 0 <= number < partition.next_acquisition
+
+
 def _unfinished(window: Window) -> int:
     finished = sum(1 for record in window.records.values() if is_terminal(record))
     return window.end_offset - window.start_offset - finished
@@ -220,12 +225,7 @@ PARTITION_INVARIANTS = (
     Invariant(
         "held_has_an_acquisition",
         "Where records may be marked, each that is held has the number of an acquisition made.",
-        lambda p: (
-            not p.profile.in_progress
-            or all(
-                p.window.records[o].acquisition in range(p.next_acquisition) for o in p.window.held
-            )
-        ),
+        lambda p: not p.profile.in_progress or all(_is_numbered(p, o) for o in p.window.held),
     ),
     Invariant(
         "acquired_is_never_durable",
