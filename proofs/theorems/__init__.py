@@ -13,10 +13,12 @@ Read in this order:
   fail; ``controls``: the changes that occur more than once;
 - ``count``: counts over ranges of any width;
 - ``operation_situation`` and ``operation_cases``: whole operations on any two offsets;
+- ``partition_operations``: whatever can happen to a share-partition, in one table;
 - ``record_theorems``, ``window_theorems``, ``operation_theorems``, ``acknowledge_theorems``,
   ``write_theorems``, ``takeover_theorems``, ``acquire_theorems``, ``acquire_guard_theorems``,
   ``offered_theorems``, ``counting_theorems``, ``durable_theorems``, ``request_theorems``,
-  ``progress_theorems``, ``session_theorems``, ``group_theorems``: the theorems;
+  ``progress_theorems``, ``session_theorems``, ``group_theorems``, ``partition_theorems``: the
+  theorems;
 - ``catalogue``: all of them in one table;
 - ``harness``: proving, and showing that a proof says something, on a Python test; ``reachable``:
   states that runs reach;

@@ -12,6 +12,7 @@ from proofs.theorems import (
     group_theorems,
     offered_theorems,
     operation_theorems,
+    partition_theorems,
     progress_theorems,
     record_theorems,
     request_theorems,
@@ -26,7 +27,7 @@ _MODULES = (
     *(record_theorems, window_theorems, operation_theorems, acknowledge_theorems, write_theorems),
     *(takeover_theorems, acquire_theorems, acquire_guard_theorems, offered_theorems),
     *(counting_theorems, durable_theorems, request_theorems, progress_theorems),
-    *(session_theorems, group_theorems),
+    *(session_theorems, group_theorems, partition_theorems),
 )
 LEMMAS = tuple(
     value for module in _MODULES for value in vars(module).values() if isinstance(value, Lemma)

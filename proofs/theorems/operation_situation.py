@@ -6,7 +6,7 @@ in which order they come. ``elsewhere`` is any third, where no record is.
 
 from collections.abc import Callable, Iterator
 from enum import Enum
-from typing import Any
+from typing import Any, Self
 
 import attrs
 
@@ -89,7 +89,7 @@ class OneOperation:
     finished: Term = any_marks()
 
     @classmethod
-    def reached(cls, state: SharePartition) -> Iterator["OneOperation"]:
+    def reached(cls, state: SharePartition) -> Iterator[Self]:
         """Yield operations on a share-partition that a run reached, on one record or on two."""
         now, log, lock = state.window, state.log, state.config.record_lock_duration_ms
         records, end, far = now.records, now.end_offset, now.end_offset + 2
