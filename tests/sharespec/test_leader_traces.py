@@ -18,6 +18,8 @@ from tests.recorder.released import recorder
 pytestmark = [pytest.mark.broker, pytest.mark.xdist_group("simulated")]
 
 FENCED, TWO_OBJECTS, PAUSED = 17, 1, 12
+DELETIONS = 5, 6
+"""The faults of PAUSED that delete records, so that a share-partition stops."""
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +50,7 @@ def test_what_the_first_of_two_objects_writes_later_is_no_divergence(simulator: 
 
 
 def test_timers_of_a_paused_node_are_late_and_no_others(simulator: Simulator) -> None:
-    run = simulator.run(PAUSED)
+    run = simulator.run(PAUSED, DELETIONS)
     assert run.findings == ()
     paused_ms = sum(fault.paused_ms for fault in run.injected)
     assert paused_ms > 5_000
