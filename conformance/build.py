@@ -5,9 +5,9 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import attrs
 
@@ -38,15 +38,20 @@ class Recipe:
     error_mark: str = ""
 
 
-def build(project: Path, recipe: Recipe) -> Path:
+Content = Callable[[PurePosixPath, bytes], bytes | None]
+"""Returns what a copy has for a file of a project, None if it has it not."""
+
+
+def build(project: Path, recipe: Recipe, content: Content | None = None) -> Path:
     """Build, unless the last build is as new as every source; return the folder that has it.
 
-    That is the project, or where sharespec is installed a copy of it in the user's cache. Of
-    several processes one builds and the others wait for it: Maven has no lock on its output.
-    Raises TargetError if the tool is missing or fails, for example without its registry.
+    That is the project, or where sharespec is installed or ``content`` changes it a copy in the
+    user's cache. Of several processes one builds and the others wait for it: Maven has no lock on
+    its output. Raises TargetError if the tool is missing or fails, for example without its
+    registry.
     """
-    if IS_INSTALLED:
-        project = cached_copy(project, recipe)
+    if IS_INSTALLED or content:
+        project = cached_copy(project, recipe, content)
     output = project / recipe.output
     output.mkdir(parents=True, exist_ok=True)
     stamp = output / "built"
@@ -60,30 +65,33 @@ def build(project: Path, recipe: Recipe) -> Path:
     return project
 
 
-def cached_copy(project: Path, recipe: Recipe) -> Path:
+def cached_copy(project: Path, recipe: Recipe, content: Content | None = None) -> Path:
     """Return a copy of a project in the user's cache, made if these files have none yet.
 
     What is installed may be another user's, and is no place for builds. Raises TargetError if the
     cache cannot be written.
     """
-    paths = [path for path in sorted(project.rglob("*")) if path.is_file()]
-    paths = [path for path in paths if path.relative_to(project).parts[0] != recipe.output]
+    files: dict[PurePosixPath, bytes] = {}
+    for path in sorted(project.rglob("*")):
+        name = PurePosixPath(path.relative_to(project).as_posix())
+        if path.is_file() and name.parts[0] != recipe.output:
+            has = content(name, path.read_bytes()) if content else path.read_bytes()
+            files |= {} if has is None else {name: has}
     digest = hashlib.sha256()
-    for path in paths:
-        content = path.read_bytes()
-        digest.update(f"{path.relative_to(project)}\0{len(content)}\0".encode() + content)
+    for name, has in files.items():
+        digest.update(f"{name}\0{len(has)}\0".encode() + has)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "sharespec"
     copy = cache / "builds" / f"{project.name}-{digest.hexdigest()[:16]}"
     try:
         copy.mkdir(parents=True, exist_ok=True)
         with _alone(copy / "copying"):
-            for path in paths:
-                target = copy / path.relative_to(project)
+            for name, has in files.items():
+                target = copy / name
                 if not target.exists():
                     target.parent.mkdir(parents=True, exist_ok=True)
                     # Under its name it is whole: this process may be ended at any time.
                     part = target.with_name(f"{target.name}.part")
-                    shutil.copyfile(path, part)
+                    part.write_bytes(has)
                     part.replace(target)
     except OSError as error:
         text = f"{recipe.name} is built in {copy}, which cannot be written: {error.strerror}"

@@ -16,6 +16,7 @@ from conformance.cores.kafka import KNOWN, kafka_target
 from conformance.cores.kit import CORES
 from conformance.cores.process import ProcessTarget
 from conformance.kit import AnyKit
+from conformance.releases import NEWEST
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Bounds
 from conformance.wire.hooks import admin_hooks
@@ -33,7 +34,8 @@ class Subject:
     ``silence``: the timeout of an answer in seconds. The other fields are for an address: the
     profile that judges it, the lock duration of sequences in ms (None: the shortest that it
     allows), and how many ms after its end a lock may be released. ``offered_within`` is for a core:
-    how many fetches may pass over an available record (None: what its profile says).
+    how many fetches may pass over an available record (None: what its profile says). ``version``
+    is for kafka: the release.
     """
 
     name: str | None = None
@@ -44,6 +46,7 @@ class Subject:
     lock_ms: int | None = None
     sweep_ms: int = 1000
     offered_within: int | None = None
+    version: str = NEWEST
 
     @property
     def command_line(self) -> str:
@@ -52,7 +55,7 @@ class Subject:
         words = [self.name] if self.name else []
         options = {"--exec": self.command, "--bootstrap": self.bootstrap}
         words += [word for name, value in options.items() if value for word in (name, value)]
-        for name in ("profile", "lock_ms", "sweep_ms", "offered_within", "silence"):
+        for name in ("profile", "lock_ms", "sweep_ms", "offered_within", "silence", "version"):
             value = getattr(self, name)
             if value != getattr(default, name):
                 words += [f"--{name.replace('_', '-')}", f"{value}"]
@@ -90,7 +93,7 @@ def opened(subject: Subject) -> Iterator[Any]:
     elif subject.command is not None:
         address = ProcessTarget(subject.command, subject.silence)
     elif subject.name == "kafka":
-        address = kafka_target(subject.silence)
+        address = kafka_target(subject.silence, version=subject.version)
     elif subject.name == "crabka-core":
         address = crabka_core_target(subject.silence)
     else:

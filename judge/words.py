@@ -77,9 +77,10 @@ def snapshot_text(snapshot: SharePartitionSnapshot, around: int | None = None) -
 def write_text(write: Write) -> str:
     """Return one write to the share coordinator in one line."""
     batches = _some([batch_text(batch) for batch in write.state_batches]) or "no batches"
+    count = write.delivery_complete_count if write.counted else "unknown"
     return (
-        f"write {write.id}: start {write.start_offset}, delivery complete count "
-        f"{write.delivery_complete_count}, {batches} → {write.status.name}"
+        f"write {write.id}: start {write.start_offset}, delivery complete count {count}, "
+        f"{batches} → {write.status.name}"
     )
 
 

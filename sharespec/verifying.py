@@ -19,7 +19,7 @@ from conformance.known import KnownDeviation, KnownError, as_toml, read_known, r
 from conformance.plain import as_json
 from conformance.report import KitVerdict, Report, document, known_now, known_section
 from conformance.target import TargetError
-from conformance.vectors.play import Played, all_cases, play_vectors, reason_to_skip
+from conformance.vectors.play import Played, all_cases, lacking, play_vectors, reason_to_skip
 from conformance.vectors.source import Case
 from report.html import html_text
 from report.markdown import markdown_text
@@ -85,7 +85,11 @@ def verifying_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @attrs.frozen
 class Plan:
-    """What is read before a target is started: what is known, what to play, and how to search."""
+    """What is read before a target is started: what is known, what to play, and how to search.
+
+    ``may_lack_known``: the target is another release than that of the known deviations, so that
+    one that does not show is none of its.
+    """
 
     kit: AnyKit
     wanted: VerifyOptions
@@ -93,6 +97,7 @@ class Plan:
     cases: tuple[Case, ...]
     sequence: tuple[Any, ...] | None
     limits: Limits
+    may_lack_known: bool = False
 
 
 def read_plan(kit: AnyKit, wanted: VerifyOptions, known: Path | None) -> Plan:
@@ -154,6 +159,10 @@ def verify(target: Any, plan: Plan, command: str, title: str) -> NoReturn:  # no
     ``command`` does the same, quoted for a shell, and ``title`` is its name.
     """
     wanted, kit = plan.wanted, plan.kit
+    if plan.may_lack_known:
+        hello = kit.hello(target)
+        shows = tuple(known for known in plan.known if not lacking(hello, known.sequence))
+        plan = attrs.evolve(plan, known=shows)
     if wanted.only:
         (again,) = replayed(target, kit.hello(target), plan.known, kit)
         show_section(known_section(again.known, again.fault), output())
@@ -216,6 +225,8 @@ def _verified(target: Any, plan: Plan) -> Report:  # noqa: ANN401 - of the kit
             searched = attrs.evolve(searched, failure=failure)
     except KeyboardInterrupt:
         searched = attrs.evolve(searched, interrupted=True)
+    if plan.may_lack_known:
+        again = [each for each in again if each.fault]
     new = tuple(unknown((*played.faults, *searched.faults), plan.known))
     return Report(kit, searched, tuple(again), new, played)
 

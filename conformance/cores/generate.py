@@ -104,6 +104,7 @@ class Mixture:
     errors: tuple[ErrorCode, ...]
     gaps: bool
     malformed: bool
+    renew_setting: bool = True
 
 
 def mixture(random: Random, can: Capabilities) -> Mixture:
@@ -148,6 +149,7 @@ def mixture(random: Random, can: Capabilities) -> Mixture:
         can.write_errors if asks.CompleteWrite in optional else (),
         gaps=random.random() < 0.4,
         malformed=can.validates_requests and random.random() < 0.3,
+        renew_setting=can.renew_setting,
     )
 
 
@@ -281,8 +283,9 @@ def _alter_config(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
         {"delivery_count_limit": random.choice((2, 3, 4, 5, 10))},
         {"partition_max_record_locks": random.choice(_WINDOWS)},
         {"record_lock_duration_ms": random.choice((DURATION // 2, 2 * DURATION))},
-        {"renew_acknowledge_enable": False},
     ]
+    if mix.renew_setting:
+        changes.append({"renew_acknowledge_enable": False})
     if asks.ProduceAborted in mix.weights:
         changes.append({"isolation_level": random.choice(list(IsolationLevel))})
     return asks.AlterConfig(attrs.evolve(mix.config, **random.choice(changes)))

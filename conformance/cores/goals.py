@@ -71,7 +71,7 @@ def goals(can: Capabilities) -> tuple[Goal, ...]:
 
 _WRITE, _FAIL, _DLQ = "pending_writes", "write_errors", "dead_letter_queue"
 _LOG, _OVER, _ALTER = "advance_log_start", "take_over", "alter_config"
-_RENEW, _VALIDATES = "renew", "validates_requests"
+_RENEW, _VALIDATES, _SETTING = "renew", "validates_requests", "renew_setting"
 _LIMIT, _OPTIMIZED = AcquireMode.RECORD_LIMIT.value, AcquireMode.BATCH_OPTIMIZED.value
 
 
@@ -368,7 +368,7 @@ SITUATIONS = (
     _renewal("a renewal after part of the lock's duration", _after_part, _RENEW),
     _renewal("a renewal together with other types", lambda o: len(_types(o)) > 1, _RENEW),
     _renewal("a renewal where renewals are switched off",
-        lambda o: not o.before.config.renew_acknowledge_enable, _RENEW, _ALTER),
+        lambda o: not o.before.config.renew_acknowledge_enable, _RENEW, _ALTER, _SETTING),
     *(_acknowledge(f"a malformed acknowledgement: {kind}", _is_malformed(kind), _VALIDATES)
       for kind in Malformed),
     _release("a member leaves that holds nothing",

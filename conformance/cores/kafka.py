@@ -8,6 +8,7 @@ import attrs
 
 from conformance.build import Recipe, build
 from conformance.cores.process import ProcessTarget
+from conformance.releases import NEWEST, check_release, for_release
 from conformance.target import TargetError
 
 _PROJECT = Path(__file__).parents[1] / "targets" / "kafka"
@@ -28,23 +29,29 @@ _MAVEN = Recipe(
 _RECORDER_MAVEN = attrs.evolve(_MAVEN, name="the recorder", seconds=900)
 
 
-def kafka_target(seconds: float, project: Path = _PROJECT) -> ProcessTarget:
-    """Start the driver, and build it first if a source is newer than the last build.
+def kafka_target(seconds: float, project: Path = _PROJECT, version: str = NEWEST) -> ProcessTarget:
+    """Start the driver of a release, and build it first if a source is newer than the last build.
 
-    Raises TargetError if Java 17 or Maven is missing, or Maven Central cannot be reached.
+    Raises TargetError if there is no such release, Java 17 or Maven is missing, or Maven Central
+    cannot be reached.
     """
     flags = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-    java, path = kafka_java(project)
+    java, path = kafka_java(project, version)
     return ProcessTarget(f"{java} {flags} -cp '{path}' kafka.server.share.Driver", seconds)
 
 
-def kafka_java(project: Path = _PROJECT) -> tuple[str, str]:
+def kafka_java(project: Path = _PROJECT, version: str = NEWEST) -> tuple[str, str]:
     """Return the command for Java and the class path; build as ``kafka_target`` does.
 
     Raises TargetError as ``kafka_target`` does.
     """
+    check_release(version)
     command = java_command()
-    project = build(project, _MAVEN)
+    if version == NEWEST:
+        project = build(project, _MAVEN)
+    else:
+        recipe = attrs.evolve(_MAVEN, name=f"{_MAVEN.name} {version}")
+        project = build(project, recipe, for_release(project, version))
     classes = project / "target" / "classes"
     return command, f"{classes}{os.pathsep}{project / 'target' / 'lib' / '*'}"
 

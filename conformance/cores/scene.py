@@ -63,6 +63,7 @@ class Scene:
         profile = profile or profile_named(hello.profile)
         self._follower = Follower("spec", engine := SpecEngine(profile), 1, is_recorded=False)
         self._engine = engine
+        self._counts = hello.capabilities.delivery_complete_count
         self._waiting: list[int] = []
         self.log: list[list[int]] = []
         self.aborted: list[list[int]] = []
@@ -317,7 +318,10 @@ class Scene:
             **arguments,
             **answer,
         }
-        return event_from_row(row_from_object(plain))
+        event = event_from_row(row_from_object(plain))
+        if self._counts and not all(write.counted for write in event.outcome.writes):
+            raise InvalidValueError("writes.delivery_complete_count", None, "an integer")
+        return event
 
     def _note(self, operation: str, event: TraceEvent) -> None:
         self.events.append(attrs.evolve(event, seq=len(self.events)))

@@ -18,10 +18,13 @@ class Capabilities:
     ``write_errors``: errors of the coordinator that the core passes on unchanged; empty if its
     writes cannot be made to fail or to wait. ``validates_requests``: the kit may send malformed
     acknowledgements. ``large_offsets``: offsets may exceed 2^53, which a double cannot tell apart.
+    ``delivery_complete_count``: a write carries one, as KIP-1226 has it. ``renew_setting``: a group
+    can switch renewals off.
     """
 
     acquire_modes: tuple[str, ...] = ("batch_optimized", "record_limit")
     renew: bool = True
+    renew_setting: bool = True
     validates_requests: bool = False
     pending_writes: bool = False
     write_errors: tuple[ErrorCode, ...] = ()
@@ -31,6 +34,7 @@ class Capabilities:
     dead_letter_queue: bool = False
     aborted_transactions: bool = False
     large_offsets: bool = True
+    delivery_complete_count: bool = True
 
 
 @attrs.frozen

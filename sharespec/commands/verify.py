@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import attrs
 import click
 from click.core import ParameterSource
 
 from conformance.known import KnownError
+from conformance.releases import NEWEST, RELEASES
 from conformance.subjects import SUBJECT_NAMES, Subject, opened
 from conformance.target import TargetError
 from sharespec.commands.options import SECONDS
@@ -57,6 +59,14 @@ from sharespec.verifying import VerifyOptions, read_plan, verify, verifying_opti
     help="Begin no further sequence after so many operations: the same search on any machine.",
 )
 @click.option(
+    "--version",
+    type=click.Choice(RELEASES),
+    metavar="X.Y.Z",
+    default=NEWEST,
+    show_default=True,
+    help="Of kafka: the release.",
+)
+@click.option(
     "--silence",
     type=SECONDS,
     default=10,
@@ -75,6 +85,7 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
     lock_ms: int | None,
     sweep_ms: int,
     offered_within: int | None,
+    version: str,
     silence: float,
     **values: Any,  # noqa: ANN401 - the values of the other options
 ) -> None:
@@ -90,14 +101,19 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
     if sum(target is not None for target in (name, command, bootstrap)) != 1:
         names = ", ".join(SUBJECT_NAMES)
         raise click.UsageError(f"give one of {names}, --exec COMMAND, or --bootstrap HOST:PORT")
-    _check_profile(bootstrap)
-    subject = Subject(name, command, bootstrap, silence, profile, lock_ms, sweep_ms, offered_within)
+    _check_options(name, bootstrap)
+    subject = Subject(
+        name, command, bootstrap, silence, profile, lock_ms, sweep_ms, offered_within, version
+    )
     plan = read_plan(subject.kit, VerifyOptions(**values), subject.known)
+    plan = attrs.evolve(plan, may_lack_known=version != NEWEST)
     with opened(subject) as target:
         verify(target, plan, subject.command_line, "sharespec verify")
 
 
-def _check_profile(bootstrap: str | None) -> None:
-    given = click.get_current_context().get_parameter_source("profile")
-    if bootstrap is None and given is not ParameterSource.DEFAULT:
+def _check_options(name: str | None, bootstrap: str | None) -> None:
+    source_of = click.get_current_context().get_parameter_source
+    if bootstrap is None and source_of("profile") is not ParameterSource.DEFAULT:
         raise click.UsageError("--profile is for --bootstrap: other targets have their own")
+    if name != "kafka" and source_of("version") is not ParameterSource.DEFAULT:
+        raise click.UsageError("--version is for kafka")

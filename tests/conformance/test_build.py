@@ -3,7 +3,7 @@
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -142,3 +142,14 @@ def test_a_cache_that_cannot_be_written_is_reported(project: Path, cache: Path) 
     (cache / "sharespec").write_text("a file")
     with pytest.raises(TargetError, match=r"^it is built in .*/builds/.*, which cannot be written"):
         build(project, RECIPE)
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_copy_may_have_other_contents_and_fewer_files(project: Path) -> None:
+    def content(name: PurePosixPath, has: bytes) -> bytes | None:
+        return has.upper() if name.name == "a.src" else None
+
+    copy = cached_copy(project, RECIPE, content)
+    assert [path.name for path in copy.rglob("*.src")] == ["a.src"]
+    assert (copy / "a.src").read_text() == "A"
+    assert cached_copy(project, RECIPE, content) == copy != cached_copy(project, RECIPE)

@@ -195,6 +195,15 @@ def test_an_operation_that_failed_is_a_step_in_words(
     assert (it.steps[-1].asked, it.steps[-1].answered) == (asked, "it fails")
 
 
+UNCOUNTED = {
+    "id": 0,
+    "start_offset": 0,
+    "delivery_complete_count": None,
+    "state_batches": [],
+    "status": "NONE",
+}
+
+
 @pytest.mark.parametrize(
     ("reply", "wrong"),
     [
@@ -208,6 +217,7 @@ def test_an_operation_that_failed_is_a_step_in_words(
         ({**FINE, "after": {**AFTER, "end_offset": True}}, "after.end_offset must be a whole"),
         ({**FINE, "after": {**AFTER, "odd": 0}}, "after.odd must be one of start_offset, "),
         ({**FINE, "after": {**AFTER, "records": [[0]]}}, "after.records must be an array of first"),
+        ({**FINE, "writes": [UNCOUNTED]}, "writes.delivery_complete_count must be an integer"),
     ],
 )
 def test_an_answer_without_the_form_of_one_ends_the_run(reply: Reply, wrong: str) -> None:

@@ -70,10 +70,10 @@ public final class Driver {
         ObjectNode reply = JSON.createObjectNode();
         reply.put("protocol", 1).put("name", "Apache Kafka SharePartition")
             .put("version", version()).put("profile", "kafka");
-        reply.putObject("capabilities").put("validates_requests", false).put("pending_writes", true)
-            .put("renew", true).put("alter_config", true).put("dead_letter_queue", true)
-            .put("aborted_transactions", true)
+        ObjectNode capabilities = reply.putObject("capabilities");
+        capabilities.put("validates_requests", false).put("pending_writes", true)
             .putArray("write_errors").add("COORDINATOR_NOT_AVAILABLE");
+        Release.tellCapabilities(capabilities);
         return reply;
     }
 }

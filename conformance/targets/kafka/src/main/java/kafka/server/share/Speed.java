@@ -62,7 +62,7 @@ public final class Speed {
             .put("record_lock_duration_ms", 3_600_000).put("auto_offset_reset", "earliest"));
         persister = new ScriptedPersister(
             PARTITION.topicId(), ScriptedPersister.stored(0, 0, List.of()), 0);
-        Target.LogEnds log = new Target.LogEnds(0, Long.MAX_VALUE, -1);
+        Release.LogEnds log = new Release.LogEnds(0, Long.MAX_VALUE, -1);
         partition = new SharePartition("g", PARTITION, 1, window, settings.deliveryLimit,
             settings.lockMs, timer, Time.SYSTEM, persister, log, key -> { }, settings,
             SharePartition.SharePartitionState.EMPTY,

@@ -14,7 +14,6 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import org.apache.kafka.clients.consumer.internals.ShareAcquireMode;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
@@ -28,21 +27,13 @@ import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.record.internal.MemoryRecordsBuilder;
 import org.apache.kafka.common.record.internal.RecordBatch;
 import org.apache.kafka.common.record.internal.SimpleRecord;
-import org.apache.kafka.server.partition.PartitionListener;
-import org.apache.kafka.server.share.PartitionMetadataProvider;
-import org.apache.kafka.server.share.SharePartitionKey;
 import org.apache.kafka.server.share.acknowledge.ShareAcknowledgementBatch;
-import org.apache.kafka.server.share.dlq.ShareGroupDLQManager;
-import org.apache.kafka.server.share.dlq.ShareGroupDLQRecordParameter;
 import org.apache.kafka.server.share.fetch.InFlightBatch;
 import org.apache.kafka.server.share.fetch.InFlightState;
 import org.apache.kafka.server.share.fetch.RecordState;
 import org.apache.kafka.server.share.fetch.ShareAcquiredRecords;
-import org.apache.kafka.server.share.metrics.SharePartitionMetrics;
 import org.apache.kafka.server.share.persister.PersisterStateBatch;
-import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.server.storage.log.FetchPartitionData;
-import org.apache.kafka.storage.internals.log.LogOffsetMetadata;
 
 /** One share-partition of Apache Kafka, and the operations of the kit's protocol on it. */
 final class Target implements AutoCloseable {
@@ -52,9 +43,9 @@ final class Target implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
 
     private final Map<Integer, CompletableFuture<Void>> unanswered = new TreeMap<>();
-    private final List<DeadLetters> deadLetters = new ArrayList<>();
+    private final List<Release.DeadLetters> deadLetters = new ArrayList<>();
+    private Release release;
     private SharePartition partition;
-    private SharePartitionMetrics metrics;
     private ScriptedPersister persister;
     private VirtualTimer timer;
     private Settings settings;
@@ -94,7 +85,7 @@ final class Target implements AutoCloseable {
             case "finish_dead_letter" -> {
                 ArrayNode ranges = reply.putArray("ranges");
                 if (!deadLetters.isEmpty()) {
-                    DeadLetters done =
+                    Release.DeadLetters done =
                         deadLetters.remove(operation.get("nth").asInt() % deadLetters.size());
                     ranges.addArray().add(done.first()).add(done.last());
                     done.future().complete(null);
@@ -126,29 +117,11 @@ final class Target implements AutoCloseable {
         persister = new ScriptedPersister(PARTITION.topicId(), ScriptedPersister.stored(
             stored.path("state_epoch").asInt(0), stored.get("start_offset").asLong(), batches), nextId);
         settings = new Settings(operation.get("config"));
-        metrics = new SharePartitionMetrics(GROUP, "t", 0);
-        PartitionMetadataProvider log = new LogEnds(
+        Release.LogEnds log = new Release.LogEnds(
             operation.get("log_start_offset").asLong(), operation.get("log_end_offset").asLong(),
             operation.path("reset_offset").asLong(-1));
-        ShareGroupDLQManager deadLetterQueue = new ShareGroupDLQManager() {
-            @Override
-            public CompletableFuture<Void> enqueue(ShareGroupDLQRecordParameter records) {
-                CompletableFuture<Void> future = new CompletableFuture<>();
-                deadLetters.add(new DeadLetters(records.firstOffset(), records.lastOffset(), future));
-                return future;
-            }
-
-            @Override
-            public void stop() {
-                deadLetters.clear();
-            }
-        };
-        partition = new SharePartition(GROUP, PARTITION, ++leaderEpoch, settings.maxLocks,
-            settings.deliveryLimit, settings.lockMs, timer, timer, persister, log, key -> { }, settings,
-            SharePartition.SharePartitionState.EMPTY,
-            new SharePartitionManager.SharePartitionListener(
-                new SharePartitionKey(GROUP, PARTITION), log, key -> { }, new SharePartitionCache()),
-            metrics, () -> true, deadLetterQueue);
+        release = new Release(GROUP, PARTITION, ++leaderEpoch, settings, timer, persister, log, deadLetters);
+        partition = release.partition;
         CompletableFuture<Void> done = partition.maybeInitialize();
         result.put("status", done.isDone() ? status(done) : ScriptedPersister.PENDING);
         failed = done.isCompletedExceptionally();
@@ -178,10 +151,7 @@ final class Target implements AutoCloseable {
             records(read, aborted), Optional.empty(), OptionalLong.empty(),
             aborted.isEmpty() ? Optional.empty() : Optional.of(transactions(aborted)),
             OptionalInt.empty(), false);
-        ShareAcquiredRecords taken = partition.acquire(operation.get("member").asText(),
-            ShareAcquireMode.of(operation.get("acquire_mode").asText()),
-            operation.get("batch_size").asInt(), operation.get("max_fetch_records").asInt(), fetchOffset,
-            data, settings.isolation);
+        ShareAcquiredRecords taken = release.acquire(operation, fetchOffset, data, settings.isolation);
         result.put("status", Errors.NONE.name());
         ArrayNode acquired = result.putArray("acquired");
         taken.acquiredRecords().forEach(range -> acquired.addArray()
@@ -265,7 +235,7 @@ final class Target implements AutoCloseable {
             ObjectNode row = rows.addObject();
             row.put("id", write.id());
             row.put("start_offset", write.data().startOffset());
-            row.put("delivery_complete_count", write.data().deliveryCompleteCount());
+            row.put("delivery_complete_count", Release.deliveryCompleteCount(write.data()));
             ArrayNode batches = row.putArray("state_batches");
             for (PersisterStateBatch batch : write.data().stateBatches()) {
                 batches.addArray().add(batch.firstOffset()).add(batch.lastOffset())
@@ -294,7 +264,6 @@ final class Target implements AutoCloseable {
         boolean empty = cached.isEmpty() || cached.lastEntry().getValue().lastOffset() < start;
         after.put("start_offset", start);
         after.put("end_offset", empty ? partition.endOffset() : partition.endOffset() + 1);
-        after.put("delivery_complete_count", partition.deliveryCompleteCount());
         ArrayNode rows = after.putArray("records");
         for (InFlightBatch batch : cached.values()) {
             if (batch.offsetState() == null) {
@@ -305,6 +274,18 @@ final class Target implements AutoCloseable {
                     state.deliveryCount(), state.memberId(), state.hasOngoingStateTransition()));
             }
         }
+        after.put("delivery_complete_count", release.deliveryCompleteCount(complete(rows, start)));
+    }
+
+    /** How many records from {@code start} on are acknowledged or archived. */
+    private static int complete(ArrayNode rows, long start) {
+        long records = 0;
+        for (JsonNode row : rows) {
+            if (row.get(2).asText().equals("ACKNOWLEDGED") || row.get(2).asText().equals("ARCHIVED")) {
+                records += Math.max(0, row.get(1).asLong() - Math.max(start, row.get(0).asLong()) + 1);
+            }
+        }
+        return (int) records;
     }
 
     private static void row(ArrayNode rows, long first, long last, RecordState state, int count,
@@ -318,48 +299,8 @@ final class Target implements AutoCloseable {
         unanswered.clear();
         deadLetters.clear();
         if (partition != null) {
-            partition.close();
-            metrics.close();
+            release.close();
             timer.close();
         }
-    }
-
-    /** A range that the dead-letter queue was given. */
-    private record DeadLetters(long first, long last, CompletableFuture<Void> future) { }
-
-    /** Where the log begins and ends, for a share-partition that has no start offset. */
-    record LogEnds(long earliest, long latest, long resolved) implements PartitionMetadataProvider {
-        @Override
-        public long offsetForEarliestTimestamp(TopicIdPartition partition, int epoch) {
-            return earliest;
-        }
-
-        @Override
-        public long offsetForLatestTimestamp(TopicIdPartition partition, int epoch) {
-            return latest;
-        }
-
-        @Override
-        public long offsetForTimestamp(TopicIdPartition partition, long timestamp, int epoch) {
-            return resolved;
-        }
-
-        @Override
-        public LogOffsetMetadata endOffsetMetadata(TopicIdPartition partition, FetchIsolation isolation) {
-            return new LogOffsetMetadata(latest);
-        }
-
-        @Override
-        public int leaderEpoch(TopicIdPartition partition) {
-            return 0;
-        }
-
-        @Override
-        public boolean addPartitionListener(TopicIdPartition partition, PartitionListener listener) {
-            return true;
-        }
-
-        @Override
-        public void removePartitionListener(TopicIdPartition partition, PartitionListener listener) { }
     }
 }
