@@ -15,6 +15,7 @@ from tools.documents import (
     promises,
     properties,
     served,
+    versions,
 )
 from tools.documents.parts import with_parts
 
@@ -51,6 +52,7 @@ DOCUMENTS: Mapping[str, Rewrite] = {
         summary_of_proved_properties=properties.summary_table,
     ),
     "docs/serve.md": _parts(served=served.table),
+    "docs/versions.md": _whole(versions.document),
     "docs/states.svg": _whole(pictures.states_picture),
 }
 """The documents with generated parts that take no search, by path."""

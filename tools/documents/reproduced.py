@@ -29,12 +29,17 @@ def noted(text: str, target: str, names: Iterable[str], commit: str, date: str) 
     return json.dumps(table, indent=1, sort_keys=True) + "\n"
 
 
+def commit_now() -> str:
+    """Return the short name of the project's commit."""
+    head = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+    return subprocess.run(head, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603 - fixed arguments
+
+
 @click.command()
 @click.argument("target", type=click.Choice(list(PAGES)))
 def main(target: str) -> None:
     """Read the JSON lines of ``sharespec verify TARGET`` and note what they reproduced."""
-    head = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(head, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603 - fixed arguments
+    commit = commit_now()
     names = shown(sys.stdin)
     date = datetime.now(UTC).date().isoformat()
     REPRODUCED.write_text(noted(REPRODUCED.read_text(), target, names, commit, date))

@@ -1,0 +1,21 @@
+"""Which release shows which deviation: as measured, for every one that is known."""
+
+import json
+
+from conformance.releases import NEWEST, RELEASES
+from tools.documents.findings import known_of
+from tools.documents.versions import MEASURED, document
+
+
+def test_each_release_was_measured_with_each_known_deviation() -> None:
+    measured = json.loads(MEASURED.read_text())
+    names = {known.name for known in known_of("kafka")}
+    assert set(measured) == set(RELEASES)
+    assert all(set(one["deviations"]) == names for one in measured.values())
+    assert set(measured[NEWEST]["deviations"].values()) == {"shows"}
+
+
+def test_what_cannot_be_tried_is_no_verdict() -> None:
+    (row,) = [line for line in document().splitlines() if "`dead-letter-skipped-when-a" in line]
+    assert row.count("○") == len(RELEASES) - 1
+    assert row.endswith("| ● |")

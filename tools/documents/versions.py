@@ -1,0 +1,48 @@
+"""docs/versions.md: each known deviation of Apache Kafka's share-partition, and its releases."""
+
+import json
+from collections.abc import Iterator
+
+from conformance.releases import RELEASES
+from tools.documents.findings import FOLDER, known_of
+
+MEASURED = FOLDER / "releases.json"
+"""For each release the commit, the date and the verdict on each deviation, by tools.versions."""
+
+_SIGNS = {"shows": "●", "does not show": "–"}
+
+_HEAD = """# Releases of Apache Kafka
+
+`sharespec verify kafka --version X.Y.Z` verifies the `SharePartition` of a release. `make versions`
+plays the sequence of each known deviation on every release and writes this table: ● shows it,
+– does not, as it lacks the fault or another one ends the sequence, ○ lacks what the sequence needs,
+such as a dead-letter queue.
+"""
+
+
+def document() -> str:
+    """Return the whole document."""
+    return "\n".join((_HEAD, *_table(), "", *_dates(), ""))
+
+
+def _table() -> Iterator[str]:
+    measured = json.loads(MEASURED.read_text(encoding="utf-8"))
+    listed = [release for release in RELEASES if release in measured]
+    yield "| Deviation | " + " | ".join(listed) + " |"
+    yield "|---|" + ":-:|" * len(listed)
+    for known in known_of("kafka"):
+        verdicts = [measured[release]["deviations"].get(known.name, "") for release in listed]
+        signs = [_SIGNS.get(verdict, "○") for verdict in verdicts]
+        yield f"| `{known.name}`: {known.title} | " + " | ".join(signs) + " |"
+
+
+def _dates() -> Iterator[str]:
+    measured = json.loads(MEASURED.read_text(encoding="utf-8"))
+    yield "| Release | Deviations that show | Cannot be tried | Measured |"
+    yield "|---|--:|--:|---|"
+    for release in filter(measured.__contains__, RELEASES):
+        one = measured[release]
+        verdicts = list(one["deviations"].values())
+        cannot = sum(verdict not in _SIGNS for verdict in verdicts)
+        when = f"{one['commit']}, {one['date']}"
+        yield f"| {release} | {verdicts.count('shows')} | {cannot} | {when} |"
