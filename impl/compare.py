@@ -9,7 +9,7 @@ from impl.jit import compiled
 from impl.leadership import Leader
 from impl.rows import Ints, sort_rows
 from impl.state import State
-from impl.written import WRITTEN_COMPLETE, WRITTEN_START, WRITTEN_STATE, Earlier, compare_forms
+from impl.written import WRITTEN_COMPLETE, WRITTEN_START, Earlier, compare_writes
 from model.guards import Difference
 
 _STATUS = at.verdict(Difference.STATUS)
@@ -93,8 +93,8 @@ def compare(state: State, events: Events, row: int, before: Earlier, complete: i
     if not status_agrees:
         return _STATUS
     result = _compare_answers(state, events, row)
-    if result == at.FINE and _compare_writes(state, events, row, before.start) != at.FINE:
-        result = compare_forms(state, events, row, before)
+    if result == at.FINE:
+        result = compare_writes(state, events, row, before)
     if result == at.FINE and not _completed_agree(h, events, row):
         result = _COMPLETED
     if result == at.FINE and f[event.AFTER_START, row] != h[at.START]:
@@ -138,33 +138,6 @@ def _marked_agree(state: State, events: Events, row: int) -> bool:
 
 
 @compiled
-def _compare_writes(state: State, events: Events, row: int, before: int) -> int:
-    """Compare the writes with those that are expected, in the form that this project has."""
-    f, writes = events.fields, state.header[at.WRITES_TAIL]
-    begin, end = f[event.WRITES_FROM, row], f[event.WRITES_TO, row]
-    if end - begin != writes:
-        return WRITTEN_STATE
-    expired = f[event.OP, row] == event.ADVANCE_TIME
-    if expired:
-        result = _compare_groups(state, events, begin)
-    else:
-        result = _compare_together(state, events, row, before)
-    if result != at.FINE:
-        return result
-    for i in range(writes):
-        group = begin + state.writes[i, at.W_GROUP] if expired else begin
-        if state.writes[i, at.W_STATUS] == at.S_PENDING and (
-            events.answers[group, at.A_MADE_AFTER] >= 0
-        ):
-            continue
-        if events.starts[group] != state.writes[i, at.W_START]:
-            return WRITTEN_START
-        if events.completes[group] not in (at.UNSAID, state.writes[i, at.W_COMPLETE]):
-            return WRITTEN_COMPLETE
-    return at.FINE
-
-
-@compiled
 def compare_composed(state: State) -> int:
     """Return the verdict on the numbers of the writes that the latest call has made."""
     rows = state.outstanding
@@ -177,35 +150,6 @@ def compare_composed(state: State) -> int:
             return WRITTEN_START
         if rows[row, at.O_SAID_COMPLETE] not in (at.UNSAID, rows[row, at.O_COMPLETE]):
             return WRITTEN_COMPLETE
-    return at.FINE
-
-
-@compiled
-def _compare_together(state: State, events: Events, row: int, before: int) -> int:
-    h, f = state.header, events.fields
-    begin, end = f[event.WRITES_FROM, row], f[event.WRITES_TO, row]
-    low, high = at.NOTHING, at.NOTHING
-    if begin < end:
-        low, high = events.write_bounds[begin, 0], events.write_bounds[end - 1, 1]
-    expected = Part(state.batches, at.NOTHING, h[at.BATCHES_TAIL])
-    where = first_difference(expected, Part(events.written, low, high), before)
-    if where == at.NOWHERE:
-        return at.FINE
-    h[at.WHERE] = where
-    return WRITTEN_STATE
-
-
-@compiled
-def _compare_groups(state: State, events: Events, begin: int) -> int:
-    for i in range(state.header[at.WRITES_TAIL]):
-        group = begin + state.writes[i, at.W_GROUP]
-        expected = Part(state.batches, state.writes[i, at.W_FROM], state.writes[i, at.W_TO])
-        low, high = events.write_bounds[group, 0], events.write_bounds[group, 1]
-        recorded = Part(events.written, low, high)
-        where = first_difference(expected, recorded, state.writes[i, at.W_START])
-        if where != at.NOWHERE:
-            state.header[at.WHERE] = where
-            return WRITTEN_STATE
     return at.FINE
 
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from impl import layout as at
 from impl.jit import compiled, entry_point
-from impl.rows import Ints, copy_row, move_rows
+from impl.rows import Ints, copy_row, move_rows, seek_range
 from impl.state import State
 
 
@@ -132,13 +132,7 @@ def _open(header: Ints, durable: Ints, row: int) -> None:
 @compiled
 def _cut(header: Ints, durable: Ints, offset: int) -> int:
     """Cut the batch around ``offset``; return the row of the first batch at or after it."""
-    low, high = 0, int(header[at.DURABLE_TAIL])
-    while low < high:
-        middle = (low + high) >> 1
-        if durable[middle, 1] < offset:
-            low = middle + 1
-        else:
-            high = middle
+    low = seek_range(durable, at.NOTHING, header[at.DURABLE_TAIL], offset)
     if low == header[at.DURABLE_TAIL] or durable[low, 0] >= offset:
         return low
     _open(header, durable, low)

@@ -6,23 +6,8 @@ other offset nothing is known.
 
 from impl import layout as at
 from impl.jit import compiled
-from impl.rows import Ints, move_rows
+from impl.rows import Ints, move_rows, seek_range
 from impl.state import State
-
-
-@compiled
-def seek_range(rows: Ints, low: int, high: int, offset: int) -> int:
-    """Return the first of the rows from ``low`` that ends at or after ``offset``, or ``high``."""
-    if low == high or rows[high - 1, 1] < offset:
-        return high
-    end = high
-    while low < end:
-        middle = (low + end) >> 1
-        if rows[middle, 1] < offset:
-            low = middle + 1
-        else:
-            end = middle
-    return low
 
 
 @compiled

@@ -25,11 +25,10 @@ from impl.leadership import (
     reset_offset,
 )
 from impl.locks import pass_time
-from impl.log import seek_range
 from impl.policy import Fetch
 from impl.progress import Mark, mark_in_progress
 from impl.reading import Noticed
-from impl.rows import Ints, copy_row, sort_rows
+from impl.rows import Ints, copy_row, seek_range, sort_rows
 from impl.state import State, has_room, rows_needed
 from impl.validity import is_event
 from impl.window import complete_count

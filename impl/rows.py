@@ -1,4 +1,4 @@
-"""Rows of an array: copied, moved and sorted in place."""
+"""Rows of an array: copied, moved and sorted in place, and found by offset."""
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,24 @@ def move_rows(rows: Ints, low: int, high: int, by: int) -> None:
     else:
         for row in range(high - 1, low - 1, -1):
             copy_row(rows, row + by, rows, row)
+
+
+@compiled
+def seek_range(rows: Ints, low: int, high: int, offset: int) -> int:
+    """Return the first of the rows from ``low`` that ends at or after ``offset``, or ``high``.
+
+    Of ascending ranges: the first two columns are the first and the last offset of each.
+    """
+    if low == high or rows[high - 1, 1] < offset:
+        return high
+    end = high
+    while low < end:
+        middle = (low + end) >> 1
+        if rows[middle, 1] < offset:
+            low = middle + 1
+        else:
+            end = middle
+    return low
 
 
 @compiled

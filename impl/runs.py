@@ -2,21 +2,13 @@
 
 from impl import layout as at
 from impl.jit import compiled
-from impl.rows import Ints, copy_row, move_rows
+from impl.rows import Ints, copy_row, move_rows, seek_range
 
 
 @compiled
 def seek(header: Ints, runs: Ints, offset: int) -> int:
     """Return the index of the first run that ends at or after ``offset``, or the tail."""
-    low: int = header[at.HEAD]
-    high: int = header[at.TAIL]
-    while low < high:
-        middle = (low + high) >> 1
-        if runs[middle, at.LAST] < offset:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return seek_range(runs, header[at.HEAD], header[at.TAIL], offset)
 
 
 @compiled

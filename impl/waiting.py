@@ -7,10 +7,9 @@ from impl.log import (
     first_not_absent,
     first_present,
     readable_end,
-    seek_range,
 )
 from impl.policy import Fetch, window_limit
-from impl.rows import Ints, move_rows
+from impl.rows import Ints, move_rows, seek_range
 from impl.runs import is_free, seek, tracked
 from impl.state import State
 from impl.window import first_unknown, furthest_start

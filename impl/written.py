@@ -12,7 +12,8 @@ from impl import layout as at
 from impl.durable import Batches
 from impl.events import Events
 from impl.jit import compiled
-from impl.runs import is_held
+from impl.rows import seek_range
+from impl.runs import is_held, seek
 from impl.state import State
 from impl.window import complete_count, furthest_written
 from model.guards import Difference
@@ -30,7 +31,7 @@ class Earlier(NamedTuple):
 
 
 @compiled
-def compare_forms(state: State, events: Events, row: int, before: Earlier) -> int:
+def compare_writes(state: State, events: Events, row: int, before: Earlier) -> int:
     """Return the verdict on the writes of an event that has been applied."""
     h, f = state.header, events.fields
     if f[event.OP, row] == event.INITIALIZE or f[event.OP, row] == event.RESET_OFFSET:
@@ -74,9 +75,11 @@ def _expected(state: State, events: Events, row: int, index: int) -> int:
 
 @compiled
 def _is_recorded(state: State, events: Events, row: int, write: int) -> bool:
-    f = events.fields
-    for i in range(f[event.WRITES_FROM, row], f[event.WRITES_TO, row]):
-        if _expected(state, events, row, i) == write:
+    begin, end = events.fields[event.WRITES_FROM, row], events.fields[event.WRITES_TO, row]
+    if events.fields[event.OP, row] != event.ADVANCE_TIME:
+        return bool(write == 0 and begin < end)
+    for i in range(begin, end):
+        if events.answers[i, at.A_ID] == state.writes[write, at.W_ID]:
             return True
     return False
 
@@ -134,15 +137,14 @@ def _first_false(state: State, events: Events, row: int, index: int, start: int)
 @compiled
 def _true_to(state: State, own: Batches, events: Events, index: int, offset: int) -> int:
     """Return up to where a recorded batch says what is so from an offset on, or -1."""
-    end: int = at.MAX
-    for i in range(own.begin, own.end):
-        if own.rows[i, 0] <= offset <= own.rows[i, 1]:
-            same = own.rows[i, 2] == events.written[index, 2]
-            same = same and own.rows[i, 3] == events.written[index, 3]
-            return int(own.rows[i, 1]) if same else at.NOWHERE
-        if own.rows[i, 0] > offset:
-            end = min(end, own.rows[i, 0] - 1)
-    return min(end, _held_to(state, events, index, offset))
+    i = seek_range(own.rows, own.begin, own.end, offset)
+    if i == own.end:
+        return _held_to(state, events, index, offset)
+    if own.rows[i, 0] > offset:
+        return min(int(own.rows[i, 0]) - 1, _held_to(state, events, index, offset))
+    same = own.rows[i, 2] == events.written[index, 2]
+    same = same and own.rows[i, 3] == events.written[index, 3]
+    return int(own.rows[i, 1]) if same else at.NOWHERE
 
 
 @compiled
@@ -152,22 +154,22 @@ def _held_to(state: State, events: Events, index: int, offset: int) -> int:
     if offset < h[at.START]:
         is_finished = told[2] == at.ACKNOWLEDGED or told[2] == at.ARCHIVED
         return int(h[at.START] - 1) if is_finished else at.NOWHERE
-    for i in range(h[at.HEAD], h[at.TAIL]):
-        if runs[i, at.FIRST] <= offset <= runs[i, at.LAST]:
-            same = runs[i, at.STATE] == told[2] and runs[i, at.COUNT] == told[3] != 0
-            same = same and runs[i, at.WRITE] == at.NO_WRITE and not is_held(runs, i)
-            return int(runs[i, at.LAST]) if same else at.NOWHERE
-    return at.NOWHERE
+    i = seek(h, runs, offset)
+    if i == h[at.TAIL] or runs[i, at.FIRST] > offset:
+        return at.NOWHERE
+    same = runs[i, at.STATE] == told[2] and runs[i, at.COUNT] == told[3] != 0
+    same = same and runs[i, at.WRITE] == at.NO_WRITE and not is_held(runs, i)
+    return int(runs[i, at.LAST]) if same else at.NOWHERE
 
 
 @compiled
 def _told_to(events: Events, row: int, offset: int) -> int:
     """Return up to where some write of an event tells of an offset, or -1."""
-    f = events.fields
-    for write in range(f[event.WRITES_FROM, row], f[event.WRITES_TO, row]):
-        for i in range(events.write_bounds[write, 0], events.write_bounds[write, 1]):
-            if events.written[i, 0] <= offset <= events.written[i, 1]:
-                return int(events.written[i, 1])
+    for write in range(events.fields[event.WRITES_FROM, row], events.fields[event.WRITES_TO, row]):
+        end = events.write_bounds[write, 1]
+        i = seek_range(events.written, events.write_bounds[write, 0], end, offset)
+        if i < end and events.written[i, 0] <= offset:
+            return int(events.written[i, 1])
     return at.NOWHERE
 
 
