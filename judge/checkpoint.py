@@ -1,24 +1,21 @@
 """A leader tells its whole state: where a trace begins in the middle, or after events were lost."""
 
 from collections.abc import Iterator
-from operator import itemgetter
 
 import attrs
-from immutables import Map
 
 from judge.recorded_partition import RecordedPartition
+from judge.whole_state import partition_of, whole_state
+from model.checkpoint import deadlines_of, entries_of, state_told
 from model.config import IsolationLevel, SharePartitionConfig
-from model.errors import ErrorCode, InvalidValueError
+from model.errors import InvalidValueError
 from model.guards import Guard
 from model.operations import Checkpoint, Gap, OutstandingWrite
 from model.outcome import Write
-from model.ranges import StateBatch
-from model.states import HELD_STATES, TERMINAL_STATES, RecordState
+from model.states import TERMINAL_STATES
 from spec.coordinator import Durable
-from spec.log import Log
-from spec.partition import Outstanding, SharePartition, Step, require
-from spec.record import UNDELIVERED, Record, is_terminal
-from spec.window import Window, extend, replace
+from spec.partition import SharePartition, Step, require
+from spec.record import is_terminal
 
 
 def take_checkpoint(partition: RecordedPartition, operation: Checkpoint) -> Step:
@@ -40,9 +37,10 @@ def take_checkpoint(partition: RecordedPartition, operation: Checkpoint) -> Step
         wrong = next(_differences(partition, operation), None)
         require(wrong is None, Guard.CHECKPOINT_IS_THE_STATE, f"it differs in {wrong}")
         return Step(partition)
-    taken = _adopted(partition, operation)
+    known = attrs.evolve(partition, durable=_durable(partition, operation))
+    taken = partition_of(state_told(operation, whole_state(known)), partition.profile)
     _check_durable(taken)
-    _check_pending(taken)
+    _check_pending(operation)
     return Step(taken)
 
 
@@ -62,7 +60,7 @@ def _differences(partition: RecordedPartition, operation: Checkpoint) -> Iterato
         yield f"the configuration, {partition.config}"
     if operation.timed != partition.timed:
         yield "whether its clock is a real one"
-    deadlines = _deadlines(operation)
+    deadlines = deadlines_of(operation)
     for offset in sorted(partition.window.held):
         deadline = partition.window.records[offset].deadline
         latest = deadline + partition.profile.sweep_ms
@@ -90,113 +88,12 @@ def _in_effect(config: SharePartitionConfig) -> tuple[int | bool | IsolationLeve
 
 def _is_write(recorded: OutstandingWrite, known: Write, *, numbered: bool) -> bool:
     """Whether a write is the one that is outstanding, by offset; its numbers once it has them."""
-    same = _entries(recorded.state_batches) == _entries(known.state_batches)
+    same = entries_of(recorded.state_batches) == entries_of(known.state_batches)
     if not numbered:
         return same
     counted = recorded.delivery_complete_count == known.delivery_complete_count
     is_counted = counted or not recorded.counted
     return same and recorded.start_offset == known.start_offset and is_counted
-
-
-def _entries(batches: tuple[StateBatch, ...]) -> dict[int, tuple[RecordState, int]]:
-    return {
-        offset: (batch.state, batch.delivery_count)
-        for batch in batches
-        for offset in range(batch.first, batch.last + 1)
-    }
-
-
-def _deadlines(operation: Checkpoint) -> dict[int, int]:
-    ends = operation.deadlines
-    return {offset: end.deadline_ms for end in ends for offset in range(end.first, end.last + 1)}
-
-
-def _adopted(partition: RecordedPartition, operation: Checkpoint) -> RecordedPartition:
-    state, limit = operation.state, operation.config.delivery_count_limit
-    records = _records(operation)
-    window = extend(Window(state.start_offset, state.start_offset), state.end_offset)
-    window = replace(window, records)
-    counts = (record.delivery_count + 1 for record in records.values())
-    ids = (write.id + 1 for write in operation.outstanding)
-    return attrs.evolve(
-        partition,
-        config=operation.config,
-        now=operation.time_ms,
-        last_event=operation.time_ms if operation.timed else 0,
-        timed=operation.timed,
-        log=_log(operation, window),
-        window=window,
-        outstanding=_outstanding(operation, records),
-        seen=frozenset(write.id for write in operation.outstanding),
-        made_after=Map(),
-        next_write=max([partition.next_write, *ids]),
-        durable=_durable(partition, operation),
-        durable_whole=False,
-        ready=True,
-        highest_limit=max([partition.highest_limit, limit, *counts]),
-        passed_over=(),
-        stuck=None,
-        doubtful=(),
-    )
-
-
-def _records(operation: Checkpoint) -> dict[int, Record]:
-    state, deadlines = operation.state, _deadlines(operation)
-    limit, records = operation.config.delivery_count_limit, {}
-    for part in state.records or ():
-        first, last = max(part.first, state.start_offset), min(part.last, state.end_offset - 1)
-        for offset in range(first, last + 1):
-            record = Record(part.state, part.delivery_count)
-            deadline = None if part.owner is None else deadlines[offset]
-            if part.pending:
-                exhausted = part.delivery_count >= limit
-                record = attrs.evolve(
-                    record,
-                    pending=True,
-                    former_owner=part.owner,
-                    former_deadline=deadline,
-                    exhausted=exhausted,
-                )
-            elif part.state in HELD_STATES:
-                record = attrs.evolve(record, owner=part.owner, deadline=deadline)
-            records[offset] = record
-    if state.start_offset < state.end_offset:
-        records.setdefault(state.end_offset - 1, UNDELIVERED)
-    return records
-
-
-def _log(operation: Checkpoint, window: Window) -> Log:
-    start, end = operation.log_start_offset, operation.log_end_offset
-    known = operation.log_known and end is not None
-    if end is None:
-        end = max(window.end_offset, start)
-    stable = end if operation.last_stable_offset is None else operation.last_stable_offset
-    holes, place = [], window.start_offset
-    for offset in (*sorted(window.records), window.end_offset):
-        if place < offset:
-            holes.append((place, offset - 1))
-        place = offset + 1
-    return Log(start, end, tuple(holes), (), stable, known)
-
-
-def _outstanding(operation: Checkpoint, records: dict[int, Record]) -> Map[int, Outstanding]:
-    """Return the writes, each with the records that are pending on it.
-
-    These have the delivery count that it has for them; what is AVAILABLE in it may have vanished.
-    """
-    waiting = {}
-    for recorded in operation.outstanding:
-        numbers = recorded.start_offset, recorded.delivery_complete_count
-        write = Write(recorded.id, *numbers, recorded.state_batches, ErrorCode.PENDING)
-        offsets = tuple(
-            offset
-            for offset, (_state, count) in _entries(recorded.state_batches).items()
-            if (record := records.get(offset)) is not None
-            and record.pending
-            and record.delivery_count == count
-        )
-        waiting[recorded.id] = Outstanding(write, offsets, recorded.seq)
-    return Map(waiting)
 
 
 def _durable(partition: SharePartition, operation: Checkpoint) -> Durable:
@@ -220,8 +117,16 @@ def _check_durable(partition: SharePartition) -> None:
             require(still, Guard.CHECKPOINT_IS_THE_STATE, detail)
 
 
-def _check_pending(partition: SharePartition) -> None:
-    awaited = {o for waiting in partition.outstanding.values() for o in waiting.offsets}
-    for offset, record in sorted(partition.window.records.items(), key=itemgetter(0)):
-        detail = f"offset {offset} is pending, and no outstanding write is its own"
-        require(not record.pending or offset in awaited, Guard.CHECKPOINT_IS_THE_STATE, detail)
+def _check_pending(operation: Checkpoint) -> None:
+    start, end = operation.state.start_offset, operation.state.end_offset
+    named = {
+        (offset, count)
+        for write in operation.outstanding
+        for offset, (_state, count) in entries_of(write.state_batches).items()
+    }
+    for record in operation.state.records or ():
+        inside = range(max(record.first, start), min(record.last + 1, end))
+        for offset in inside if record.pending else ():
+            detail = f"offset {offset} is pending, and no outstanding write is its own"
+            own = (offset, record.delivery_count) in named
+            require(own, Guard.CHECKPOINT_IS_THE_STATE, detail)

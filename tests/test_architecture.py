@@ -11,6 +11,7 @@ _IN_RULES = (
     "reading", "waiting", "window",
 )  # fmt: skip
 TESTED_ELSEWHERE = {
+    "model": {Path("test_checkpoint.py")},
     "judge": {Path(f"test_{name}.py") for name in ("finding", "checkpoint", "recorder")},
     "impl": {Path(f"test_{name}.py") for name in _IN_RULES},
 }
