@@ -55,6 +55,25 @@ _STATE_NAMES = tuple(state.name for state in RecordState)  # In the order of the
 ) = range(42)  # fmt: skip
 FIELDS = 42
 
+COLUMNS = {
+    "seq": SEQ,
+    "time_ms": TIME,
+    "batch_size": BATCH_SIZE,
+    "max_fetch_records": MAX_RECORDS,
+    "fetch_offset": FETCH_OFFSET,
+    "log_start_offset": ARG_LOG_START,
+    "log_end_offset": ARG_LOG_END,
+    "last_stable_offset": ARG_STABLE,
+    "ms": MS,
+    "id": WRITE_ID,
+    "start_offset": ARG_OFFSET,
+    "due_ms": DUE,
+    "deadline_ms": CLAIM,
+    "lost": LOST,
+    "overtaken": OVERTAKEN,
+}
+"""The columns of a trace that are fields as they are."""
+
 
 class Events(NamedTuple):
     """Events of one share-partition; of ranges both ends are inclusive.
@@ -177,23 +196,7 @@ def _both(rows: Ints, more: Ints) -> Ints:
 
 
 def _plain(fields: Ints, columns: dict[str, pa.Array], members: Members) -> None:
-    for index, name in (
-        (SEQ, "seq"),
-        (TIME, "time_ms"),
-        (BATCH_SIZE, "batch_size"),
-        (MAX_RECORDS, "max_fetch_records"),
-        (FETCH_OFFSET, "fetch_offset"),
-        (ARG_LOG_START, "log_start_offset"),
-        (ARG_LOG_END, "log_end_offset"),
-        (ARG_STABLE, "last_stable_offset"),
-        (MS, "ms"),
-        (WRITE_ID, "id"),
-        (ARG_OFFSET, "start_offset"),
-        (DUE, "due_ms"),
-        (CLAIM, "deadline_ms"),
-        (LOST, "lost"),
-        (OVERTAKEN, "overtaken"),
-    ):
+    for name, index in COLUMNS.items():
         fields[index] = integers(columns[name], MISSING)
     fields[PAUSED] = integers(columns["paused_ms"], 0)
     skipped = integers(columns["skipped"], 0)

@@ -1,6 +1,6 @@
 """One share-partition that takes and returns the model's values, over the compiled algorithm."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from operator import itemgetter
 from typing import Self
 
@@ -247,23 +247,17 @@ class FastSharePartition:
 
 def _ranges_named(operation: Operation, choice: Choice, answers: tuple[Answer, ...]) -> int:
     """Return how many ranges of offsets an operation, its choice and its writes name at most."""
-    number = len(choice.acquired or ()) + len(choice.entered or ()) + len(answers)
-    number += sum(len(a.written.state_batches) for a in answers if a.written)
-    number += sum(len(group.locks) for group in choice.expired or ()) + len(choice.archived or ())
+    lists: list[Sized | None] = [choice.acquired, choice.entered, choice.archived, answers]
+    lists += [a.written.state_batches for a in answers if a.written]
+    lists += [group.locks for group in choice.expired or ()]
     match operation:
-        case Acquire() | Produce():
-            number += len(operation.log_batches)
-        case Expire() | FinishDeadLetter() | ArchiveAborted() | Compact():
-            number += len(operation.ranges)
-        case CompleteWrite():
-            number += len(operation.held)
-        case MarkInProgress():
-            number += len(operation.batches)
-        case Acknowledge():
-            number += sum(len(batch.types) for batch in operation.batches)
-        case Initialize():
-            number += len(operation.persisted.state_batches)
-    return number
+        case Acknowledge(batches=batches):
+            lists += [batch.types for batch in batches]
+        case Initialize(persisted=persisted):
+            lists.append(persisted.state_batches)
+        case _:
+            lists += [v for v in attrs.astuple(operation, recurse=False) if isinstance(v, tuple)]
+    return sum(len(ranges or ()) for ranges in lists)
 
 
 def _raise_refusal(verdict: int, where: int, operation: Operation) -> None:

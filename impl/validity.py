@@ -23,16 +23,9 @@ _ALWAYS = (
     event.AFTER_START, event.AFTER_END,
 )  # fmt: skip
 _ARGUMENTS = {
+    **event.COLUMNS,
     "member": event.MEMBER,
     "acquire_mode": event.MODE,
-    "batch_size": event.BATCH_SIZE,
-    "max_fetch_records": event.MAX_RECORDS,
-    "fetch_offset": event.FETCH_OFFSET,
-    "log_start_offset": event.ARG_LOG_START,
-    "log_end_offset": event.ARG_LOG_END,
-    "start_offset": event.ARG_OFFSET,
-    "ms": event.MS,
-    "id": event.WRITE_ID,
     "log_batches": event.LOG_FROM,
     "ranges": event.LOG_FROM,
     "batches": event.ACKS_FROM,
