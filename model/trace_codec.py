@@ -1,7 +1,8 @@
 """Between a trace event and its row: a dictionary of plain values in the shape of the schema."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
+from functools import partial
 from operator import itemgetter
 from typing import Any, TypeVar
 
@@ -21,6 +22,7 @@ from model.trace_schema import EVENT, OPERATION_FIELDS
 _CONFIG = next(field.parts for field in EVENT if field.name == "config")
 Row = Mapping[str, Any]
 E_ = TypeVar("E_", bound=Enum)
+T_ = TypeVar("T_")
 
 
 def event_from_row(row: Row) -> TraceEvent:
@@ -120,82 +122,58 @@ def _valued(kind: type[E_], name: str, value: object) -> E_:
         raise InvalidValueError(name, value, ", ".join(str(m.value) for m in kind)) from None
 
 
-def _ranges(rows: list[Row]) -> tuple[OffsetRange, ...]:
-    return tuple(OffsetRange(row["first"], row["last"]) for row in rows)
+def _rows_of(kind: Callable[..., T_], *names: str) -> Callable[[Iterable[Row]], tuple[T_, ...]]:
+    """Return how rows are read of which these fields are the attributes of a class, in order."""
+    read = itemgetter(*names)
+    return lambda rows: tuple(kind(*read(row)) for row in rows)
 
 
-def _state_batches(rows: list[Row]) -> tuple[StateBatch, ...]:
+_ranges = _rows_of(OffsetRange, "first", "last")
+_acquired = _rows_of(AcquiredRange, "first", "last", "delivery_count")
+_RANGE_STATE = itemgetter("first", "last", "state", "delivery_count")
+
+
+def _state_batches(rows: Iterable[Row]) -> tuple[StateBatch, ...]:
+    told = map(_RANGE_STATE, rows)
     return tuple(
-        StateBatch(
-            row["first"],
-            row["last"],
-            _valued(RecordState, "state", row["state"]),
-            row["delivery_count"],
-        )
-        for row in rows
+        StateBatch(first, last, _valued(RecordState, "state", state), count)
+        for first, last, state, count in told
     )
 
 
 def _config(config: Row) -> SharePartitionConfig:
-    optional = (part.name for part in _CONFIG if part.optional)
-    settings = {name: config[name] for name in optional if config.get(name) is not None}
-    return SharePartitionConfig(
-        config["delivery_count_limit"],
-        config["partition_max_record_locks"],
-        config["record_lock_duration_ms"],
-        _valued(AutoOffsetReset, "auto_offset_reset", config["auto_offset_reset"]),
-        _valued(IsolationLevel, "isolation_level", config["isolation_level"]),
-        **settings,
-    )
+    settings = {
+        part.name: config[part.name]
+        for part in _CONFIG
+        if not part.optional or config.get(part.name) is not None
+    }
+    for name, kind in (("auto_offset_reset", AutoOffsetReset), ("isolation_level", IsolationLevel)):
+        settings[name] = _valued(kind, name, settings[name])
+    return SharePartitionConfig(**settings)
+
+
+def _is_counted(numbers: Row) -> bool:
+    return numbers.get("delivery_complete_count") is not None
+
+
+def _numbers(row: Row, unknown: int = 0) -> tuple[int, int, tuple[StateBatch, ...]]:
+    """Return start offset, delivery complete count or ``unknown``, and state batches."""
+    count = row["delivery_complete_count"] if _is_counted(row) else unknown
+    return row["start_offset"], count, _state_batches(row["state_batches"])
 
 
 def _durable(persisted: Row) -> DurableState:
-    return DurableState(
-        persisted["start_offset"],
-        -1 if _is_uncounted(persisted) else persisted["delivery_complete_count"],
-        _state_batches(persisted["state_batches"]),
-        persisted.get("state_epoch") or 0,
-        persisted.get("leader_epoch") or 0,
-    )
+    epochs = (persisted.get(name) or 0 for name in ("state_epoch", "leader_epoch"))
+    return DurableState(*_numbers(persisted, -1), *epochs)
 
 
-def _is_uncounted(numbers: Row) -> bool:
-    return numbers.get("delivery_complete_count") is None
+def _acknowledgement(first: int, last: int, types: list[int]) -> ops.AcknowledgementBatch:
+    return ops.AcknowledgementBatch(first, last, tuple(types))
 
 
-def _acknowledgements(rows: list[Row]) -> tuple[ops.AcknowledgementBatch, ...]:
+def _outstanding(rows: Iterable[Row]) -> tuple[ops.OutstandingWrite, ...]:
     return tuple(
-        ops.AcknowledgementBatch(row["first"], row["last"], tuple(row["types"])) for row in rows
-    )
-
-
-def _entry(entry: object) -> ops.EntryPoint:
-    if entry is None:
-        return ops.EntryPoint.SHARE_PARTITION
-    return _valued(ops.EntryPoint, "entry", entry)
-
-
-def _marks(rows: list[Row]) -> tuple[ops.ProgressBatch, ...]:
-    return tuple(
-        ops.ProgressBatch(row["first"], row["last"], row["leader_epoch"], row["acquisition"])
-        for row in rows
-    )
-
-
-def _lock_ends(rows: list[Row]) -> tuple[ops.LockEnd, ...]:
-    return tuple(ops.LockEnd(row["first"], row["last"], row["deadline_ms"]) for row in rows)
-
-
-def _outstanding(rows: list[Row]) -> tuple[ops.OutstandingWrite, ...]:
-    return tuple(
-        ops.OutstandingWrite(
-            row["id"],
-            row["start_offset"],
-            0 if _is_uncounted(row) else row["delivery_complete_count"],
-            _state_batches(row["state_batches"]),
-            row.get("seq"),
-            counted=not _is_uncounted(row),
-        )
+        ops.OutstandingWrite(row["id"], *_numbers(row), row.get("seq"), counted=_is_counted(row))
         for row in rows
     )
 
@@ -208,38 +186,27 @@ def _visible(op: str, after: SharePartitionSnapshot) -> SharePartitionSnapshot:
     return attrs.evolve(after, records=tuple(records))
 
 
-def _is_log_known(row: Row) -> bool:
-    """Return whether a leader tells what becomes of its log: a new one does unless it denies it."""
-    log_known = row.get("log_known")
-    return row["op"] == "initialize" if log_known is None else bool(log_known)
+_CONVERSIONS: dict[str, Callable[[Any], Any]] = {
+    "config": _config,
+    "persisted": _durable,
+    "deadlines": _rows_of(ops.LockEnd, "first", "last", "deadline_ms"),
+    "outstanding": _outstanding,
+    "log_batches": _ranges,
+    "acquire_mode": partial(_valued, AcquireMode, "acquire_mode"),
+    "batches": _rows_of(_acknowledgement, "first", "last", "types"),
+    "entry": partial(_valued, ops.EntryPoint, "entry"),
+    "progress_batches": _rows_of(ops.ProgressBatch, "first", "last", "leader_epoch", "acquisition"),
+    "ranges": _ranges,
+}
+"""How the fields of a row become arguments that are not plain values."""
 
-
-_READERS: dict[str, Callable[[Row], Any]] = {
-    "config": lambda row: _config(row["config"]),
-    "persisted": lambda row: _durable(row["persisted"]),
-    "reset_offset": lambda row: row.get("reset_offset"),
-    "last_stable_offset": lambda row: row.get("last_stable_offset"),
-    "log_known": _is_log_known,
-    "log_end_offset": lambda row: row.get("log_end_offset"),
+_DERIVED: dict[str, Callable[[Row], Any]] = {
+    "time_ms": itemgetter("time_ms"),
     "state": lambda row: _after(row["after"]),
-    "state_epoch": lambda row: row.get("state_epoch") or 0,
-    "leader_epoch": lambda row: row.get("leader_epoch") or 0,
-    "deadlines": lambda row: _lock_ends(row["deadlines"]),
-    "outstanding": lambda row: _outstanding(row["outstanding"]),
-    "lost": lambda row: row.get("lost"),
-    "count_known": lambda row: not _is_uncounted(row["persisted"]),
-    "timed": lambda row: row.get("timed") is True,
-    "due_ms": lambda row: row.get("due_ms"),
-    "overtaken": lambda row: row.get("overtaken") is True,
-    "log_batches": lambda row: _ranges(row["log_batches"]),
-    "acquire_mode": lambda row: _valued(AcquireMode, "acquire_mode", row["acquire_mode"]),
-    "batches": lambda row: _acknowledgements(row["batches"]),
-    "entry": lambda row: _entry(row.get("entry")),
-    "progress_batches": lambda row: _marks(row["progress_batches"]),
-    "ranges": lambda row: _ranges(row.get("ranges") or []),
+    "count_known": lambda row: _is_counted(row["persisted"]),
     "status": lambda row: _answered(row["result"])[0],
 }
-"""How the arguments are read that are not plain values of the row."""
+"""How the arguments are read that are no arguments of a row."""
 
 _RENAMED: dict[tuple[type[Any], str], str] = {
     (ops.MarkInProgress, "batches"): "progress_batches",
@@ -248,10 +215,27 @@ _RENAMED: dict[tuple[type[Any], str], str] = {
 """The fields of a trace that have another name than the attribute which they describe."""
 
 
+def _reader(operation: type[Any], attribute: "attrs.Attribute[Any]") -> Callable[[Row], Any]:
+    """Return how an attribute of an operation is read; null stands for its default, if any."""
+    name = _RENAMED.get((operation, attribute.name), attribute.name)
+    convert, default = _CONVERSIONS.get(name), attribute.default
+    if name in _DERIVED:
+        return _DERIVED[name]
+    if default is attrs.NOTHING:
+        return (lambda row: convert(row[name])) if convert else itemgetter(name)
+
+    def read(row: Row) -> object:
+        value = row.get(name)
+        if value is None:
+            return default
+        return convert(value) if convert else value
+
+    return read
+
+
 def _readers(operation: type[Any]) -> tuple[Callable[[Row], Any], ...]:
     """Return how each attribute of an operation is read, in order."""
-    names = (_RENAMED.get((operation, a.name), a.name) for a in attrs.fields(operation))
-    return tuple(_READERS.get(name, itemgetter(name)) for name in names)
+    return tuple(_reader(operation, attribute) for attribute in attrs.fields(operation))
 
 
 _BUILDERS = {row.name: (row.operation, _readers(row.operation)) for row in OPERATION_TABLE}
@@ -287,10 +271,7 @@ def _outcome(row: Row) -> Outcome:
     skipped = row["op"] == "acquire" and bool(row.get("skipped"))
     if skipped and result.get("can_acquire") is None:
         raise InvalidValueError("result.can_acquire", None, "true or false")
-    acquired = tuple(
-        AcquiredRange(r["first"], r["last"], r["delivery_count"])
-        for r in result.get("acquired") or ()
-    )
+    acquired = _acquired(result.get("acquired") or ())
     total = sum(r.last - r.first + 1 for r in acquired)
     if result.get("count") not in (None, total):
         raise InvalidValueError("result.count", result["count"], f"the acquired records, {total}")
@@ -312,15 +293,9 @@ def _outcome(row: Row) -> Outcome:
 
 
 def _write(write: Row) -> Write:
-    return Write(
-        write["id"],
-        write["start_offset"],
-        0 if _is_uncounted(write) else write["delivery_complete_count"],
-        _state_batches(write["state_batches"]),
-        _named(ErrorCode, "writes.status", write["status"]),
-        write.get("made_after"),
-        counted=not _is_uncounted(write),
-    )
+    status = _named(ErrorCode, "writes.status", write["status"])
+    made_after, counted = write.get("made_after"), _is_counted(write)
+    return Write(write["id"], *_numbers(write), status, made_after, counted)
 
 
 def _after(after: Row) -> SharePartitionSnapshot:
