@@ -8,7 +8,7 @@ from operator import attrgetter
 import attrs
 
 from judge.mismatch import Mismatch, Segment, first_difference, mismatch_at
-from judge.words import durable_text, marked_text, record_text, span
+from judge.words import durable_text, marked_text, state_text
 from judge.written import Around, written_mismatch
 from model.checks import MAX_INT64
 from model.guards import Difference
@@ -18,6 +18,13 @@ from model.ranges import RecordRange, StateBatch, never_delivered
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import TERMINAL_STATES, RecordState
 from model.trace import TraceEvent
+
+OF_THE_WINDOW = {
+    Difference.START_OFFSET: "start_offset",
+    Difference.END_OFFSET: "end_offset",
+    Difference.DELIVERY_COMPLETE_COUNT: "delivery_complete_count",
+}
+"""The differences that are about one number of the window, with its name in a snapshot."""
 
 
 def first_mismatch(event: TraceEvent, expected: Outcome, around: Around) -> Mismatch | None:
@@ -128,15 +135,8 @@ def _answered(answers: set[tuple[int, str]]) -> str:
 
 
 def _window(event: TraceEvent, after: SharePartitionSnapshot) -> Mismatch | None:
-    for difference, recorded, expected in (
-        (Difference.START_OFFSET, event.after.start_offset, after.start_offset),
-        (Difference.END_OFFSET, event.after.end_offset, after.end_offset),
-        (
-            Difference.DELIVERY_COMPLETE_COUNT,
-            event.after.delivery_complete_count,
-            after.delivery_complete_count,
-        ),
-    ):
+    for difference, name in OF_THE_WINDOW.items():
+        recorded, expected = getattr(event.after, name), getattr(after, name)
         if recorded != expected:
             return Mismatch(difference, str(recorded), str(expected))
     return None
@@ -152,13 +152,14 @@ def _records(event: TraceEvent, after: SharePartitionSnapshot) -> Mismatch | Non
     first = first_difference(
         record_segments(event.after.records, after), record_segments(after.records, after)
     )
-    return first and mismatch_at(Difference.RECORDS, first, _record_text)
+    return first and mismatch_at(
+        Difference.RECORDS, first, lambda known: known_text(known, "never delivered")
+    )
 
 
-def _record_text(known: tuple[RecordState, int, str | None, bool] | None) -> str:
-    if known is None:
-        return "never delivered"
-    return record_text(RecordRange(0, 0, *known)).removeprefix(f"{span(0, 0)} ")
+def known_text(known: tuple[RecordState, int, str | None, bool] | None, absent: str) -> str:
+    """Return what ``record_segments`` has of a record, or that it is ``absent``."""
+    return absent if known is None else state_text(*known[:3], pending=known[3])
 
 
 def _batches(batches: Iterable[StateBatch]) -> list[Segment]:

@@ -41,7 +41,7 @@ class Observer(Protocol):
 class Follower:
     """One engine, and its finding on each recorded event.
 
-    ``state`` is the engine's window after the last event, ``outcome`` its answer to that.
+    ``state`` is the engine's window after the ``last`` event, ``outcome`` its answer to that.
     """
 
     def __init__(
@@ -55,6 +55,7 @@ class Follower:
         self.engine = engine
         self.state = SharePartitionSnapshot(0, 0, 0, ())
         self.outcome = Outcome()
+        self.last: TraceEvent | None = None
         self._every = invariants_every
         self._known = self._led = self._timed = False
         self._clock = 0
@@ -85,7 +86,7 @@ class Follower:
         Raises InvalidValueError for an operation that makes no sense in the present state, and for
         a clock that is wrong.
         """
-        before = self.state
+        before, self.last = self.state, event
         finding = self._step(event, before)
         return finding and told(finding, event, before, self.state)
 
@@ -125,23 +126,25 @@ class Follower:
             return self._refused(event, choice, IllegalChoiceError(Guard.ANSWER_COMES, late))
         if mismatch is None:
             return self._broken_invariant(event, before)
-        rule, values = mismatch.difference, (mismatch.recorded, mismatch.expected)
+        rule, values = _named(mismatch.difference), (mismatch.recorded, mismatch.expected)
         return self._finding(event, FindingKind.DIFFERENCE, rule, *values, before, mismatch.offset)
 
     def _finding(  # noqa: PLR0913, PLR0917 - what a finding says
         self,
         event: TraceEvent,
         kind: FindingKind,
-        rule: Enum,
+        rule: tuple[str, str],
         recorded: str,
         expected: str,
         before: SharePartitionSnapshot | None = None,
         offset: int | None = None,
     ) -> Finding:
-        """Return that an event breaks a rule; without ``before`` it has changed nothing."""
+        """Return that an event breaks a rule; without ``before`` it has changed nothing.
+
+        ``rule`` is its name and its sentence.
+        """
         around = snapshot_text(before or self.state, offset), snapshot_text(self.state, offset)
-        rule_text, both = (rule.name, str(rule.value)), (recorded, expected)
-        return Finding(event.seq, self.name, kind, *rule_text, *both, *around, offset)
+        return Finding(event.seq, self.name, kind, *rule, recorded, expected, *around, offset)
 
     def _begins(self, event: TraceEvent) -> bool:
         """Return whether an event needs nothing of those before it."""
@@ -172,7 +175,7 @@ class Follower:
     def _threw(self, event: TraceEvent) -> Finding:
         """Return that an operation threw an exception: it changes nothing that could be told."""
         recorded = f"{event.outcome.status.name}: {event.outcome.exception}"[:MAX_TEXT]
-        rule = Difference.EXCEPTION
+        rule = _named(Difference.EXCEPTION)
         return self._finding(event, FindingKind.DIFFERENCE, rule, recorded, "an answer")
 
     def _passed(self, event: TraceEvent) -> int:
@@ -193,7 +196,7 @@ class Follower:
     def _refused(self, event: TraceEvent, choice: Choice, error: IllegalChoiceError) -> Finding:
         recorded = f"{_chosen(choice)} {outcome_text(event.outcome)}".strip()
         expected = f"not allowed: {error.detail}"
-        return self._finding(event, FindingKind.GUARD, error.guard, recorded, expected)
+        return self._finding(event, FindingKind.GUARD, _named(error.guard), recorded, expected)
 
     def _broken_invariant(
         self, event: TraceEvent, before: SharePartitionSnapshot
@@ -203,18 +206,8 @@ class Follower:
         broken = self.engine.violated()
         if not broken:
             return None
-        name, sentence = broken[0]
-        return Finding(
-            event.seq,
-            self.name,
-            FindingKind.INVARIANT,
-            name,
-            sentence,
-            outcome_text(event.outcome),
-            "the invariant holds",
-            snapshot_text(before),
-            snapshot_text(self.state),
-        )
+        shown = outcome_text(event.outcome), "the invariant holds"
+        return self._finding(event, FindingKind.INVARIANT, broken[0], *shown, before)
 
 
 def follow(
@@ -330,6 +323,10 @@ def _opinion(follower: Follower, finding: Finding | None) -> str:
     if finding:
         return f"{follower.name}: {finding.name}, {finding.expected}"
     return f"{follower.name}: {outcome_text(follower.outcome)}; {snapshot_text(follower.state)}"
+
+
+def _named(rule: Enum) -> tuple[str, str]:
+    return rule.name, str(rule.value)
 
 
 def _chosen(choice: Choice) -> str:

@@ -1,6 +1,6 @@
 """A segment of a share-partition: from the whole state before it to that after it."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from judge.engine import WholeEngine
 from judge.finding import Finding, FindingKind
@@ -34,35 +34,22 @@ def follow_segment(
     if before:
         for follower in followers:
             follower.resume(before)
-    passed = _Passed(events)
-    if finding := follow_on(passed, followers, observe):
+    if finding := follow_on(events, followers, observe):
         return finding
-    if after is None or passed.last is None:
+    if after is None:
         return None
     unfit = (
-        _unfit(follower, engine, passed.last, after)
+        _unfit(follower, engine, after)
         for follower, engine in zip(followers, engines.values(), strict=True)
     )
     return next(filter(None, unfit), None)
 
 
-class _Passed:
-    """Events, and the last of them that was yielded."""
-
-    def __init__(self, events: Iterable[TraceEvent]) -> None:
-        self._events = events
-        self.last: TraceEvent | None = None
-
-    def __iter__(self) -> Iterator[TraceEvent]:
-        for event in self._events:
-            self.last = event
-            yield event
-
-
-def _unfit(
-    follower: Follower, engine: WholeEngine, event: TraceEvent, after: ReplayState
-) -> Finding | None:
+def _unfit(follower: Follower, engine: WholeEngine, after: ReplayState) -> Finding | None:
     """Return that an engine does not end a segment where the next one begins."""
+    event = follower.last
+    if event is None:
+        return None
     standing = follower.standing(engine.whole(), event.seq + 1)
     different = first_difference(after, standing)
     if different is None:

@@ -4,22 +4,18 @@ from collections.abc import Iterator
 
 import attrs
 
-from judge.compare import record_segments
+from judge.compare import OF_THE_WINDOW, known_text, record_segments
 from judge.finding import Finding, FindingKind
 from judge.mismatch import differences
 from judge.words import MAX_RANGES, operation_text, snapshot_text, span
-from model.guards import Difference, Guard
+from model.guards import Guard
 from model.operation_table import operation_row
 from model.operations import Gap
 from model.snapshot import SharePartitionSnapshot
 from model.trace import TraceEvent
 
 _OF_THE_START = (Guard.START_NEVER_GOES_BACK.name, Guard.START_STOPS_AT_UNFINISHED.name)
-_OF_THE_WINDOW = {
-    Difference.START_OFFSET.name: ("start offset", "start_offset"),
-    Difference.END_OFFSET.name: ("end offset", "end_offset"),
-    Difference.DELIVERY_COMPLETE_COUNT.name: ("delivery complete count", "delivery_complete_count"),
-}
+_OF_THE_WINDOW = {difference.name: name for difference, name in OF_THE_WINDOW.items()}
 
 
 def told(
@@ -55,9 +51,10 @@ def headline(finding: Finding, event: TraceEvent, before: SharePartitionSnapshot
     if finding.name in _OF_THE_START:
         return f"start offset {before.start_offset} → {event.after.start_offset}"
     if finding.name in _OF_THE_WINDOW:
-        words, name = _OF_THE_WINDOW[finding.name]
+        name = _OF_THE_WINDOW[finding.name]
         values = getattr(before, name), getattr(event.after, name)
-        return f"{words} {values[0]} → {values[1]}, expected {finding.expected}"
+        words = f"{name.replace('_', ' ')} {values[0]} → {values[1]}"
+        return f"{words}, expected {finding.expected}"
     if finding.kind is FindingKind.GUARD:
         return finding.expected.removeprefix("not allowed: ")
     if finding.kind is FindingKind.DIFFERENCE:
@@ -75,7 +72,7 @@ def _values(
     if finding.name in _OF_THE_START:
         return event.after.start_offset, before.start_offset
     if finding.name in _OF_THE_WINDOW:
-        name = _OF_THE_WINDOW[finding.name][1]
+        name = _OF_THE_WINDOW[finding.name]
         return getattr(event.after, name), getattr(expected, name)
     return None, None
 
@@ -91,17 +88,9 @@ def _changes(
         return
     recorded = record_segments(event.after.records, event.after)
     for first, last, *values in differences(recorded, record_segments(expected.records, expected)):
-        after, due = (_record(value) for value in values)
+        after, due = (known_text(value, "not in flight") for value in values)
         both = f"{due} → {after}" if kind is FindingKind.GUARD else f"{after}, expected {due}"
         yield f"{span(first, last)} {both}"
-
-
-def _record(known: tuple[object, int, str | None, bool] | None) -> str:
-    if known is None:
-        return "not in flight"
-    state, count, owner, pending = known
-    more = (f" {owner}" if owner is not None else "") + (" pending" if pending else "")
-    return f"{getattr(state, 'name', state)}({count}){more}"
 
 
 def _some(texts: list[str]) -> list[str]:

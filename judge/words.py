@@ -15,6 +15,7 @@ from model.operation_table import operation_row
 from model.outcome import Outcome, Write
 from model.ranges import AcquiredRange, OffsetRange, RecordRange, StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
+from model.states import RecordState
 
 MAX_RANGES = 12
 """How many ranges a line shows before it says how many more there are."""
@@ -53,12 +54,18 @@ def ranges_text(ranges: Iterable[_Ranged]) -> str:
     return _some([span(r.first, r.last) for r in ranges]) or "nothing"
 
 
+def state_text(
+    state: RecordState, count: int, owner: str | None = None, *, pending: bool = False
+) -> str:
+    """Return what is known of a record as ``ACQUIRED(1) c1``."""
+    held = f" {owner}" if owner is not None else ""
+    return f"{state.name}({count}){held}{' pending' if pending else ''}"
+
+
 def record_text(record: RecordRange) -> str:
     """Return one range of records as ``7–9 ACQUIRED(1) c1``."""
-    owner = f" {record.owner}" if record.owner is not None else ""
-    pending = " pending" if record.pending else ""
-    state = f"{record.state.name}({record.delivery_count})"
-    return f"{span(record.first, record.last)} {state}{owner}{pending}"
+    known = record.state, record.delivery_count, record.owner
+    return f"{span(record.first, record.last)} {state_text(*known, pending=record.pending)}"
 
 
 def snapshot_text(snapshot: SharePartitionSnapshot, around: int | None = None) -> str:
@@ -86,7 +93,7 @@ def write_text(write: Write) -> str:
 
 def batch_text(batch: StateBatch) -> str:
     """Return one state batch as ``7–9 ACKNOWLEDGED(1)``."""
-    return f"{span(batch.first, batch.last)} {batch.state.name}({batch.delivery_count})"
+    return f"{span(batch.first, batch.last)} {state_text(batch.state, batch.delivery_count)}"
 
 
 def outcome_text(outcome: Outcome) -> str:

@@ -12,6 +12,7 @@ from typing import Protocol
 import attrs
 
 from judge.mismatch import Mismatch, Segment, differences, mismatch_at
+from judge.words import state_text
 from model.errors import ErrorCode
 from model.guards import Difference
 from model.operations import AdvanceTime, Initialize, ResetOffset
@@ -189,16 +190,10 @@ def _numbers_differ(pair: _Pair, around: Around) -> Mismatch | None:
     start, count = recorded.start_offset, recorded.delivery_complete_count
     wanted = pair.base.start_offset if pair.base else around.after.start_offset
     if start not in forms:
-        return Mismatch(
-            Difference.WRITTEN_START_OFFSET, f"start offset {start}", f"start offset {wanted}"
-        )
+        return _other_start(start, wanted)
     lowest, highest = forms[start]
     if recorded.counted and not lowest <= count <= highest:
-        return Mismatch(
-            Difference.WRITTEN_DELIVERY_COMPLETE_COUNT,
-            f"delivery complete count {count}",
-            f"delivery complete count {highest if count > highest else lowest}",
-        )
+        return _other_count(count, highest if count > highest else lowest)
     return None
 
 
@@ -246,25 +241,23 @@ def _common(ranges: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]
 
 
 def _plainly_differ(recorded: Write, wanted: Composed) -> Mismatch | None:
-    name = f"write {wanted.id}: "
-    for difference, words, one, other in (
-        (
-            Difference.WRITTEN_START_OFFSET,
-            "start offset",
-            recorded.start_offset,
-            wanted.start_offset,
-        ),
-        (
-            Difference.WRITTEN_DELIVERY_COMPLETE_COUNT,
-            "delivery complete count",
-            recorded.delivery_complete_count if recorded.counted else None,
-            wanted.delivery_complete_count,
-        ),
-    ):
-        if one not in (None, other):
-            return Mismatch(difference, f"{name}{words} {one}", f"{name}{words} {other}")
+    name, count = f"write {wanted.id}: ", wanted.delivery_complete_count
+    if recorded.start_offset != wanted.start_offset:
+        return _other_start(recorded.start_offset, wanted.start_offset, name)
+    if recorded.counted and recorded.delivery_complete_count != count:
+        return _other_count(recorded.delivery_complete_count, count, name)
     return None
 
 
+def _other_start(recorded: int, wanted: int, write: str = "") -> Mismatch:
+    words = f"{write}start offset"
+    return Mismatch(Difference.WRITTEN_START_OFFSET, f"{words} {recorded}", f"{words} {wanted}")
+
+
+def _other_count(recorded: int, wanted: int, write: str = "") -> Mismatch:
+    words, rule = f"{write}delivery complete count", Difference.WRITTEN_DELIVERY_COMPLETE_COUNT
+    return Mismatch(rule, f"{words} {recorded}", f"{words} {wanted}")
+
+
 def _state_text(known: tuple[RecordState, int] | None) -> str:
-    return "not written" if known is None else f"{known[0].name}({known[1]})"
+    return "not written" if known is None else state_text(*known)
