@@ -4,7 +4,7 @@ import pytest
 from model.config import IsolationLevel
 from model.errors import ErrorCode
 from model.guards import Guard
-from model.operations import AdvanceTime, AlterConfig, ArchiveAborted, CompleteWrite
+from model.operations import AlterConfig, ArchiveAborted, CompleteWrite
 from model.outcome import Answer, Choice, Outcome
 from model.profile import DRAFT_RESOLVED, KIP, Profile
 from model.ranges import AcquiredRange
@@ -69,13 +69,6 @@ def test_aborted_records_of_every_holder_are_archived_and_offsets_outside_the_wi
     partition = run(taken(), acknowledgement("c1", (0, 0, 1)), fetch("c2", (6, 7)))
     partition = run(partition, ArchiveAborted(spans((0, 1), (7, 20))))
     assert (partition.window.start_offset, states(partition)) == (2, "2-5:Q1@c1 6:Q1@c2 7:X1")
-
-
-def test_an_aborted_record_can_be_neither_acknowledged_nor_expired() -> None:
-    partition = run(taken(), ArchiveAborted(spans((1, 1))))
-    late = apply(partition, acknowledgement("c1", (1, 1, 1)))
-    assert late.outcome.status is ErrorCode.INVALID_RECORD_STATE
-    assert states(run(partition, AdvanceTime(100))) == "0:A1 1:X1 2-5:A1"
 
 
 def test_aborted_records_are_archived_only_while_read_committed_is_configured() -> None:

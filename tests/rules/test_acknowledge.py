@@ -5,13 +5,13 @@ from hypothesis import strategies as st
 
 from model.errors import ErrorCode
 from model.guards import Guard
-from model.operations import AcknowledgementBatch, AdvanceTime, EntryPoint
-from model.outcome import Answer, Choice
+from model.operations import AcknowledgementBatch, AdvanceTime
+from model.outcome import Choice
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, PROFILES, Profile
 from spec.acknowledge import judge
 from spec.partition import SharePartition
 from tests.rules.share_partition import apply, durable, refusal, run, started, states
-from tests.spec.worlds import BOTH, MARKS, SMALL, acknowledgement, fetch, marking, written
+from tests.spec.worlds import BOTH, MARKS, acknowledgement, fetch, marking, written
 
 NONE, INVALID_REQUEST = ErrorCode.NONE, ErrorCode.INVALID_REQUEST
 INVALID_RECORD_STATE = ErrorCode.INVALID_RECORD_STATE
@@ -45,14 +45,6 @@ def test_each_type_ends_the_delivery_in_its_state(
     assert durable(step.partition).state_batches == write.state_batches
 
 
-@BOTH
-@pytest.mark.parametrize(("kind", "shown"), [(0, "X2"), (1, "K2"), (2, "X2"), (3, "X2")], ids=str)
-def test_at_the_limit_a_release_archives(profile: Profile, kind: int, shown: str) -> None:
-    partition = run(holding(profile), acknowledgement("c1", (1, 1, 2)), fetch("c1", (1, 1)))
-    partition = run(partition, acknowledgement("c1", (1, 1, kind)))
-    assert f" 1:{shown} " in states(partition)
-
-
 def test_one_write_carries_all_changes_in_ranges_from_the_start_offset_of_before() -> None:
     step = apply(holding(), acknowledgement("c1", (0, 4, 1, 1, 3, 2, 2), (8, 9, 1)))
     assert [written(write) for write in step.outcome.writes] == [
@@ -64,34 +56,6 @@ def test_one_write_carries_all_changes_in_ranges_from_the_start_offset_of_before
 def test_batches_may_come_in_any_order_from_within() -> None:
     step = apply(holding(), acknowledgement("c1", (3, 4, 1), (0, 0, 1)), HELD_BACK)
     assert [written(write)[2] for write in step.outcome.writes] == [[(0, 0, 2, 1), (3, 4, 2, 1)]]
-
-
-@BOTH
-def test_a_renewal_moves_the_deadline_and_writes_nothing(profile: Profile) -> None:
-    partition = run(holding(profile), AdvanceTime(60))
-    step = apply(partition, acknowledgement("c1", (0, 1, 4)))
-    assert (step.outcome.status, step.outcome.writes) == (NONE, ())
-    assert states(step.partition) == states(partition)
-    expired = run(step.partition, AdvanceTime(40))
-    assert states(expired) == "0-1:Q1@c1 2-6:A1 8-9:A1"
-    assert states(run(expired, AdvanceTime(60))) == "0-6:A1 8-9:A1"
-
-
-def test_a_renewal_that_is_not_enabled_is_refused() -> None:
-    config = attrs.evolve(SMALL, renew_acknowledge_enable=False)
-    partition = run(started(config=config), fetch("c1", (0, 4)))
-    assert status(partition, (0, 1, 4)) is INVALID_RECORD_STATE
-    assert status(partition, (0, 1, 1)) is NONE
-    assert status(partition, (0, 4, 1, 1, 1, 1, 4)) is INVALID_RECORD_STATE
-
-
-def test_a_renewal_and_an_acknowledgement_in_one_request() -> None:
-    partition = run(holding(), AdvanceTime(60))
-    lost = [Answer(ErrorCode.NOT_COORDINATOR)]
-    both = acknowledgement("c1", (0, 1, 4), (1, 1, 1))
-    assert states(run(partition, both)).startswith("0:Q1@c1 1:K1 2-4:Q1@c1")
-    rolled_back = apply(partition, both, answers=lost).partition
-    assert states(run(rolled_back, AdvanceTime(99))).startswith("0-1:Q1@c1 2-6:A1")
 
 
 @BOTH
@@ -108,30 +72,6 @@ def test_records_of_another_member_are_refused(
     assert (step.partition, step.outcome.writes) == (holding(profile), ())
 
 
-@BOTH
-@pytest.mark.parametrize("kind", [0, 1, 2, 3, 4])
-def test_records_that_are_not_acquired_are_refused(profile: Profile, kind: int) -> None:
-    partition = run(holding(profile), acknowledgement("c1", (1, 3, 1, 2, 3)))
-    for offset in (1, 2, 3):
-        assert status(partition, (offset, offset, kind)) is INVALID_RECORD_STATE
-    assert status(partition, (4, 4, kind)) is NONE
-
-
-def test_records_whose_write_is_outstanding_are_refused() -> None:
-    pending = [Answer(ErrorCode.PENDING)]
-    partition = apply(holding(), acknowledgement("c1", (1, 1, 2)), answers=pending).partition
-    assert status(partition, (1, 1, 2)) is INVALID_RECORD_STATE
-
-
-@BOTH
-def test_a_former_owner_is_refused_and_the_new_one_is_not(profile: Profile) -> None:
-    partition = run(started(profile), fetch("c1", (0, 1)), AdvanceTime(100))
-    assert status(partition, (0, 0, 1)) is INVALID_RECORD_STATE
-    partition = run(partition, fetch("c2", (0, 1)))
-    assert status(partition, (0, 0, 1)) is INVALID_RECORD_STATE
-    assert status(partition, (0, 0, 1), member="c2") is NONE
-
-
 def test_a_late_acknowledgement_counts_for_a_new_acquisition_of_the_same_member() -> None:
     partition = run(started(), fetch("c1", (0, 1)), AdvanceTime(100), fetch("c1", (0, 1)))
     assert status(partition, (0, 0, 1)) is NONE
@@ -146,12 +86,6 @@ def test_a_batch_before_the_window_is_passed_over_whoever_sends_it(
     step = apply(partition, acknowledgement(member, (0, 2, 1), (1, 2, 4)))
     assert (step.outcome.status, step.outcome.writes) == (NONE, ())
     assert step.partition == partition
-
-
-def test_the_part_of_a_batch_in_the_window_keeps_its_types() -> None:
-    partition = run(holding(), acknowledgement("c1", (0, 1, 1)))
-    step = apply(partition, acknowledgement("c1", (0, 4, 1, 1, 2, 3, 4)))
-    assert states(step.partition) == "2:A1 3:X1 4:Q1@c1 5-6:Q1@c2 8-9:Q1@c1"
 
 
 @BOTH
@@ -229,14 +163,6 @@ def test_what_lies_past_the_window_was_never_delivered(
     guard, _ = refusal(holding(), acknowledgement("c1", *batches), Choice(refusal=NONE))
     assert guard is Guard.ACKNOWLEDGED_WAS_DELIVERED
     assert status(holding(), *batches) is INVALID_REQUEST
-
-
-@BOTH
-def test_a_malformed_request_changes_nothing(profile: Profile) -> None:
-    operation = acknowledgement("c1", (0, 1, 4), (2, 2, 9), entry=EntryPoint.REQUEST)
-    step = apply(run(holding(profile), AdvanceTime(60)), operation)
-    assert step.outcome.status is INVALID_REQUEST
-    assert step.partition == run(holding(profile), AdvanceTime(60))
 
 
 REFUSED = [

@@ -185,19 +185,6 @@ def test_the_window_grows_over_what_the_log_lacks() -> None:
 
 
 @BOTH
-def test_natural_gaps_do_not_block_the_start_offset(profile: Profile) -> None:
-    partition = run(started(profile), fetch("c1", (0, 1), (5, 6), (8, 8)))
-    partition = run(partition, acknowledgement("c1", (0, 1, 1), (5, 6, 1)))
-    assert partition.window.start_offset == 8
-
-
-@BOTH
-def test_a_gap_at_the_head_is_passed(profile: Profile) -> None:
-    partition = run(started(profile), fetch("c1", (4, 6), at=0))
-    assert partition.window.start_offset == 4
-
-
-@BOTH
 def test_the_window_grows_up_to_its_limit(profile: Profile) -> None:
     step = apply(started(profile), fetch("c1", (0, 9), (10, 14)), chosen((0, 9)))
     assert step.partition.window.end_offset == 10

@@ -4,7 +4,7 @@ import attrs
 import pytest
 
 from model.config import SharePartitionConfig
-from model.errors import ErrorCode, InvalidValueError
+from model.errors import InvalidValueError
 from model.operations import AdvanceTime, AlterConfig, SkipAcquire
 from model.outcome import Outcome
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
@@ -27,13 +27,6 @@ def test_locks_keep_their_deadlines_and_new_ones_last_as_is_configured_now(
     altered = run(step.partition, fetch("c1", (1, 1)))
     assert states(run(altered, AdvanceTime(20))) == "0:Q1@c1 1:A1"
     assert states(run(altered, AdvanceTime(100))) == "0-1:A1"
-
-
-def test_a_lowered_limit_applies_when_a_delivery_ends() -> None:
-    tried = StateBatch(0, 0, RecordState.AVAILABLE, 1)
-    lowered = run(started(KIP, tried), AlterConfig(attrs.evolve(SMALL, delivery_count_limit=1)))
-    assert states(lowered) == "0:A1"
-    assert states(run(lowered, fetch("c1", (0, 1)), acknowledgement("c1", (0, 0, 2)))) == "1:Q1@c1"
 
 
 def test_a_raised_limit_gives_another_attempt_and_is_remembered() -> None:
@@ -107,21 +100,6 @@ def test_a_limit_lowered_while_records_are_held_archives_only_what_is_released()
     assert states(done) == "0:Q2@c1 1:X2 2:K2 3-4:Q2@c1"
     assert states(run(done, AdvanceTime(30_000))) == ""
     assert states(run(held(), AdvanceTime(30_000))) == "0-4:A2"
-
-
-def test_a_renewal_after_a_shorter_duration_takes_the_shorter() -> None:
-    partition = run(held(), changed(record_lock_duration_ms=15_000))
-    renewed = run(partition, acknowledgement("c1", (0, 0, 4)), AdvanceTime(15_000))
-    assert states(renewed) == "0:A2 1-4:Q2@c1"
-
-
-def test_renewal_turned_off_while_records_are_held_refuses_the_next() -> None:
-    partition = run(held(), acknowledgement("c1", (0, 0, 4)))
-    step = apply(
-        run(partition, changed(renew_acknowledge_enable=False)), acknowledgement("c1", (0, 0, 4))
-    )
-    assert step.outcome.status is ErrorCode.INVALID_RECORD_STATE
-    assert states(step.partition) == "0-4:Q2@c1"
 
 
 def test_a_window_limit_lowered_below_the_width_in_use_takes_nothing_new() -> None:

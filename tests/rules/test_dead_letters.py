@@ -6,11 +6,9 @@ from model.guards import Guard
 from model.operations import (
     AdvanceLogStart,
     AdvanceTime,
-    AlterConfig,
     CompleteWrite,
     FinishDeadLetter,
     Initialize,
-    MemberLeaves,
 )
 from model.outcome import Answer, Choice
 from model.profile import KIP, Profile
@@ -52,14 +50,6 @@ def test_a_dead_letter_blocks_the_start_offset_and_is_lag_until_it_is_archived(
     assert states(step.partition) == "2:Q1@c1"
     assert written(step.outcome.writes[0]) == (0, 2, [(0, 1, 4, 1)])
     assert lag(step.partition) == 98
-
-
-def test_every_final_failure_leads_to_the_dead_letter_queue() -> None:
-    tried = StateBatch(0, 0, RecordState.AVAILABLE, 1)
-    last = run(started(KIP, tried, config=QUEUE), fetch("c1", (0, 0)))
-    assert states(run(last, AdvanceTime(100))) == "0:Y2"
-    assert states(run(last, MemberLeaves("c1"))) == "0:Y2"
-    assert states(run(last, acknowledgement("c1", (0, 0, 2)))) == "0:Y2"
 
 
 def test_a_dead_letter_is_archived_whatever_its_write_answers() -> None:
@@ -104,11 +94,6 @@ def test_dead_letters_that_the_start_offset_has_passed_still_write_it() -> None:
     assert (durable(ahead).start_offset, durable(done).start_offset) == (0, 1)
     nothing = apply(ahead, FinishDeadLetter(()))
     assert (nothing.partition, nothing.outcome.writes) == (ahead, ())
-
-
-def test_a_queue_that_is_switched_off_still_ends_what_it_began() -> None:
-    off = run(archiving(), AlterConfig(SMALL))
-    assert states(run(off, FinishDeadLetter(spans((0, 1))))) == "2:Q1@c1"
 
 
 def test_a_new_leader_finds_dead_letters_whatever_its_configuration() -> None:

@@ -38,18 +38,6 @@ def test_due_locks_expire_in_one_write(profile: Profile) -> None:
     assert [written(write) for write in later.outcome.writes] == [(0, 0, [(3, 4, 0, 1)])]
 
 
-def test_the_last_attempt_is_archived_and_counts_as_complete() -> None:
-    partition = run(holding(), AdvanceTime(100), fetch("c1", (1, 2)))
-    step = apply(partition, AdvanceTime(100))
-    assert [written(write) for write in step.outcome.writes] == [(0, 2, [(1, 2, 4, 2)])]
-    assert states(step.partition) == "0:A1 1-2:X2 3-4:A1"
-
-
-def test_without_a_lock_that_is_due_there_is_no_write() -> None:
-    step = apply(started(), AdvanceTime(500))
-    assert (step.outcome.writes, step.partition.now) == ((), 500)
-
-
 def test_the_clock_stays_within_64_bits() -> None:
     latest = run(started(), AdvanceTime(MAX_INT64))
     assert latest.now == MAX_INT64
@@ -62,12 +50,6 @@ def test_a_lock_of_no_duration_expires_when_time_next_advances() -> None:
     partition = run(started(config=config), fetch("c1", (0, 2)))
     assert due_offsets(partition) == [0, 1, 2]
     assert states(run(partition, AdvanceTime(0))) == "0-2:A1"
-
-
-def test_a_renewed_lock_is_not_due_with_the_others() -> None:
-    partition = run(holding(), acknowledgement("c1", (1, 1, 4)))
-    assert due_offsets(attrs.evolve(partition, now=100)) == [0, 2]
-    assert states(run(partition, AdvanceTime(70))) == "0:A1 1:Q1@c1 2:A1 3-4:Q1@c2"
 
 
 def test_how_many_writes_report_the_locks_is_a_choice() -> None:

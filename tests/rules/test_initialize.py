@@ -21,7 +21,7 @@ from spec.invariants import violated
 from spec.partition import SharePartition
 from spec.step import new_partition
 from tests.rules.share_partition import apply, durable, refusal, run, started, states
-from tests.spec.worlds import BOTH, MARKS, SMALL, acknowledgement, fetch, marking, spans, taken
+from tests.spec.worlds import BOTH, MARKS, SMALL, acknowledgement, fetch, marking, spans
 
 AVAILABLE, ACKNOWLEDGED = RecordState.AVAILABLE, RecordState.ACKNOWLEDGED
 NOWHERE = DurableState(-1, -1)
@@ -43,18 +43,6 @@ def test_a_leader_starts_from_the_durable_state(profile: Profile) -> None:
     assert durable(step.partition) == persisted
     assert (step.partition.now, step.partition.log.start_offset) == (70, 5)
     assert step.partition.log.end_offset == 50
-
-
-def test_the_start_offset_moves_past_finished_records() -> None:
-    assert edges(started(KIP, StateBatch(3, 6, ACKNOWLEDGED, 1), start=3)) == (7, 7)
-
-
-def test_offsets_between_batches_were_never_delivered() -> None:
-    partition = started(
-        KIP, StateBatch(0, 0, AVAILABLE, 1), StateBatch(4, 4, ACKNOWLEDGED, 1), start=0
-    )
-    step = apply(partition, fetch("c1", (0, 4)))
-    assert taken(step.outcome) == [(0, 0, 2), (1, 3, 1)]
 
 
 @pytest.mark.parametrize(
@@ -132,20 +120,6 @@ def test_an_implementation_may_begin_at_the_log_start_offset_at_once(profile: Pr
     assert (edges(step.partition), states(step.partition)) == ((8, 10), "8-9:A1")
     later = apply(new_partition(profile), operation)
     assert (edges(later.partition), states(later.partition)) == ((5, 10), "5-9:A1")
-
-
-@BOTH
-def test_a_new_leader_replaces_what_the_former_had_in_memory(profile: Profile) -> None:
-    partition = run(started(profile), fetch("c1", (0, 4)), acknowledgement("c1", (3, 3, 2)))
-    pending = [Answer(ErrorCode.PENDING)]
-    partition = apply(partition, acknowledgement("c1", (0, 1, 1)), answers=pending).partition
-    partition = run(partition, AdvanceTime(40))
-    config = attrs.evolve(SMALL, delivery_count_limit=3)
-    partition = run(partition, Initialize(config, 0, 100, durable(partition), time_ms=7))
-    assert states(partition) == "3:A1"
-    assert edges(partition) == (0, 4)
-    assert len(partition.outstanding) == 0
-    assert (partition.now, partition.config) == (7, config)
 
 
 def test_holes_are_known_to_a_new_leader_below_the_end_of_its_log() -> None:

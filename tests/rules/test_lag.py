@@ -69,11 +69,6 @@ def test_the_end_of_the_log_is_read_uncommitted() -> None:
     assert durable_lag(partition.log.end_offset, durable(partition)) == 10
 
 
-def test_producing_raises_the_lag_by_what_was_produced() -> None:
-    partition = started(end=10)
-    assert lag(run(partition, Produce(spans((10, 13)), 14))) == lag(partition) + 4
-
-
 def test_the_lag_follows_the_states_of_records() -> None:
     partition = run(started(end=10), fetch("c1", (0, 4)))
     lags = [lag(partition)]
@@ -99,14 +94,6 @@ def test_a_write_that_fails_gives_the_lag_back() -> None:
     waiting = apply(partition, accept, answers=[Answer(ErrorCode.PENDING)]).partition
     failed = apply(partition, accept, answers=[Answer(ErrorCode.NOT_COORDINATOR)]).partition
     assert (lag(waiting), lag(failed), lag(run(partition, accept))) == (5, 10, 5)
-
-
-def test_moving_the_start_offset_leaves_the_lag() -> None:
-    partition = run(started(end=10), fetch("c1", (0, 4)))
-    accept = acknowledgement("c1", (0, 4, 1))
-    kept = apply(partition, accept, Choice(start_offset=0)).partition
-    moved = apply(partition, accept, Choice(start_offset=5)).partition
-    assert lag(kept) == lag(moved) == 5
 
 
 @pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)

@@ -2,14 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.operations import Acquire, AdvanceLogStart, AdvanceTime
+from model.operations import Acquire, AdvanceTime
 from model.outcome import Choice
-from model.profile import KAFKA, KIP, Profile
+from model.profile import KIP, Profile
 from model.ranges import StateBatch
 from model.states import AcquireMode, RecordState
 from spec.invariants import violated
 from spec.partition import SharePartition
-from spec.policies import chosen_offsets
 from tests.rules.share_partition import apply, run, started, states
 from tests.spec.worlds import BOTH, acknowledgement, fetch, spans, taken
 
@@ -18,15 +17,6 @@ OPTIMIZED, LIMITED = AcquireMode.BATCH_OPTIMIZED, AcquireMode.RECORD_LIMIT
 
 def takes(partition: SharePartition, operation: Acquire) -> list[tuple[int, int, int]]:
     return taken(apply(partition, operation).outcome)
-
-
-def test_the_acquire_mode_names_the_policy() -> None:
-    read = (0, 4), (5, 9)
-    limited = fetch("c1", *read, most=3, mode=LIMITED)
-    optimized = fetch("c1", *read, most=3)
-    partition = started()
-    assert chosen_offsets(partition, limited) == [0, 1, 2]
-    assert chosen_offsets(partition, optimized) == [0, 1, 2, 3, 4]
 
 
 @BOTH
@@ -68,20 +58,6 @@ def test_nothing_before_the_window_is_taken(mode: AcquireMode) -> None:
 
 
 @BOTH
-def test_under_record_limit_the_window_ends_at_its_limit(profile: Profile) -> None:
-    operation = fetch("c1", (0, 14), mode=LIMITED)
-    assert takes(started(profile), operation) == [(0, 9, 1)]
-
-
-@pytest.mark.parametrize(("profile", "last"), [(KIP, 9), (KAFKA, 14)])
-def test_under_batch_optimized_the_last_log_batch_begins_within_the_limit(
-    profile: Profile, last: int
-) -> None:
-    assert takes(started(profile), fetch("c1", (0, 8), (9, 14), (15, 19))) == [(0, last, 1)]
-    assert takes(started(profile), fetch("c1", (0, 9), (10, 14))) == [(0, 9, 1)]
-
-
-@BOTH
 @pytest.mark.parametrize("mode", AcquireMode)
 def test_from_a_full_window_only_what_is_in_it_is_taken(
     profile: Profile, mode: AcquireMode
@@ -100,12 +76,6 @@ def test_records_done_at_the_head_make_room_before_anything_is_taken(mode: Acqui
     assert step.partition.window.start_offset == 8
 
 
-@BOTH
-@pytest.mark.parametrize("mode", AcquireMode)
-def test_a_gap_at_the_head_uses_up_nothing(profile: Profile, mode: AcquireMode) -> None:
-    assert takes(started(profile), fetch("c1", (30, 39), at=0, mode=mode)) == [(30, 39, 1)]
-
-
 @pytest.mark.parametrize("mode", AcquireMode)
 def test_a_gap_found_at_initialization_is_taken_where_it_was_read(mode: AcquireMode) -> None:
     available = RecordState.AVAILABLE
@@ -116,11 +86,6 @@ def test_a_gap_found_at_initialization_is_taken_where_it_was_read(mode: AcquireM
         (5, 5, 1),
         (6, 6, 2),
     ]
-
-
-def test_records_below_a_new_start_offset_are_not_taken() -> None:
-    partition = run(started(), fetch("c1", (0, 4)), AdvanceLogStart(7))
-    assert takes(partition, fetch("c1", (5, 9), at=7)) == [(7, 9, 1)]
 
 
 @st.composite

@@ -10,18 +10,6 @@ from tests.spec.worlds import BOTH, acknowledgement, fetch, written
 
 
 @BOTH
-def test_a_member_that_leaves_releases_all_it_holds_and_nothing_else(profile: Profile) -> None:
-    partition = run(started(profile), fetch("c1", (0, 2)), fetch("c2", (3, 4)), fetch("c1", (5, 6)))
-    partition = run(partition, acknowledgement("c1", (1, 1, 1)))
-    step = apply(partition, MemberLeaves("c1"))
-    assert step.outcome.status is ErrorCode.NONE
-    assert states(step.partition) == "0:A1 1:K1 2:A1 3-4:Q1@c2 5-6:A1"
-    assert [written(write) for write in step.outcome.writes] == [
-        (0, 1, [(0, 0, 0, 1), (2, 2, 0, 1), (5, 6, 0, 1)])
-    ]
-
-
-@BOTH
 def test_the_last_attempt_is_archived_and_the_count_stays(profile: Profile) -> None:
     partition = run(started(profile), fetch("c1", (0, 4)), acknowledgement("c1", (1, 2, 2)))
     partition = run(partition, fetch("c1", (1, 2)))
@@ -29,28 +17,6 @@ def test_the_last_attempt_is_archived_and_the_count_stays(profile: Profile) -> N
     assert states(step.partition) == "0:A1 1-2:X2 3-4:A1"
     (write,) = step.outcome.writes
     assert written(write) == (0, 2, [(0, 0, 0, 1), (1, 2, 4, 2), (3, 4, 0, 1)])
-
-
-def test_a_member_that_holds_nothing_releases_nothing() -> None:
-    partition = run(started(), fetch("c1", (0, 2)))
-    step = apply(partition, MemberLeaves("c2"))
-    assert (step.outcome.status, step.outcome.writes) == (ErrorCode.NONE, ())
-    assert step.partition == partition
-
-
-def test_a_release_whose_write_fails_is_undone() -> None:
-    partition = run(started(), fetch("c1", (0, 2)))
-    lost = Answer(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    step = apply(partition, MemberLeaves("c1"), answers=[lost])
-    assert step.outcome.status is ErrorCode.COORDINATOR_NOT_AVAILABLE
-    assert states(step.partition) == "0-2:Q1@c1"
-
-
-def test_records_whose_write_is_outstanding_are_not_released_again() -> None:
-    partition = run(started(), fetch("c1", (0, 2)))
-    partition = apply(partition, MemberLeaves("c1"), answers=[Answer(ErrorCode.PENDING)]).partition
-    assert states(partition) == "0-2:A1*"
-    assert apply(partition, MemberLeaves("c1")).outcome.writes == ()
 
 
 def passed(profile: Profile) -> SharePartition:

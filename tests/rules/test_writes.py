@@ -5,7 +5,6 @@ from judge.recorded_partition import recorded
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.guards import Guard
 from model.operations import (
-    AdvanceLogStart,
     AdvanceTime,
     CompleteWrite,
     Initialize,
@@ -20,8 +19,8 @@ from model.states import RecordState
 from spec.partition import SharePartition, Step
 from spec.record import Record
 from spec.writes import make_write, write_and_forget, write_and_wait
-from tests.rules.share_partition import apply, durable, lag, refusal, run, started, states
-from tests.spec.worlds import BOTH, SMALL, acknowledgement, fetch, spans, taken, written
+from tests.rules.share_partition import apply, durable, refusal, run, started, states
+from tests.spec.worlds import BOTH, SMALL, acknowledgement, fetch, written
 
 NONE, LOST = ErrorCode.NONE, ErrorCode.NOT_COORDINATOR
 PENDING = Answer(ErrorCode.PENDING)
@@ -39,66 +38,6 @@ def waiting(
 
 def complete(partition: SharePartition, id_: int, status: ErrorCode) -> Step:
     return apply(partition, CompleteWrite(id_, status))
-
-
-@BOTH
-def test_a_write_that_succeeds_commits(profile: Profile) -> None:
-    partition = run(started(profile), fetch("c1", (0, 2)))
-    step = apply(partition, acknowledgement("c1", (0, 1, 1)))
-    assert step.outcome.status is NONE
-    assert [written(write) for write in step.outcome.writes] == [(0, 2, [(0, 1, 2, 1)])]
-    assert states(step.partition) == "2:Q1@c1"
-    assert [b.last for b in durable(step.partition).state_batches] == [1]
-
-
-@BOTH
-def test_a_write_that_fails_rolls_back_and_its_error_is_the_answer(profile: Profile) -> None:
-    partition = run(started(profile), fetch("c1", (0, 2)))
-    step = apply(partition, acknowledgement("c1", (0, 1, 1)), answers=[Answer(LOST)])
-    assert step.outcome.status is LOST
-    assert [write.status for write in step.outcome.writes] == [LOST]
-    assert states(step.partition) == "0-2:Q1@c1"
-    assert durable(step.partition) == durable(partition)
-    assert run(step.partition, AdvanceTime(99)).window == step.partition.window
-
-
-def test_a_write_that_waits_shows_the_new_state_pending() -> None:
-    step = apply(
-        run(started(), fetch("c1", (0, 2))), acknowledgement("c1", (0, 1, 2)), answers=[PENDING]
-    )
-    assert step.outcome.status is ErrorCode.PENDING
-    assert [write.status for write in step.outcome.writes] == [ErrorCode.PENDING]
-    assert states(step.partition) == "0-1:A1* 2:Q1@c1"
-    assert durable(step.partition).state_batches == ()
-
-
-def test_nobody_else_may_use_a_record_whose_write_is_outstanding() -> None:
-    partition = waiting(acknowledgement("c1", (0, 1, 2)))
-    assert taken(apply(partition, fetch("c2", (0, 2))).outcome) == []
-    assert refusal(partition, fetch("c2", (0, 2)), Choice(acquired=spans((1, 1)))) == (
-        Guard.NO_ACQUIRE_DURING_WRITE,
-        1,
-    )
-    again = apply(partition, acknowledgement("c1", (0, 0, 1)))
-    assert again.outcome.status is ErrorCode.INVALID_RECORD_STATE
-    assert states(run(partition, MemberLeaves("c1"))) == "0-1:A1* 2:A1"
-    assert states(run(partition, AdvanceTime(100))) == "0-1:A1* 2:A1"
-
-
-def test_a_record_whose_write_is_outstanding_counts_and_blocks_the_start_offset() -> None:
-    partition = waiting(acknowledgement("c1", (0, 1, 1)))
-    assert partition.window.start_offset == 0
-    assert lag(partition) == 98
-    committed = complete(partition, 0, NONE).partition
-    assert committed.window.start_offset == 2
-    assert lag(committed) == 98
-
-
-def test_the_start_offset_stops_at_a_pending_record_before_finished_ones() -> None:
-    partition = waiting(acknowledgement("c1", (0, 0, 1)))
-    partition = run(partition, acknowledgement("c1", (1, 2, 1)))
-    assert states(partition) == "0:K1* 1-2:K1"
-    assert states(complete(partition, 0, NONE).partition) == ""
 
 
 @BOTH
@@ -124,21 +63,6 @@ def test_an_answer_completes_the_call_that_waits_for_it(status: ErrorCode, shown
     assert states(step.partition) == shown
 
 
-def test_the_former_lock_runs_on_while_the_write_is_outstanding() -> None:
-    partition = waiting(acknowledgement("c1", (0, 2, 1)), AdvanceTime(60))
-    restored = complete(partition, 0, LOST).partition
-    assert states(run(restored, AdvanceTime(39))) == "0-2:Q1@c1"
-    assert states(run(restored, AdvanceTime(40))) == "0-2:A1"
-
-
-def test_rolling_back_after_the_deadline_makes_the_record_available_without_a_write() -> None:
-    partition = waiting(acknowledgement("c1", (0, 2, 1)), AdvanceTime(100))
-    assert states(partition) == "0-2:K1*"
-    step = complete(partition, 0, LOST)
-    assert states(step.partition) == "0-2:A1"
-    assert step.outcome.writes == ()
-
-
 @pytest.mark.parametrize("kind", [0, 1, 2, 3])
 def test_rolling_back_after_the_deadline_at_the_limit_archives(kind: int) -> None:
     released = run(started(), fetch("c1", (0, 2)), acknowledgement("c1", (0, 2, 2)))
@@ -150,38 +74,10 @@ def test_rolling_back_after_the_deadline_at_the_limit_archives(kind: int) -> Non
     assert step.outcome.writes == ()
 
 
-def test_answers_come_in_any_order() -> None:
-    partition = waiting(acknowledgement("c1", (0, 0, 1)), acknowledgement("c1", (1, 1, 2)))
-    later = complete(partition, 1, NONE)
-    assert later.outcome.completed == (Completion(11, NONE),)
-    assert states(later.partition) == "0:K1* 1:A1 2:Q1@c1"
-    first = complete(later.partition, 0, NONE)
-    assert first.outcome.completed == (Completion(10, NONE),)
-    assert states(first.partition) == "1:A1 2:Q1@c1"
-    in_order = complete(complete(partition, 0, NONE).partition, 1, NONE).partition
-    assert durable(in_order) == durable(first.partition)
-
-
-def test_a_late_answer_does_not_undo_what_was_written_since() -> None:
-    partition = waiting(acknowledgement("c1", (1, 1, 2)), AdvanceTime(10))
-    partition = complete(partition, 0, LOST).partition
-    partition = run(partition, acknowledgement("c1", (1, 1, 1)))
-    assert states(partition) == "0:Q1@c1 1:K1 2:Q1@c1"
-    assert refusal(partition, CompleteWrite(0, NONE))[0] is Guard.WRITE_IS_OUTSTANDING
-
-
 def test_a_write_that_is_answered_is_not_answered_again() -> None:
     partition = complete(waiting(acknowledgement("c1", (0, 0, 1))), 0, NONE).partition
     assert refusal(partition, CompleteWrite(0, LOST))[0] is Guard.WRITE_IS_OUTSTANDING
     assert refusal(partition, CompleteWrite(7, NONE))[0] is Guard.WRITE_IS_OUTSTANDING
-
-
-@pytest.mark.parametrize("status", [NONE, LOST])
-def test_records_that_left_the_window_meanwhile_stay_out(status: ErrorCode) -> None:
-    partition = waiting(acknowledgement("c1", (0, 2, 1)))
-    step = complete(run(partition, AdvanceLogStart(2)), 0, status)
-    assert step.partition.window.start_offset == (3 if status is NONE else 2)
-    assert states(step.partition) == ("" if status is NONE else "2:Q1@c1")
 
 
 @pytest.mark.parametrize("status", [NONE, LOST])
@@ -190,16 +86,6 @@ def test_a_record_that_vanished_meanwhile_stays_archived(status: ErrorCode) -> N
     partition = run(partition, fetch("c2", (3, 4), at=1))
     assert states(partition) == "0:Q1@c1 1:X1* 2:Q1@c1 3-4:Q1@c2"
     assert states(complete(partition, 0, status).partition) == ("0:Q1@c1 1:X1 2:Q1@c1 3-4:Q1@c2")
-
-
-def test_a_new_leader_forgets_the_writes_of_the_former_one() -> None:
-    partition = waiting(acknowledgement("c1", (0, 2, 1)))
-    successor = Initialize(SMALL, 0, 100, durable(partition))
-    partition = run(partition, successor)
-    assert len(partition.outstanding) == 0
-    assert states(partition) == ""
-    assert refusal(partition, CompleteWrite(0, NONE))[0] is Guard.WRITE_IS_OUTSTANDING
-    assert durable(partition).delivery_complete_count == 0
 
 
 def test_writes_are_numbered_on_also_by_a_new_leader() -> None:
@@ -220,22 +106,6 @@ def test_a_number_that_is_given_is_used_and_numbering_goes_on_after_the_highest(
     assert numbered.partition.next_write == following
     low = apply(numbered.partition, acknowledgement("c1", (1, 1, 1)), answers=[Answer(id=0)])
     assert low.partition.next_write == following
-
-
-@BOTH
-@pytest.mark.parametrize(("status", "batches"), [(NONE, 1), (LOST, 0)])
-def test_an_expiry_waits_for_nothing_and_is_durable_once_written(
-    profile: Profile, status: ErrorCode, batches: int
-) -> None:
-    partition = run(started(profile), fetch("c1", (0, 2)))
-    step = apply(partition, AdvanceTime(100), answers=[PENDING])
-    assert step.outcome.status is NONE
-    assert states(step.partition) == "0-2:A1"
-    assert taken(apply(step.partition, fetch("c2", (0, 2))).outcome) == [(0, 2, 2)]
-    ended = complete(step.partition, 0, status)
-    assert (ended.outcome.status, ended.outcome.completed) == (status, ())
-    assert states(ended.partition) == "0-2:A1"
-    assert len(durable(ended.partition).state_batches) == batches
 
 
 def test_an_expiry_whose_write_fails_at_once_holds_and_is_not_durable() -> None:
