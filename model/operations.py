@@ -12,33 +12,6 @@ from model.ranges import OffsetRange, StateBatch, ascend
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import HELD_STATES, AcquireMode
 
-__all__ = [
-    "Acknowledge",
-    "AcknowledgementBatch",
-    "Acquire",
-    "AdvanceLogStart",
-    "AdvanceTime",
-    "AlterConfig",
-    "ArchiveAborted",
-    "Checkpoint",
-    "Compact",
-    "CompleteWrite",
-    "EntryPoint",
-    "Expire",
-    "FinishDeadLetter",
-    "Gap",
-    "Initialize",
-    "LockEnd",
-    "MarkInProgress",
-    "MemberLeaves",
-    "Operation",
-    "OutstandingWrite",
-    "Produce",
-    "ProgressBatch",
-    "ResetOffset",
-    "SkipAcquire",
-]
-
 
 class EntryPoint(StrEnum):
     """Where an acknowledgement enters: at the broker's request handler or the share-partition.

@@ -31,23 +31,6 @@ def test_one_offset_and_the_longest_range_are_allowed(make: Callable[[int, int],
     make(7, 7 + MAX_RANGE - 1)
 
 
-@EVERY
-@pytest.mark.parametrize(
-    ("first", "last", "message"),
-    [
-        (-1, 0, "first is -1"),
-        (0, MAX_INT64 - 1, f"last is {MAX_INT64 - 1}; allowed: an integer from 0"),
-        (4, 3, "last is 3; allowed: at least first, which is 4"),
-        (7, 7 + MAX_RANGE, f"last is .*; allowed: at most {MAX_RANGE} offsets from first"),
-    ],
-)
-def test_an_impossible_range_is_refused(
-    make: Callable[[int, int], object], first: int, last: int, message: str
-) -> None:
-    with pytest.raises(InvalidValueError, match=f"^{message}"):
-        make(first, last)
-
-
 def test_every_state_but_acquired_may_be_durable() -> None:
     for state in set(RecordState) - {ACQUIRED}:
         assert StateBatch(0, 0, state, 1).state is state
@@ -58,18 +41,6 @@ def test_every_state_but_acquired_may_be_durable() -> None:
 def test_a_record_range_takes_states_and_not_their_ids() -> None:
     with pytest.raises(TypeError):
         RecordRange(0, 0, 2, 1)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("given", [-1, 2**15])
-def test_a_delivery_count_is_an_int16(given: int) -> None:
-    with pytest.raises(InvalidValueError, match=r"^delivery_count is "):
-        AcquiredRange(0, 0, given)
-
-
-def test_a_record_has_no_owner_or_one_with_a_name() -> None:
-    assert [RecordRange(0, 0, ACQUIRED, 1, owner).owner for owner in (None, "m")] == [None, "m"]
-    with pytest.raises(InvalidValueError, match=r"^owner is "):
-        RecordRange(0, 0, ACQUIRED, 1, "")
 
 
 def test_a_record_is_never_delivered_if_available_uncounted_and_not_pending() -> None:

@@ -11,12 +11,6 @@ def test_a_window_may_be_empty_and_its_records_unknown() -> None:
     assert seen.records is None
 
 
-def test_a_window_that_ends_before_it_starts_is_refused() -> None:
-    allowed = "end_offset is 4; allowed: at least start_offset, which is 5"
-    with pytest.raises(InvalidValueError, match=allowed):
-        SharePartitionSnapshot(5, 4, 0)
-
-
 @pytest.mark.parametrize("second", [(4, 9), (0, 2), (3, 4)])
 def test_records_ascend(second: tuple[int, int]) -> None:
     first = RecordRange(3, 4, RecordState.AVAILABLE, 1)
@@ -35,19 +29,3 @@ def test_a_delivery_complete_count_that_cannot_be_is_recorded_all_the_same() -> 
 def test_a_durable_state_may_lack_its_start_offset_and_its_count() -> None:
     state = DurableState(-1, -1)
     assert (state.state_batches, state.state_epoch, state.leader_epoch) == ((), 0, 0)
-
-
-@pytest.mark.parametrize(
-    ("numbers", "name"),
-    [
-        ((-2, 0, (), 0, 0), "start_offset"),
-        ((0, -2, (), 0, 0), "delivery_complete_count"),
-        ((0, 0, (), -1, 0), "state_epoch"),
-        ((0, 0, (), 0, -1), "leader_epoch"),
-    ],
-)
-def test_a_durable_state_out_of_range_is_refused(
-    numbers: tuple[int, int, tuple[()], int, int], name: str
-) -> None:
-    with pytest.raises(InvalidValueError, match=f"^{name} is -"):
-        DurableState(*numbers)

@@ -16,15 +16,6 @@ def test_an_event_starts_at_zero() -> None:
     assert (event.partition, event.seq, event.time_ms) == ("g:t:0", 0, 0)
 
 
-@pytest.mark.parametrize(
-    ("partition", "seq", "time_ms", "name"),
-    [("", 0, 0, "partition"), ("g:t:0", -1, 0, "seq"), ("g:t:0", 0, -1, "time_ms")],
-)
-def test_an_impossible_event_is_refused(partition: str, seq: int, time_ms: int, name: str) -> None:
-    with pytest.raises(InvalidValueError, match=f"^{name} is "):
-        TraceEvent(partition, seq, time_ms, MemberLeaves("c"), Outcome(), AFTER)
-
-
 def _writing(operation: Operation, *writes: tuple[tuple[int, int], ...]) -> TraceEvent:
     """Return an event with writes that have state batches from one offset to another."""
     made = tuple(

@@ -328,10 +328,3 @@ def test_a_checkpoint_has_the_state_beside_it_and_shows_no_former_owner() -> Non
     assert [w["delivery_complete_count"] for w in row["outstanding"]] == [None, 2]
     assert event_from_row(row) == event
     assert event_from_row(row_from_line(line_from_row(row))) == event
-
-
-def test_two_outstanding_writes_of_one_id_are_refused() -> None:
-    state = SharePartitionSnapshot(4, 4, 0, ())
-    writes = tuple(ops.OutstandingWrite(7, 4, count, ()) for count in (0, 1))
-    with pytest.raises(InvalidValueError, match=r"outstanding.id is 7"):
-        ops.Checkpoint(SharePartitionConfig(), 3, state, (), writes)

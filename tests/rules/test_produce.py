@@ -1,6 +1,5 @@
 import pytest
 
-from model.config import SharePartitionConfig
 from model.errors import InvalidValueError
 from model.operations import Compact, Initialize, Produce
 from model.profile import KIP
@@ -41,14 +40,6 @@ def test_the_first_open_transaction_holds_the_last_stable_offset_back() -> None:
     assert (log.end_offset, log.stable_offset) == (6, 2)
     committed = run(started(end=0), Produce(spans((0, 3)), 4, 2), Produce((), 5)).log
     assert committed.stable_offset == 5
-
-
-def test_the_last_stable_offset_is_at_most_the_end_of_the_log() -> None:
-    message = r"last_stable_offset is 5; allowed: at most .* 4"
-    with pytest.raises(InvalidValueError, match=message):
-        Produce(spans((0, 3)), 4, 5)
-    with pytest.raises(InvalidValueError, match=message):
-        Initialize(SharePartitionConfig(), 0, 4, DurableState(0, 0), last_stable_offset=5)
 
 
 def test_what_compaction_takes_is_no_longer_in_the_log_and_nothing_else_changes() -> None:
