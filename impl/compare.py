@@ -87,7 +87,7 @@ def compare(state: State, events: Events, row: int, before: Earlier, complete: i
     """
     h, f = state.header, events.fields
     if f[event.OP, row] == event.SKIP_ACQUIRE:
-        status_agrees = f[event.CAN_ACQUIRE, row] == 0
+        status_agrees = f[event.ACQUIRABLE, row] == 0
     else:
         status_agrees = f[event.RESULT, row] == h[at.STATUS]
     if not status_agrees:

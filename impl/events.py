@@ -47,7 +47,7 @@ _STATE_NAMES = tuple(state.name for state in RecordState)  # In the order of the
 # Rows of Events.fields: one value for each event. *_FROM and *_TO delimit rows of the arrays.
 (
     OP, SEQ, TIME, MEMBER, MODE, BATCH_SIZE, MAX_RECORDS, FETCH_OFFSET, ARG_LOG_START, ARG_LOG_END,
-    ARG_STABLE, MS, WRITE_ID, ARG_OFFSET, ENTRY, RESULT, CAN_ACQUIRE, ACQUIRED_COUNT,
+    ARG_STABLE, MS, WRITE_ID, ARG_OFFSET, ENTRY, RESULT, ACQUIRABLE, ACQUIRED_COUNT,
     RECORDED_NUMBER, DUE, CLAIM, LOST, OVERTAKEN, PAUSED, THREW,
     AFTER_START, AFTER_END, AFTER_COMPLETE,
     LOG_FROM, LOG_TO, ACQUIRED_FROM, ACQUIRED_TO, ACKS_FROM, ACKS_TO, WRITES_FROM, WRITES_TO,
@@ -213,7 +213,7 @@ def _observed(fields: Ints, result: dict[str, pa.Array], after: dict[str, pa.Arr
     fields[RESULT] = numbered(result["status"], STATUS_NAMES)
     fields[THREW] = result["exception"].is_valid().to_numpy(zero_copy_only=False)
     _thrown(fields, result["status"])
-    fields[CAN_ACQUIRE] = integers(result["can_acquire"], MISSING)
+    fields[ACQUIRABLE] = integers(result["can_acquire"], MISSING)
     fields[ACQUIRED_COUNT] = integers(result["count"], MISSING)
     fields[RECORDED_NUMBER] = integers(result["acquisition"], MISSING)
     fields[AFTER_START] = integers(after["start_offset"], MISSING)

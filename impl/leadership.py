@@ -13,7 +13,9 @@ from impl.state import State
 from impl.waiting import forget_waiting
 from impl.window import finish
 from impl.writes import fence, leave_in_doubt
+from model.guards import Guard
 
+NOT_INITIALIZED = at.verdict(Guard.PARTITION_IS_INITIALIZED)
 _DELIVERABLE = (at.AVAILABLE, at.IN_PROGRESS)
 _NO_RESET = at.verdict(at.NO_RESET)
 _PAST_LOG = at.verdict(at.PAST_LOG)

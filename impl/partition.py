@@ -131,7 +131,7 @@ class FastSharePartition:
             )
             header = state.header
         elif not header[at.INITIALIZED]:
-            verdict = at.VERDICTS.index(Guard.PARTITION_IS_INITIALIZED)
+            verdict = leadership.NOT_INITIALIZED
         else:
             verdict = self._step(state, operation, choice, answers)
         made = int(header[at.WRITES_TAIL])

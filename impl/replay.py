@@ -15,6 +15,7 @@ from impl.events import Events
 from impl.expiry import Expiries, advance_time, expire
 from impl.jit import compiled, entry_point, inlined
 from impl.leadership import (
+    NOT_INITIALIZED,
     Leader,
     Settings,
     advance_log_start,
@@ -34,9 +35,8 @@ from impl.validity import is_event
 from impl.window import complete_count
 from impl.writes import complete_write, compose, write_besides
 from impl.written import Earlier
-from model.guards import Difference, Guard
+from model.guards import Difference
 
-_NOT_INITIALIZED = at.verdict(Guard.PARTITION_IS_INITIALIZED)
 _PERSISTED = at.verdict(Difference.PERSISTED)
 _THREW = at.verdict(Difference.EXCEPTION)
 _NO_EVENT = at.verdict(at.NO_EVENT)
@@ -259,7 +259,7 @@ def _step(state: State, events: Events, leaders: Leaders, position: Ints) -> int
         h[at.INITIALIZED] = h[at.DURABLE_WHOLE] = h[at.UNMADE] = 0
         return at.FINE
     if not h[at.INITIALIZED]:
-        return _NOT_INITIALIZED
+        return NOT_INITIALIZED
     if h[at.JOURNAL_TAIL] > _LONG_JOURNAL:
         merge_journal(state)
     h[at.CALL], h[at.ANSWERED_CALL] = f[event.SEQ, row], at.NO_CALL

@@ -41,7 +41,7 @@ def _needed() -> npt.NDArray[np.bool_]:
     """Return for each operation the fields of Events that may not be negative."""
     needed = np.zeros((len(event.OPERATIONS), event.FIELDS), np.bool_)
     needed[:, [*_ALWAYS, event.RESULT]] = True
-    needed[event.SKIP_ACQUIRE, [event.RESULT, event.CAN_ACQUIRE]] = False, True
+    needed[event.SKIP_ACQUIRE, [event.RESULT, event.ACQUIRABLE]] = False, True
     needed[event.ACKNOWLEDGE, event.ENTRY] = True
     for number, operation in enumerate(OPERATION_TABLE):
         if number not in (event.INITIALIZE, event.ALTER_CONFIG):

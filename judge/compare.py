@@ -15,16 +15,14 @@ from model.guards import Difference
 from model.operations import Initialize
 from model.outcome import Outcome
 from model.ranges import RecordRange, StateBatch, never_delivered
+from model.rules import RULES, RuleKind
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import TERMINAL_STATES, RecordState
 from model.trace import TraceEvent
 
-OF_THE_WINDOW = {
-    Difference.START_OFFSET: "start_offset",
-    Difference.END_OFFSET: "end_offset",
-    Difference.DELIVERY_COMPLETE_COUNT: "delivery_complete_count",
+_OF_THE_WINDOW = {
+    Difference[name]: rule.about for name, rule in RULES[RuleKind.DIFFERENCE].items() if rule.about
 }
-"""The differences that are about one number of the window, with its name in a snapshot."""
 
 
 def first_mismatch(event: TraceEvent, expected: Outcome, around: Around) -> Mismatch | None:
@@ -135,7 +133,7 @@ def _answered(answers: set[tuple[int, str]]) -> str:
 
 
 def _window(event: TraceEvent, after: SharePartitionSnapshot) -> Mismatch | None:
-    for difference, name in OF_THE_WINDOW.items():
+    for difference, name in _OF_THE_WINDOW.items():
         recorded, expected = getattr(event.after, name), getattr(after, name)
         if recorded != expected:
             return Mismatch(difference, str(recorded), str(expected))

@@ -4,18 +4,15 @@ from collections.abc import Iterator
 
 import attrs
 
-from judge.compare import OF_THE_WINDOW, known_text, record_segments
+from judge.compare import known_text, record_segments
 from judge.finding import Finding, FindingKind
 from judge.mismatch import differences
 from judge.words import MAX_RANGES, operation_text, snapshot_text, span
-from model.guards import Guard
 from model.operation_table import operation_row
 from model.operations import Gap
+from model.rules import VERDICT_RULES
 from model.snapshot import SharePartitionSnapshot
 from model.trace import TraceEvent
-
-_OF_THE_START = (Guard.START_NEVER_GOES_BACK.name, Guard.START_STOPS_AT_UNFINISHED.name)
-_OF_THE_WINDOW = {difference.name: name for difference, name in OF_THE_WINDOW.items()}
 
 
 def told(
@@ -29,8 +26,7 @@ def told(
     ``before`` and ``expected`` are the engine's states before and after the event, the same where
     it was refused.
     """
-    recorded, wanted = _values(finding, event, before, expected)
-    is_gap = isinstance(event.operation, Gap)
+    number, is_gap = _about(finding), isinstance(event.operation, Gap)
     return attrs.evolve(
         finding,
         headline=headline(finding, event, before),
@@ -38,8 +34,8 @@ def told(
         event_text=operation_text(event.operation),
         recorded_after="" if is_gap else snapshot_text(event.after, finding.offset),
         changed="; ".join(_some(list(_changes(event, expected, finding.kind)))),
-        recorded_value=recorded,
-        expected_value=wanted,
+        recorded_value=getattr(event.after, number) if number else None,
+        expected_value=getattr(expected, number) if number else None,
         state_before=before,
         state_expected=expected,
         state_recorded=None if is_gap else event.after,
@@ -48,13 +44,11 @@ def told(
 
 def headline(finding: Finding, event: TraceEvent, before: SharePartitionSnapshot) -> str:
     """Return the offending value in a few words: what it was, what was recorded."""
-    if finding.name in _OF_THE_START:
-        return f"start offset {before.start_offset} → {event.after.start_offset}"
-    if finding.name in _OF_THE_WINDOW:
-        name = _OF_THE_WINDOW[finding.name]
+    if name := _about(finding):
         values = getattr(before, name), getattr(event.after, name)
-        words = f"{name.replace('_', ' ')} {values[0]} → {values[1]}"
-        return f"{words}, expected {finding.expected}"
+        moved = f"{name.replace('_', ' ')} {values[0]} → {values[1]}"
+        is_refused = finding.kind is FindingKind.GUARD
+        return moved if is_refused else f"{moved}, expected {finding.expected}"
     if finding.kind is FindingKind.GUARD:
         return finding.expected.removeprefix("not allowed: ")
     if finding.kind is FindingKind.DIFFERENCE:
@@ -62,19 +56,10 @@ def headline(finding: Finding, event: TraceEvent, before: SharePartitionSnapshot
     return finding.sentence
 
 
-def _values(
-    finding: Finding,
-    event: TraceEvent,
-    before: SharePartitionSnapshot,
-    expected: SharePartitionSnapshot,
-) -> tuple[int | None, int | None]:
-    """Return what was recorded and what was expected, where the offending value is a number."""
-    if finding.name in _OF_THE_START:
-        return event.after.start_offset, before.start_offset
-    if finding.name in _OF_THE_WINDOW:
-        name = _OF_THE_WINDOW[finding.name]
-        return getattr(event.after, name), getattr(expected, name)
-    return None, None
+def _about(finding: Finding) -> str:
+    """Return the number of a snapshot that the rule is about, by its name; empty if it is none."""
+    rule = VERDICT_RULES.get(finding.name)
+    return rule.about if rule else ""
 
 
 def _changes(

@@ -31,7 +31,7 @@ def test_a_skipped_acquire_is_an_operation_of_its_own() -> None:
     batch = table_from_rows([rows[0], renamed, {**rows[0], "member": ""}]).to_batches()[0]
     events = events_of(batch, members)
     assert events.fields[event.OP].tolist() == [event.SKIP_ACQUIRE, -1, event.SKIP_ACQUIRE]
-    assert events.fields[event.CAN_ACQUIRE].tolist() == [0, 0, 0]
+    assert events.fields[event.ACQUIRABLE].tolist() == [0, 0, 0]
     assert event.OPERATIONS[event.SKIP_ACQUIRE] == "skip_acquire"
     assert events.fields[event.MEMBER].tolist() == [0, 0, -2]
     assert members.names[0] == rows[0]["member"]
