@@ -9,6 +9,8 @@ from model.errors import InvalidValueError
 class Profile:
     """A set of rules. Each field is one question on which sources differ (docs/decisions.md).
 
+    The defaults are the reading of the KIP texts.
+
     ``renewal_survives_refusal``: a RENEW in a request that is then refused still holds.
     ``batches_may_share_an_offset``: a batch may start at the offset where the previous one ended.
     ``window_may_overshoot``: the window may end with the log batch that crosses its limit; under
@@ -57,15 +59,15 @@ class Profile:
     """
 
     name: str
-    renewal_survives_refusal: bool
-    batches_may_share_an_offset: bool
-    window_may_overshoot: bool
-    gap_at_the_end_is_free: bool
-    absent_state_is_an_invalid_request: bool
-    summary_compares_the_leader_epoch: bool
-    default_max_record_locks: int
-    configured_as_kafka: bool
-    in_progress: bool
+    renewal_survives_refusal: bool = False
+    batches_may_share_an_offset: bool = False
+    window_may_overshoot: bool = False
+    gap_at_the_end_is_free: bool = False
+    absent_state_is_an_invalid_request: bool = False
+    summary_compares_the_leader_epoch: bool = True
+    default_max_record_locks: int = 200
+    configured_as_kafka: bool = False
+    in_progress: bool = False
     window_may_exceed_maximum: bool = False
     passed_records_are_released: bool = False
     offered_within: int = 10
@@ -81,18 +83,7 @@ class Profile:
     defect_unknown_count_keeps_the_former: bool = False
 
 
-KIP = Profile(
-    name="kip",
-    renewal_survives_refusal=False,
-    batches_may_share_an_offset=False,
-    window_may_overshoot=False,
-    gap_at_the_end_is_free=False,
-    absent_state_is_an_invalid_request=False,
-    summary_compares_the_leader_epoch=True,
-    default_max_record_locks=200,
-    configured_as_kafka=False,
-    in_progress=False,
-)
+KIP = Profile("kip")
 """The KIP texts, as docs/decisions.md settles them."""
 
 KAFKA = Profile(
@@ -105,7 +96,6 @@ KAFKA = Profile(
     summary_compares_the_leader_epoch=False,
     default_max_record_locks=2000,
     configured_as_kafka=True,
-    in_progress=False,
     window_may_exceed_maximum=True,
     passed_records_are_released=True,
     offered_within=40,
