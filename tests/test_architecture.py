@@ -7,12 +7,14 @@ import pytest
 from tools.rooms import ROOT, modules, read_rooms
 
 _IN_RULES = (
-    "awaited", "dead_letter", "expiry", "leadership", "locks", "log", "policy", "progress",
-    "reading", "waiting", "window",
+    "awaited", "dead_letter", "durable", "expiry", "leadership", "locks", "log", "policy",
+    "progress", "reading", "rows", "waiting", "window",
 )  # fmt: skip
 TESTED_ELSEWHERE = {
     "model": {Path("test_checkpoint.py")},
-    "judge": {Path(f"test_{name}.py") for name in ("finding", "checkpoint", "recorder")},
+    "judge": {
+        Path(f"test_{name}.py") for name in ("finding", "checkpoint", "mismatch", "recorder")
+    },
     "impl": {Path(f"test_{name}.py") for name in _IN_RULES},
 }
 """Modules without a test module: values that the tests of their users compare, and what

@@ -109,12 +109,3 @@ def test_disorder_and_choices_are_refused_now_and_then() -> None:
         made.dice.one_of((*OPERATIONS, *others))(made)
         steps += 1
     assert 30 < len(recorder.events) < steps
-
-
-def test_weights_say_how_often() -> None:
-    dice = SeededDice("x")
-    drawn = Counter(dice.weighted({"often": 9, "never": 0, "rarely": 1}) for _ in range(1000))
-    assert set(drawn) == {"often", "rarely"}
-    assert 850 < drawn["often"] < 950
-    assert not any(dice.happens(0) for _ in range(20))
-    assert {dice.number(2, 4) for _ in range(50)} == {2, 3, 4}
