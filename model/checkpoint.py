@@ -12,8 +12,6 @@ from model.ranges import StateBatch, runs
 from model.states import HELD_STATES, RecordState
 from model.whole_state import LogState, RecordsInFlight, WholeState, WriteInFlight
 
-_UNDELIVERED = RecordsInFlight(0, 0, RecordState.AVAILABLE, 0)
-
 
 def deadlines_of(operation: Checkpoint) -> dict[int, int]:
     """Return when the lock of each offset ends that is or was held (ms)."""
@@ -96,7 +94,7 @@ def _records(operation: Checkpoint) -> Iterator[tuple[int, RecordsInFlight]]:
                 ),
             )
     if offset < last:
-        yield last, _UNDELIVERED
+        yield last, RecordsInFlight(0, 0, RecordState.AVAILABLE, 0)
 
 
 def _log(operation: Checkpoint, records: tuple[RecordsInFlight, ...]) -> LogState:

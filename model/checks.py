@@ -37,6 +37,11 @@ def non_negative(_instance: object, attribute: "attrs.Attribute[Any]", value: in
     whole(attribute.name, value, 0)
 
 
+def int32(_instance: object, attribute: "attrs.Attribute[Any]", value: int) -> None:
+    """Validate an attrs field as a number of 32 bits, which may be negative."""
+    whole(attribute.name, value, -(2**31), 2**31 - 1)
+
+
 def from_minus_one(_instance: object, attribute: "attrs.Attribute[Any]", value: int) -> None:
     """Validate an attrs field as a number that is -1 where it is not known."""
     whole(attribute.name, value, -1, MAX_INT64 - 1)
@@ -48,6 +53,6 @@ def count(_instance: object, attribute: "attrs.Attribute[Any]", value: int) -> N
 
 
 def member_name(_instance: object, attribute: "attrs.Attribute[Any]", value: str) -> None:
-    """Validate an attrs field as a member id: a string that is not empty."""
+    """Validate an attrs field as the id of a member or a group: a string that is not empty."""
     if type(value) is not str or not value:
         raise InvalidValueError(attribute.name, value, "a string that is not empty")

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from model.checks import member_name, non_negative, whole
+from model.checks import int32, member_name, non_negative, whole
 from model.errors import ErrorCode, InvalidValueError
 from model.operations import AcknowledgementBatch, ProgressBatch
 from model.outcome import Answer, Choice
@@ -22,10 +22,6 @@ INITIAL_EPOCH, FINAL_EPOCH, MAX_EPOCH = 0, -1, 2**31 - 1
 LATEST_VERSION = 2
 
 _FREE, _SAVED = Choice(), Answer()
-
-
-def _int32(_instance: object, attribute: "attrs.Attribute[Any]", value: int) -> None:
-    whole(attribute.name, value, -(2**31), MAX_EPOCH)
 
 
 def _version(_instance: object, attribute: "attrs.Attribute[Any]", value: int) -> None:
@@ -78,7 +74,7 @@ class ShareFetch:
 
     group_id: str = attrs.field(validator=member_name)
     member_id: str = attrs.field(validator=member_name)
-    session_epoch: int = attrs.field(validator=_int32)
+    session_epoch: int = attrs.field(validator=int32)
     partitions: tuple[PartitionRequest, ...] = attrs.field(default=(), validator=_each_once)
     forgotten: tuple[TopicPartition, ...] = attrs.field(default=(), validator=_each_once)
     max_records: int = attrs.field(default=500, validator=non_negative)
@@ -97,7 +93,7 @@ class ShareAcknowledge:
 
     group_id: str = attrs.field(validator=member_name)
     member_id: str = attrs.field(validator=member_name)
-    session_epoch: int = attrs.field(validator=_int32)
+    session_epoch: int = attrs.field(validator=int32)
     partitions: tuple[PartitionRequest, ...] = attrs.field(default=(), validator=_each_once)
     is_renew_ack: bool = False
     version: int = attrs.field(default=LATEST_VERSION, validator=_version)
@@ -112,7 +108,7 @@ class ShareMark:
 
     group_id: str = attrs.field(validator=member_name)
     member_id: str = attrs.field(validator=member_name)
-    session_epoch: int = attrs.field(validator=_int32)
+    session_epoch: int = attrs.field(validator=int32)
     partitions: tuple[PartitionMarks, ...] = attrs.field(default=(), validator=_each_once)
 
 

@@ -5,8 +5,7 @@ from uuid import UUID
 
 import attrs
 
-from model.checks import from_minus_one, non_negative, whole
-from model.errors import InvalidValueError
+from model.checks import from_minus_one, int32, member_name, non_negative
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.wire import uuid_text
@@ -14,22 +13,13 @@ from model.wire import uuid_text
 _INT32 = 2**31
 
 
-def _group(_instance: object, _attribute: object, value: str) -> None:
-    if type(value) is not str or not value:
-        raise InvalidValueError("group_id", value, "a string that is not empty")
-
-
-def _partition(_instance: object, _attribute: object, value: int) -> None:
-    whole("partition", value, -_INT32, _INT32 - 1)
-
-
 @attrs.frozen
 class SharePartitionKey:
     """A share-partition of a cluster. A request may name a negative partition; nothing has one."""
 
-    group_id: str = attrs.field(validator=_group)
+    group_id: str = attrs.field(validator=member_name)
     topic_id: UUID = attrs.field(validator=attrs.validators.instance_of(UUID))
-    partition: int = attrs.field(validator=_partition)
+    partition: int = attrs.field(validator=int32)
 
 
 @attrs.frozen
