@@ -29,9 +29,8 @@ class Configuration:
     """One configuration. ``low`` and ``high`` are inclusive; ``allowed`` lists names instead.
 
     ``kip`` and ``kafka`` are the defaults; None: unset, or unknown to that source. ``low`` and
-    ``high`` are Kafka's, and the KIPs' too unless ``kip_range`` says otherwise. ``since`` is the
-    version of Kafka that has it first; empty where none has it. ``broker`` names the configuration
-    whose value a group has that does not set its own, and whose limits bound it.
+    ``high`` are Kafka's, and the KIPs' too unless ``kip_range`` says otherwise. ``broker`` names
+    the configuration whose value a group has that does not set its own, and whose limits bound it.
     """
 
     name: str
@@ -42,7 +41,6 @@ class Configuration:
     high: int | None = None
     allowed: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
-    since: str = "4.0"
     broker: str | None = None
     kip_range: tuple[int, int] | None = None
 
@@ -52,13 +50,10 @@ def _broker(
     kip: Value | None,
     kafka: Value | None,
     *limits: int,
-    since: str = "4.0",
     kip_range: tuple[int, int] | None = None,
 ) -> Configuration:
     low, high = (*limits, None, None)[:2]
-    return Configuration(
-        name, Scope.BROKER, kip, kafka, low, high, since=since, kip_range=kip_range
-    )
+    return Configuration(name, Scope.BROKER, kip, kafka, low, high, kip_range=kip_range)
 
 
 def _state_topic(name: str, default: int) -> Configuration:
@@ -67,14 +62,12 @@ def _state_topic(name: str, default: int) -> Configuration:
     return Configuration(names[0], Scope.BROKER, default, default, 1, aliases=names[1])
 
 
-def _group(
-    name: str, low: int, *, since: str = "4.0", aliases: tuple[str, ...] = ()
-) -> Configuration:
+def _group(name: str, low: int, *aliases: str) -> Configuration:
     """Return a group's own value of a configuration that the broker has too."""
+    broker = f"group.share.{name}"
     return Configuration(
-        f"share.{name}", Scope.GROUP, None, None, low,
-        aliases=aliases, since=since, broker=f"group.share.{name}",
-    )  # fmt: skip
+        f"share.{name}", Scope.GROUP, None, None, low, aliases=aliases, broker=broker
+    )
 
 
 _ALL = (
@@ -82,14 +75,14 @@ _ALL = (
         "group.share.delivery.count.limit", Scope.BROKER, 5, 5, 2, 10,
         aliases=("share.delivery.attempt.limit", "share.delivery.count.limit"),
     ),
-    _broker("group.share.min.delivery.count.limit", None, 2, 2, 5, since="4.3"),
-    _broker("group.share.max.delivery.count.limit", None, 10, 5, 25, since="4.3"),
+    _broker("group.share.min.delivery.count.limit", None, 2, 2, 5),
+    _broker("group.share.max.delivery.count.limit", None, 10, 5, 25),
     Configuration(
         "group.share.partition.max.record.locks", Scope.BROKER, 200, 2000, 100, 10_000,
         aliases=("share.record.lock.partition.limit", "group.share.record.lock.partition.limit"),
     ),
-    _broker("group.share.min.partition.max.record.locks", None, 100, 100, 2000, since="4.3"),
-    _broker("group.share.max.partition.max.record.locks", None, 4000, 2000, 10_000, since="4.3"),
+    _broker("group.share.min.partition.max.record.locks", None, 100, 100, 2000),
+    _broker("group.share.max.partition.max.record.locks", None, 4000, 2000, 10_000),
     Configuration(
         "group.share.record.lock.duration.ms", Scope.BROKER, 30_000, 30_000, 1000, 3_600_000,
         aliases=("share.record.lock.duration.ms",), kip_range=(1000, 60_000),
@@ -106,18 +99,18 @@ _ALL = (
     _broker("group.share.heartbeat.interval.ms", 5000, 5000, 1),
     _broker("group.share.min.heartbeat.interval.ms", 5000, 5000, 1),
     _broker("group.share.max.heartbeat.interval.ms", 15_000, 15_000, 1),
-    _broker("group.share.assignment.interval.ms", None, 1000, 0, since="4.3"),
-    _broker("group.share.min.assignment.interval.ms", None, 0, 0, since="4.3"),
-    _broker("group.share.max.assignment.interval.ms", None, 15_000, 0, since="4.3"),
-    _broker("group.share.assignor.offload.enable", kip=None, kafka=True, since="4.3"),
+    _broker("group.share.assignment.interval.ms", None, 1000, 0),
+    _broker("group.share.min.assignment.interval.ms", None, 0, 0),
+    _broker("group.share.max.assignment.interval.ms", None, 15_000, 0),
+    _broker("group.share.assignor.offload.enable", kip=None, kafka=True),
     _broker("group.share.max.groups", 10, None, 1, 100),
     _broker("group.share.max.size", 200, 200, 1, 1000, kip_range=(10, 1000)),
-    _broker("group.share.max.share.sessions", None, 2000, 1, since="4.1"),
+    _broker("group.share.max.share.sessions", None, 2000, 1),
     _broker(
         "group.share.assignors", "org.apache.kafka.coordinator.group.share.SimpleAssignor",
-        "simple", since="4.1",
+        "simple",
     ),
-    _broker("group.share.initialize.retry.interval.ms", None, 30_000, 1, since="4.1"),
+    _broker("group.share.initialize.retry.interval.ms", None, 30_000, 1),
     _broker(
         "group.share.persister.class.name", None,
         "org.apache.kafka.server.share.persister.DefaultStatePersister",
@@ -134,62 +127,51 @@ _ALL = (
     _broker("share.coordinator.state.topic.prune.interval.ms", None, 300_000, 1),
     _broker("share.coordinator.threads", 1, 1, 1),
     _broker("share.coordinator.snapshot.update.records.per.snapshot", None, 500, 0, 500),
-    _broker(
-        "share.coordinator.cold.partition.snapshot.interval.ms", None, 300_000, 1, since="4.1"
-    ),
+    _broker("share.coordinator.cold.partition.snapshot.interval.ms", None, 300_000, 1),
     _broker("share.coordinator.write.timeout.ms", None, 5000, 1),
     _broker("share.coordinator.load.buffer.size", None, 5_242_880, 1),
     _broker("share.coordinator.append.linger.ms", None, -1, -1),
-    _broker("share.coordinator.cached.buffer.max.bytes", None, 1_048_588, 524_288, since="4.3"),
+    _broker("share.coordinator.cached.buffer.max.bytes", None, 1_048_588, 524_288),
     _broker("share.fetch.purgatory.purge.interval.requests", None, 1000, 1),
-    _broker("errors.deadletterqueue.auto.create.topics.enable", kip=None, kafka=False, since="4.4"),
-    _broker("errors.deadletterqueue.topic.name.prefix", None, "dlq.", since="4.4"),
-    _broker("group.share.in.progress.staleness.threshold.ms", 90_000, None, 0, since=""),
-    _broker("group.share.in.progress.max.lock.extension.ms", 1_800_000, None, 0, since=""),
-    _broker("group.share.in.progress.rebalance.grace.ms", 5000, None, 0, since=""),
-    Configuration(
-        "group.type", Scope.GROUP, "consumer", None, allowed=("consumer", "share"), since=""
-    ),
-    _group("record.lock.duration.ms", 1000, aliases=("record.lock.duration.ms",)),
-    _group("delivery.count.limit", 2, since="4.3"),
-    _group("partition.max.record.locks", 100, since="4.3"),
+    _broker("errors.deadletterqueue.auto.create.topics.enable", kip=None, kafka=False),
+    _broker("errors.deadletterqueue.topic.name.prefix", None, "dlq."),
+    _broker("group.share.in.progress.staleness.threshold.ms", 90_000, None, 0),
+    _broker("group.share.in.progress.max.lock.extension.ms", 1_800_000, None, 0),
+    _broker("group.share.in.progress.rebalance.grace.ms", 5000, None, 0),
+    Configuration("group.type", Scope.GROUP, "consumer", None, allowed=("consumer", "share")),
+    _group("record.lock.duration.ms", 1000, "record.lock.duration.ms"),
+    _group("delivery.count.limit", 2),
+    _group("partition.max.record.locks", 100),
     _group("session.timeout.ms", 1),
     _group("heartbeat.interval.ms", 1),
-    _group("assignment.interval.ms", 0, since="4.3"),
+    _group("assignment.interval.ms", 0),
     Configuration(
-        "share.assignor.offload.enable", Scope.GROUP, None, None, since="4.3",
+        "share.assignor.offload.enable", Scope.GROUP, None, None,
         broker="group.share.assignor.offload.enable",
     ),
-    Configuration(
-        "share.renew.acknowledge.enable", Scope.GROUP, kip=None, kafka=True, since="4.3"
-    ),
+    Configuration("share.renew.acknowledge.enable", Scope.GROUP, kip=None, kafka=True),
     Configuration(
         "share.isolation.level", Scope.GROUP, "read_uncommitted", "read_uncommitted",
         allowed=("read_uncommitted", "read_committed"), aliases=("group.share.isolation.level",),
-        since="4.1",
     ),
     Configuration(
         "share.auto.offset.reset", Scope.GROUP, "latest", "latest",
         allowed=("latest", "earliest", "by_duration:"),
         aliases=("group.share.auto.offset.reset",),
     ),
-    Configuration("errors.deadletterqueue.topic.name", Scope.GROUP, None, "", since="4.4"),
-    Configuration(
-        "errors.deadletterqueue.copy.record.enable", Scope.GROUP, kip=None, kafka=False, since="4.4"
-    ),
-    Configuration(
-        "errors.deadletterqueue.group.enable", Scope.TOPIC, kip=None, kafka=False, since="4.4"
-    ),
+    Configuration("errors.deadletterqueue.topic.name", Scope.GROUP, None, ""),
+    Configuration("errors.deadletterqueue.copy.record.enable", Scope.GROUP, kip=None, kafka=False),
+    Configuration("errors.deadletterqueue.group.enable", Scope.TOPIC, kip=None, kafka=False),
     Configuration(
         "share.acquire.mode", Scope.CLIENT, None, "batch_optimized",
-        allowed=("batch_optimized", "record_limit"), since="4.2",
+        allowed=("batch_optimized", "record_limit"),
     ),
     Configuration(
         "share.acknowledgement.mode", Scope.CLIENT, "implicit", "implicit",
-        allowed=("implicit", "explicit"), since="4.1",
+        allowed=("implicit", "explicit"),
     ),
     Configuration("max.poll.records", Scope.CLIENT, 500, 500, 1, 2**31 - 1),
-    Configuration("max.in-flight.progress.batches", Scope.CLIENT, 100, None, 1, since=""),
+    Configuration("max.in-flight.progress.batches", Scope.CLIENT, 100, None, 1),
 )  # fmt: skip
 
 CONFIGURATIONS: Mapping[tuple[Scope, str], Configuration] = {(c.scope, c.name): c for c in _ALL}

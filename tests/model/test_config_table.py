@@ -147,21 +147,10 @@ def test_a_group_value_stands_for_the_brokers_and_has_no_default(
     assert name not in effective_values({}, KAFKA, GROUP)
     assert configuration.broker is not None
     broker = CONFIGURATIONS[BROKER, configuration.broker]
-    assert broker.since <= configuration.since
     assert (name in LIMITS) == (broker.low is not None)
     if name in LIMITS:
         least, most = LIMITS[name]
         assert (least, broker.name, most) in ORDERED
-
-
-def test_each_version_that_has_share_groups_brought_configurations() -> None:
-    assert {c.since for c in CONFIGURATIONS.values()} == {"", "4.0", "4.1", "4.2", "4.3", "4.4"}
-    none = {c.name for c in CONFIGURATIONS.values() if not c.since}
-    assert {name for name in none if "in.progress" in name} == {
-        f"group.share.in.progress.{name}"
-        for name in ("staleness.threshold.ms", "max.lock.extension.ms", "rebalance.grace.ms")
-    }
-    assert none <= {row[1] for row in KIP_ONLY}
 
 
 def test_there_is_no_other_configuration() -> None:
