@@ -25,65 +25,47 @@ def test_room_is_made_once_and_nothing_is_lost() -> None:
     assert with_room(wide, rows) is wide
 
 
+def narrowed(array: str) -> State:
+    """A state with room for 900 rows in each array, but for 200 in one."""
+    state = new_state(KAFKA)
+    wide = {name: np.zeros((900, rows.shape[1]), np.int64) for name, rows in fields(state)}
+    return state._replace(**{**wide, array: wide[array][:200], "header": state.header})
+
+
 @pytest.mark.parametrize(
-    ("array", "tail", "needed_each"),
+    ("array", "tail", "in_use", "room", "wider"),
     [
-        ("holes", "HOLES_TAIL", 1),
-        ("outstanding", "OUTSTANDING_TAIL", 1),
-        ("pending", "PENDING_TAIL", 1),
-        ("durable", "DURABLE_TAIL", 2),
-        ("durable", "JOURNAL_TAIL", 2),
-        ("journal", "JOURNAL_TAIL", 1),
+        ("holes", "HOLES_TAIL", 140, 60, 402),
+        ("outstanding", "OUTSTANDING_TAIL", 140, 60, 402),
+        ("pending", "PENDING_TAIL", 140, 60, 402),
+        ("durable", "DURABLE_TAIL", 40, 60, 404),
+        ("durable", "JOURNAL_TAIL", 40, 60, 404),
+        ("journal", "JOURNAL_TAIL", 140, 60, 402),
+        ("runs", "TAIL", 140, 60, 524),
+        ("acquired", "TAIL", 0, 200, 402),
+        ("writes", "TAIL", 0, 200, 402),
+        ("batches", "TAIL", 0, 200, 402),
+        ("ranges", "TAIL", 0, 200, 402),
     ],
 )
-def test_room_is_counted_to_the_row(array: str, tail: str, needed_each: int) -> None:
-    state = new_state(KAFKA)
-    wide = {name: np.zeros((900, rows.shape[1]), np.int64) for name, rows in fields(state)}
-    narrow = wide[array][:200]
-    state = state._replace(**{**wide, array: narrow, "header": state.header})
-    state.header[getattr(layout, tail)] = 200 // needed_each - 60
-    assert has_room(state, 60)
-    assert not has_room(state, 61)
-    wider = with_room(state, 61)
-    assert len(getattr(wider, array)) == 2 * (200 + needed_each)
-    assert has_room(wider, 61)
-
-
-def test_room_for_runs_is_counted_to_the_row() -> None:
-    state = new_state(KAFKA)
-    wide = {name: np.zeros((900, rows.shape[1]), np.int64) for name, rows in fields(state)}
-    state = state._replace(**{**wide, "runs": wide["runs"][:200], "header": state.header})
-    state.header[at.TAIL] = 140
-    assert has_room(state, 60)
-    assert not has_room(state, 61)
-    assert len(with_room(state, 61).runs) == 2 * (140 + 2 * 61)
-
-
-@pytest.mark.parametrize("array", ["acquired", "writes", "batches", "ranges"])
-def test_room_for_answers_is_counted_to_the_row(array: str) -> None:
-    state = new_state(KAFKA)
-    wide = {name: np.zeros((900, rows.shape[1]), np.int64) for name, rows in fields(state)}
-    state = state._replace(**{**wide, array: wide[array][:200], "header": state.header})
-    assert has_room(state, 200)
-    assert not has_room(state, 201)
-    assert len(getattr(with_room(state, 201), array)) == 402
-
-
-def test_an_array_that_has_enough_is_kept() -> None:
-    state = new_state(KAFKA)
-    wide = {name: np.zeros((201, rows.shape[1]), np.int64) for name, rows in fields(state)}
-    state = state._replace(**{**wide, "ranges": wide["ranges"][:200], "header": state.header})
-    wider = with_room(state, 201)
-    assert wider.ranges is not state.ranges
-    for name in ("holes", "outstanding", "pending", "journal", "acquired", "writes", "batches"):
-        assert getattr(wider, name) is getattr(state, name)
+def test_room_is_counted_to_the_row(
+    array: str, tail: str, in_use: int, room: int, wider: int
+) -> None:
+    state = narrowed(array)
+    state.header[getattr(layout, tail)] = in_use
+    assert has_room(state, room)
+    assert not has_room(state, room + 1)
+    made = with_room(state, room + 1)
+    assert len(getattr(made, array)) == wider
+    assert has_room(made, room + 1)
+    others = {name for name, _rows in fields(state)} - {array, "waiting"}
+    assert all(getattr(made, name) is getattr(state, name) for name in others)
 
 
 def filled(head: int, tail: int) -> State:
     """A state with runs and holes from head to tail, each numbered, in arrays of 200."""
-    state = new_state(KAFKA)
-    wide = {name: np.zeros((900, rows.shape[1]), np.int64) for name, rows in fields(state)}
-    state = state._replace(**{**wide, "runs": wide["runs"][:200], "holes": wide["holes"][:200]})
+    state = narrowed("runs")
+    state = state._replace(holes=state.holes[:200])
     for rows in (state.runs, state.holes):
         rows[head:tail] = np.arange(head, tail)[:, np.newaxis]
     h = state.header

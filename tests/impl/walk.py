@@ -13,37 +13,22 @@ from model.profile import Profile
 from model.snapshot import DurableState
 from model.trace import TraceEvent
 from model.trace_codec import row_from_event
-from tests.lockstep.world import (
-    CONFIG,
-    LOAD,
-    OPERATIONS,
-    acquire_otherwise,
-    advance_time_in_groups,
-    begin_below_log,
-    grant,
-    lapse,
-    leave_with_a_write,
-    notice,
-    pass_over,
-    pass_time,
-    stay_full,
-    take_over,
-    tell,
-)
+from tests.lockstep import world
+from tests.lockstep.world import CONFIG, LOAD, OPERATIONS
 
 _OTHERS = {
-    acquire_otherwise,
-    advance_time_in_groups,
-    begin_below_log,
-    grant,
-    lapse,
-    leave_with_a_write,
-    notice,
-    pass_over,
-    pass_time,
-    stay_full,
-    take_over,
-    tell,
+    world.acquire_otherwise,
+    world.advance_time_in_groups,
+    world.begin_below_log,
+    world.grant,
+    world.lapse,
+    world.leave_with_a_write,
+    world.notice,
+    world.pass_over,
+    world.pass_time,
+    world.stay_full,
+    world.take_over,
+    world.tell,
 }
 _WEIGHTS = {
     World.take_over: 1,
