@@ -111,7 +111,7 @@ def _segments(prefix: list[Prepared]) -> None:
         pq.write_table(table_from_rows(rows), Path(folder) / "one.parquet")
         sources, plan = find_sources([folder]), Plan(segment_events=max(1, len(rows) // 8))
         one = _median(lambda: _checked(replay_sources(HereRunner(), sources, plan)), len(rows))
-        with open_processes(2, ["replay.segments"]) as two:
+        with open_processes(2, ["replay.check_sorted"]) as two:
             both = _median(lambda: _checked(replay_sources(two, sources, plan)), len(rows))
     click.echo(f"one share-partition in segments: {both / one:.2f} × on two cores; to reach: 1.8")
 

@@ -20,8 +20,8 @@ from model.profile import KAFKA
 from model.trace_arrow import SCHEMA
 from replay.convert import convert
 from replay.generate import Request, generate_traces
+from replay.pieces import Together
 from replay.sources import find_sources
-from replay.together import Together
 
 TRACES = Path(__file__).parents[1] / "tests" / "data" / "traces"
 

@@ -11,7 +11,6 @@ import attrs
 
 from model.errors import InvalidValueError
 from replay.gather import STORED, gather
-from replay.load import whole_rows
 from replay.pieces import PartitionRows
 from replay.plan import Plan
 from replay.scratch import scratch_folder
@@ -24,6 +23,7 @@ from replay.tasks import (
     gather_tasks,
     inputs_of,
     problems_of,
+    whole_rows,
 )
 from replay.verdict import Problem
 

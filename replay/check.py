@@ -22,9 +22,9 @@ from model.trace_arrow import SCHEMA, table_from_rows
 from model.trace_codec import row_from_event
 from model.trace_json import line_from_row
 from model.whole_state import ReplayState
-from replay.lag_file import Lag, Observed, lag_table
 from replay.pieces import PartitionRows
 from replay.plan import Plan
+from replay.result_schema import Lag, Observed, lag_table
 from replay.sequence import BEGINNINGS, BEGINS_LATE
 from replay.state_file import Carried, diverged_before
 from replay.tables import BadRow, BadRowError, events_of, row_of

@@ -14,10 +14,9 @@ import pyarrow.parquet as pq
 
 from model.trace_arrow import SCHEMA
 from model.trace_json import line_from_row
-from replay.gather import GatherTask, Tally, tables_of
-from replay.recording import Recording
+from replay.gather import DEADLY, GENERATED, GatherTask, Tally, surveyed, tables_of
+from replay.lines import Recording
 from replay.sources import Form, Source
-from replay.survey import DEADLY, GENERATED, surveyed
 from replay.verdict import Problem
 
 if TYPE_CHECKING:

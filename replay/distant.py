@@ -5,9 +5,17 @@ share-partition come together through Spark's shuffle, and are checked. No folde
 """
 
 import functools
+import gzip
+import io
+import itertools
+import pickle
+import socket
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit
 
 import attrs
 import pyarrow as pa
@@ -18,30 +26,56 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere with Spark
 
-from model.trace_arrow import SCHEMA
-from replay.address import ends_whole, find_addressed, is_generated, make_folder
-from replay.distant_rows import (
-    CHUNK_BYTES,
-    READ,
-    line_rows,
-    packed_rows,
-    summary_of,
-    table_rows,
-)
+from model.trace_arrow import SCHEMA, completed
+from model.trace_json import MAX_LINE_BYTES
 from replay.frame import check_rows, spark_type, verdicts_of
-from replay.gather import NO_EVENTS, STORED, Gathered
+from replay.gather import (
+    GENERATED,
+    NO_EVENTS,
+    STORED,
+    Gathered,
+    GatherTask,
+    Tally,
+    gathered,
+    placed,
+    tables_of_lines,
+)
+from replay.lines import Bad, BinaryFile, Line, Recording, lines_of, too_long
+from replay.pieces import runs_of
 from replay.plan import Plan
-from replay.recording import Recording
+from replay.processes import SessionError
 from replay.run import others
-from replay.runner import SessionError
 from replay.session import SparkRunner, first_line
-from replay.sources import Form, Source
+from replay.sources import SUFFIXES, Form, NoSuchTraceError, Source, Sources, local_path
 from replay.tasks import Inputs, bucket_count, facts_of, inputs_of, line_bases
 from replay.verdict import Problem, Replay, counted
 
 _ERRORS = (PySparkException, Py4JError)
 _GLOB = str.maketrans({sign: f"\\{sign}" for sign in "{}[]*?\\"})
 """What Spark would take for a pattern in an address."""
+
+
+T_ = TypeVar("T_")
+
+
+READ = pa.schema([*STORED, ("start", pa.int64()), ("summary", pa.binary())])
+"""The columns: an event and its place, the byte where its part of the file begins, or a summary.
+
+Lines count from the beginning of the part.
+"""
+
+_GZIP = b"\x1f\x8b"
+
+CHUNK_BYTES = 1 << 14
+"""How much of a compressed file a row has: Spark hands over up to 10,000 rows at a time."""
+
+_PORTS = {"hdfs": 8020}
+"""The ports of servers that an address may leave out, by scheme."""
+
+_ANSWER_SECONDS = 10
+"""How long a server may take to accept a connection."""
+
+_FORMS = {".gz": Form.GZIP, ".parquet": Form.PARQUET}
 
 
 def replay_distant(
@@ -203,3 +237,221 @@ def _in_file(table: pa.Table, bases: Mapping[tuple[str, int], int]) -> pa.Table:
     line = pc.add(table.column("line"), base)
     table = table.set_column(table.schema.get_field_index("line"), "line", line)
     return table.select(STORED.names).cast(STORED)
+
+
+def shown(path: str) -> str:
+    """Return a path as Spark tells it of a row, an escaped address, as a result names it."""
+    return local_path(unquote(path))
+
+
+def find_addressed(session: SparkSession, addresses: Iterable[str]) -> Sources:
+    """Return the files under addresses, each once; their names say what form they have.
+
+    Raises NoSuchTraceError for what cannot be opened and for folders that hold no trace.
+    """
+    files: dict[str, Source] = {}
+    passed_over: list[str] = []
+    addresses = list(addresses)
+    for address in addresses:
+        for name, size, named in _opened(address, lambda a: list(_within(session, a))):
+            if named and not name.endswith(SUFFIXES):
+                passed_over.append(name)
+            else:
+                form = _FORMS.get(PurePosixPath(name).suffix, Form.LINES)
+                files.setdefault(name, Source(name, form, size))
+    if not files:
+        raise NoSuchTraceError(
+            f"there is no trace in {', '.join(addresses)}; "
+            f"a folder is searched for {', '.join(SUFFIXES)}"
+        )
+    ordered = sorted(files.values(), key=lambda source: source.path)
+    return Sources(tuple(ordered), (), tuple(sorted(passed_over)))
+
+
+def make_folder(session: SparkSession, address: str) -> None:
+    """Make a folder, which shows that Spark can write there. Raises NoSuchTraceError."""
+
+    def make(where: str) -> None:
+        system, path = _system(session, where)
+        system.mkdirs(path)
+
+    _opened(address, make)
+
+
+def ends_whole(session: SparkSession, source: Source) -> bool:
+    """Return whether the last byte of a file of plain lines is a line feed."""
+    system, path = _system(session, source.path)
+    stream = system.open(path)
+    try:
+        stream.seek(source.size - 1)
+        return bool(stream.read() == ord("\n"))
+    finally:
+        stream.close()
+
+
+def is_generated(session: SparkSession, source: Source) -> bool:
+    """Return whether a Parquet file says that the implementation computed its results."""
+    jvm: Any = session.sparkContext._jvm  # noqa: SLF001 - there is no other way to Hadoop
+    _, path = _system(session, source.path)
+    footer = jvm.org.apache.parquet.hadoop.ParquetFileReader.readFooter(_configured(session), path)
+    named = footer.getFileMetaData().getKeyValueMetaData()
+    return bool(named.containsKey(GENERATED.decode()))
+
+
+def _opened(address: str, use: Callable[[str], T_]) -> T_:
+    """Use an address; raise NoSuchTraceError, in one line, if it cannot be opened."""
+    try:
+        _check_answers(address)
+        return use(address)
+    except (PySparkException, Py4JError, OSError, ValueError) as error:
+        reason = " ".join(first_line(error).split())
+        raise NoSuchTraceError(f"{address} cannot be opened: {reason}") from None
+
+
+def _check_answers(address: str) -> None:
+    """Raise OSError if the server of an address accepts no connection.
+
+    Hadoop tries for minutes. A name that is none of a host may be one of its configuration.
+    """
+    place = urlsplit(address)
+    port = place.port or _PORTS.get(place.scheme)
+    if not (place.hostname and port):
+        return
+    try:
+        socket.getaddrinfo(place.hostname, port)
+    except OSError:
+        return
+    socket.create_connection((place.hostname, port), _ANSWER_SECONDS).close()
+
+
+def _configured(session: SparkSession) -> Any:  # noqa: ANN401 - an object of Java
+    return session.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - as below
+
+
+def _system(session: SparkSession, address: str) -> tuple[Any, Any]:
+    jvm: Any = session.sparkContext._jvm  # noqa: SLF001 - there is no other way to Hadoop
+    path = jvm.org.apache.hadoop.fs.Path(address)
+    return path.getFileSystem(_configured(session)), path
+
+
+def _within(session: SparkSession, address: str) -> Iterator[tuple[str, int, bool]]:
+    """Yield name and size of the files of a folder, hidden ones aside; or the file.
+
+    The last says whether a name decides if the file is read, as in folders.
+    """
+    system, path = _system(session, address)
+    status = system.getFileStatus(path)
+    if not status.isDirectory():
+        yield _name(status), status.getLen(), False
+        return
+    top = _name(status)
+    each = system.listFiles(path, True)  # noqa: FBT003 - Java's
+    while each.hasNext():
+        status = each.next()
+        name = _name(status)
+        parts = name.removeprefix(top).strip("/").split("/")
+        if not any(part.startswith((".", "_")) for part in parts):
+            yield name, status.getLen(), True
+
+
+def _name(status: Any) -> str:  # noqa: ANN401 - an object of Java
+    return local_path(status.getPath().toString())
+
+
+def line_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the events of plain lines, which come with file and beginning of the part."""
+    for (path, start), lines in itertools.groupby(_values(batches), key=lambda each: each[:2]):
+        numbered = (_line(n, content) for n, (*_, content) in enumerate(lines, 1))
+        yield from _events(_task(path, Form.LINES, start), numbered)
+
+
+def packed_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the events of compressed files, which come in chunks, with the file of each.
+
+    One that is not compressed is read as it is, as everywhere.
+    """
+    for (path, start), chunks in itertools.groupby(_values(batches), key=lambda each: each[:2]):
+        content, head = (chunk for *_, chunk in chunks), b""
+        while len(head) < len(_GZIP) and (more := next(content, b"")):
+            head += more
+        raw: io.RawIOBase = _Chunks(itertools.chain([head], content))
+        file: BinaryFile = io.BufferedReader(raw)
+        if head.startswith(_GZIP):
+            file = gzip.GzipFile(fileobj=file)
+        yield from _events(_task(path, Form.GZIP, start), lines_of(file))
+
+
+def table_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of Parquet, which come with file and number of each row, from 0."""
+    for batch in batches:
+        table = pa.Table.from_batches([batch])
+        for first, end in runs_of(table.column("path")):
+            rows = table.slice(first, end - first)
+            task = _task(rows.column("path")[0].as_py(), Form.PARQUET)
+            tally = Tally(task)
+            nth = rows.column("nth")[0].as_py()
+            yield from _batches(placed(completed(rows), nth + 1, tally), 0)
+            yield _summary(task, tally)
+
+
+def summary_of(row: bytes, number: int) -> Gathered:
+    """Return what a row says of the part of a file that was read, as the task of this number."""
+    read: Gathered = pickle.loads(row)  # noqa: S301 - written by our own workers
+    return attrs.evolve(read, task=attrs.evolve(read.task, number=number))
+
+
+class _Chunks(io.RawIOBase):
+    """A file whose bytes come in chunks."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks, self._rest = chunks, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override] # as Python calls it
+        while not self._rest:
+            try:
+                self._rest = next(self._chunks)
+            except StopIteration:
+                return 0
+        part, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
+        buffer[: len(part)] = part
+        return len(part)
+
+
+def _values(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, int, bytes]]:
+    """Yield file, beginning of the part, and content of each row."""
+    for batch in batches:
+        columns = (batch.column(name).to_pylist() for name in ("path", "start", "content"))
+        yield from zip(*columns, strict=True)
+
+
+def _line(number: int, content: bytes) -> Line | Bad:
+    if len(content) > MAX_LINE_BYTES:
+        return too_long(number, content, len(content))
+    return Line(number, content)
+
+
+def _task(path: str, form: Form, start: int = 0) -> GatherTask:
+    return GatherTask(0, Source(shown(path), form, 0), start, None, 1, "")
+
+
+def _events(task: GatherTask, lines: Iterable[Line | Bad]) -> Iterator[pa.RecordBatch]:
+    tally = Tally(task)
+    for table in tables_of_lines(lines, tally):
+        yield from _batches(table, task.start)
+    yield _summary(task, tally)
+
+
+def _batches(table: pa.Table, start: int) -> Iterator[pa.RecordBatch]:
+    count = table.num_rows
+    table = table.append_column(READ.field("start"), pa.array([start] * count, pa.int64()))
+    table = table.append_column(READ.field("summary"), pa.nulls(count, pa.binary()))
+    yield from table.cast(READ).to_batches()
+
+
+def _summary(task: GatherTask, tally: Tally) -> pa.RecordBatch:
+    read = pickle.dumps(gathered(task, tally))
+    row = {"source": tally.path, "start": task.start, "summary": read}
+    return pa.RecordBatch.from_pylist([row], schema=READ)

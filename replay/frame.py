@@ -1,18 +1,21 @@
-"""Check a DataFrame of Spark, whatever it was read from: verdicts, divergences and lag come back.
+"""Check a DataFrame of Spark, whatever it was read from, and replay a table.
 
 Everything is lazy and only what Spark Connect has too. Workers must be able to import ``replay``.
 """
 
 import functools
 import pickle
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 import pyarrow as pa
+from py4j.protocol import Py4JError  # type: ignore[import-untyped] # not typed
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere with Spark
 from pyspark.sql.types import (
     ArrayType,
@@ -30,13 +33,17 @@ from model.errors import InvalidValueError
 from model.trace_arrow import completed
 from model.trace_schema import EVENT, FieldKind, TraceField
 from replay.check_sorted import check_sorted
-from replay.facts import CheckedPartition, InputFacts
 from replay.gather import with_places
-from replay.lag_file import LAG
 from replay.pieces import runs_of
-from replay.plan import Plan
-from replay.result_schema import RESULTS, divergence_row, result_tables, verdict_row
-from replay.verdict import PartitionVerdict, weighed
+from replay.plan import CheckedPartition, InputFacts, Plan
+from replay.processes import SessionError
+from replay.result_schema import LAG, RESULTS, divergence_row, result_tables, verdict_row
+from replay.session import first_line
+from replay.sources import NoSuchTraceError
+from replay.verdict import PartitionVerdict, Replay, counted, weighed
+
+_ERRORS = (PySparkException, Py4JError)
+"""What PySpark raises: the second where it does not translate an exception of Java."""
 
 CHECKED = LAG.append(pa.field("verdict", pa.binary()))
 """The columns in which workers hand over what they checked: the lag, or a verdict."""
@@ -239,3 +246,42 @@ def placed_rows(source: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.T
             lines[start:end] = np.arange(done + 1, done + 1 + end - start)
             before, done = name, done + end - start
         yield with_places(table, source, lines)
+
+
+def replay_table(session: SparkSession, table: str, plan: Plan, out: str | None = None) -> Replay:
+    """Check every share-partition of a table and return the verdicts.
+
+    ``table`` is the name of a table, or the address of Parquet files, which has a colon. ``out`` is
+    an address under which verdicts, divergences and lag are written as Parquet, over older ones.
+    Raises NoSuchTraceError for a table that is not there or is none of events, SessionError if
+    Spark gives up.
+    """
+    started = time.monotonic()
+    try:
+        rows = in_order(_opened(session, table))
+    except InvalidValueError as error:
+        raise NoSuchTraceError(f"{table}: {error}") from None
+    try:
+        places = functools.partial(placed_rows, table)
+        task = functools.partial(check_rows, plan, InputFacts(), places)
+        verdicts = verdicts_of(rows, task, lambda _: (), out)
+    except _ERRORS as error:
+        raise SessionError(f"Spark gave up: {_reason(error)}") from error
+    seconds = time.monotonic() - started
+    return Replay(tuple(verdicts), (), counted(verdicts, []), seconds, runner="Spark")
+
+
+def _opened(session: SparkSession, table: str) -> DataFrame:
+    try:
+        frame = session.read.parquet(table) if ":" in table else session.table(table)
+        frame.schema  # noqa: B018 - with Spark Connect a missing table shows only here
+    except _ERRORS as error:
+        raise NoSuchTraceError(f"{table}: {_reason(error)}") from None
+    return frame
+
+
+def _reason(error: Exception) -> str:
+    """Return one line: the first of an error that Spark explains, the cause of another."""
+    if isinstance(error, PySparkException) and error.getCondition():
+        return str(error).strip().partition("\n")[0][:300]
+    return first_line(error)

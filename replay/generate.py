@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from model.profile import KAFKA
 from model.trace_arrow import SCHEMA, table_from_rows
 from model.trace_codec import row_from_event
-from replay.survey import GENERATED
+from replay.gather import GENERATED
 
 EVENTS_PER_FILE = 250_000
 """About how many events one file holds."""

@@ -1,21 +1,69 @@
-"""A batch of a stream, share-partition by share-partition, as workers judge it."""
+"""A batch of a stream, share-partition by share-partition, as workers judge it.
+
+Events come late, twice, or not all yet.
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from replay.arrivals import ARRIVED, Arrival, Patience, Waiting, arrival, without
+from model.trace_arrow import SCHEMA
 from replay.check_sorted import check_sorted
-from replay.facts import CheckedPartition, InputFacts
 from replay.gather import STORED
 from replay.pieces import runs_of
-from replay.plan import Plan, is_sampled
+from replay.plan import CheckedPartition, InputFacts, Plan, is_sampled
 from replay.state_file import Carried, state_of_text, text_of_state
+from replay.tables import BadRow, first_bad_row
 from replay.verdict import PartitionVerdict, Problem, Verdict
+
+ARRIVED = pa.schema([*STORED, ("unreadable", pa.string()), ("arrived_ms", pa.int64())])
+"""The columns of a stream: an event and its place, why a row holds none, and when it came."""
+
+Places = npt.NDArray[np.int64]
+"""Leader epoch, instance and ``seq`` of each row, which order the rows of a share-partition."""
+
+
+@attrs.frozen
+class Patience:
+    """How long events wait for those that are missing before them: batches, and how many wait."""
+
+    batches: int = 3
+    events: int = 10_000
+
+
+@attrs.frozen
+class Waiting:
+    """For how many batches a share-partition has waited for the same events.
+
+    ``stopped`` says why it waits no longer: then nothing is checked until they come.
+    """
+
+    batches: int = 0
+    stopped: str = ""
+
+
+@attrs.frozen
+class Arrival:
+    """What came, sorted: rows to check now, in order, and those that wait.
+
+    ``late`` were checked before, or follow a later leader; ``twice`` are the same as another;
+    ``passed`` lie behind events that are missing, and are not checked.
+    """
+
+    ready: pa.Table
+    held: pa.Table
+    waiting: Waiting = attrs.field(factory=Waiting)
+    late: int = 0
+    twice: int = 0
+    passed: int = 0
+    problems: tuple[Problem, ...] = ()
+
 
 MAX_PROBLEMS = 20
 """How many problems of a share-partition are described in a batch; all are counted."""
@@ -218,3 +266,190 @@ def packed(table: pa.Table) -> bytes:
 def unpacked(data: bytes) -> pa.Table:
     """Return the table of the bytes of an Arrow file."""
     return pa.ipc.open_file(pa.BufferReader(data)).read_all()
+
+
+def arrival(
+    rows: pa.Table, before: Carried | None, waiting: Waiting, patience: Patience
+) -> Arrival:
+    """Return what can be checked of rows in any order, those that waited among them.
+
+    ``before`` is where the share-partition was left, in a state.
+    """
+    rows, problems = _events(rows)
+    rows, strangers = _of_one_kind(rows, before)
+    problems += strangers
+    rows = _sorted(rows)
+    known = _is_known(places_of(rows), before)
+    rows, late = rows.filter(pa.array(~known)), int(known.sum())
+    rows, twice, different = _without_twice(rows)
+    result = _cut(rows, before, waiting, patience)
+    problems += [*different, *result.problems]
+    return attrs.evolve(result, late=late, twice=twice, problems=tuple(problems))
+
+
+def without(sorted_: Arrival, row: int, message: str) -> Arrival:
+    """Return what can be checked where a row turned out to hold no event: those behind it wait.
+
+    Without leader epochs nothing fills its place but another event of its ``seq``.
+    """
+    ready = sorted_.ready
+    held = pa.concat_tables([ready.slice(row + 1), sorted_.held])
+    return attrs.evolve(
+        sorted_,
+        ready=ready.slice(0, row),
+        held=held,
+        waiting=Waiting(1 if held.num_rows else 0),
+        problems=(*sorted_.problems, _problem(ready, row, message)),
+    )
+
+
+def places_of(rows: pa.Table) -> Places:
+    """Return what orders the rows; without leader epochs ``seq`` alone does."""
+    columns = [rows.column(name) for name in ("leader_epoch", "instance", "seq")]
+    if columns[0].null_count:
+        columns[:2] = [pa.chunked_array([pa.array(np.zeros(rows.num_rows, np.int64))])] * 2
+    numbers = [np.asarray(pc.fill_null(c, 0).to_numpy(), np.int64) for c in columns]
+    return np.stack(numbers, axis=1)
+
+
+def _problem(rows: pa.Table, row: int, message: str) -> Problem:
+    source, line, name = (rows.column(n)[row].as_py() for n in ("source", "line", "partition"))
+    return Problem(source, line, message, name)
+
+
+def _refused(
+    rows: pa.Table, bad: npt.NDArray[np.bool_], message: str
+) -> tuple[pa.Table, list[Problem]]:
+    """Return the rows without the bad ones, and a problem for each of these."""
+    problems = [_problem(rows, int(row), message) for row in np.flatnonzero(bad)]
+    return rows.filter(pa.array(~bad)), problems
+
+
+def _events(rows: pa.Table) -> tuple[pa.Table, list[Problem]]:
+    """Return the rows that have a place; the others could not be read, or tell none."""
+    unread = pc.is_valid(rows.column("unreadable")).to_numpy()
+    problems = [
+        _problem(rows, int(row), rows.column("unreadable")[int(row)].as_py())
+        for row in np.flatnonzero(unread)
+    ]
+    rows = rows.filter(pa.array(~unread))
+    rows, placeless = _refused(rows, pc.is_null(rows.column("seq")).to_numpy(), "seq is missing")
+    below = pc.less(rows.column("seq"), 0).to_numpy(zero_copy_only=False)
+    rows, negative = _refused(rows, below.astype(bool), "seq is below 0; allowed: 0 or more")
+    return rows, [*problems, *placeless, *negative]
+
+
+def _of_one_kind(rows: pa.Table, before: Carried | None) -> tuple[pa.Table, list[Problem]]:
+    """Return the rows that tell leader epochs as those before do; of a new one, as its first."""
+    null = pc.is_null(rows.column("leader_epoch")).to_numpy()
+    if not len(null):
+        return rows, []
+    leaderless = before.leader_epoch is None if before else bool(null.any())
+    text = "rows with and without a leader_epoch do not follow each other"
+    return _refused(rows, null != leaderless, text)
+
+
+def _sorted(rows: pa.Table) -> pa.Table:
+    return rows.take(pa.array(np.lexsort(places_of(rows).T[::-1]))).combine_chunks()
+
+
+def _next(before: Carried | None) -> tuple[int, int, int]:
+    if before is None or before.state is None:
+        return (-1, -1, 0)
+    return before.leader_epoch or 0, before.instance or 0, before.state.seq
+
+
+def _is_known(places: Places, before: Carried | None) -> npt.NDArray[np.bool_]:
+    """Return which rows come before the one that is next."""
+    epoch, instance, seq = _next(before)
+    led, object_, number = places.T
+    same = led == epoch
+    return np.asarray(
+        (led < epoch) | (same & (object_ < instance))
+        | (same & (object_ == instance) & (number < seq))
+    )  # fmt: skip
+
+
+def _without_twice(rows: pa.Table) -> tuple[pa.Table, int, list[Problem]]:
+    """Return each event once, and how many are the same as another.
+
+    Of two that differ nothing says which is right, so neither is used.
+    """
+    places = places_of(rows)
+    again = np.concatenate([[False], (np.diff(places, axis=0) == 0).all(axis=1)])[: len(places)]
+    keep, twice, problems = ~again, 0, []
+    for start, end in _groups(again):
+        alike = rows.slice(start, end - start).select(SCHEMA.names).to_pylist()
+        if all(each == alike[0] for each in alike):
+            twice += end - start - 1
+            continue
+        keep[start] = False
+        text = f"seq {places[start, 2]} occurs twice, and the two differ"
+        problems.append(_problem(rows, end - 1, text))
+    return (rows.filter(pa.array(keep)) if again.any() else rows), twice, problems
+
+
+def _groups(again: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """Yield the first row and the row after each group of several."""
+    starts = np.flatnonzero(~again) if again.any() else np.array([], np.int64)
+    for start, end in zip(starts, [*starts[1:], len(again)], strict=False):
+        if end - start > 1:
+            yield int(start), int(end)
+
+
+def _holes(rows: pa.Table, before: Carried | None) -> list[int]:
+    """Return the rows before which events are missing.
+
+    None is where a leader begins, nor where the recorder says that they are lost.
+    """
+    places = places_of(rows)
+    epoch, instance, seq = _next(before)
+    if not rows.column("leader_epoch").null_count:
+        first = [epoch, instance, seq - 1]
+    else:
+        first = [0, 0, seq - 1]
+    earlier = np.concatenate([[first], places[:-1]])[: len(places)]
+    same = (places[:, :2] == earlier[:, :2]).all(axis=1)
+    fits = np.where(same, places[:, 2] == earlier[:, 2] + 1, places[:, 2] == 0)
+    if not rows.column("leader_epoch").null_count:
+        fits |= pc.fill_null(pc.equal(rows.column("op"), "gap"), False).to_numpy(  # noqa: FBT003 - pyarrow's
+            zero_copy_only=False
+        )
+    return [int(row) for row in np.flatnonzero(~fits)]
+
+
+def _cut(rows: pa.Table, before: Carried | None, waiting: Waiting, patience: Patience) -> Arrival:
+    """Return the rows up to the first hole that still waits; the others wait, or are passed."""
+    holes, total = _holes(rows, before), rows.num_rows
+    if not holes:
+        return _readable(Arrival(rows, rows.slice(0, 0), Waiting() if total else waiting))
+    if waiting.stopped and holes[0] == 0:
+        return Arrival(rows.slice(0, 0), rows.slice(0, 0), waiting, passed=total)
+    batches = waiting.batches + 1 if holes[0] == 0 else 1
+    given_up = int(batches > patience.batches)
+    while given_up < len(holes) and total - holes[given_up] > patience.events:
+        given_up += 1
+    if given_up and rows.column("leader_epoch").null_count:
+        return _readable(_stopped(rows, holes[0], before))
+    end = holes[given_up] if given_up < len(holes) else total
+    now = Waiting(1 if given_up else batches) if end < total else Waiting()
+    return _readable(Arrival(rows.slice(0, end), rows.slice(end), now))
+
+
+def _stopped(rows: pa.Table, hole: int, before: Carried | None) -> Arrival:
+    seq = rows.column("seq")
+    missing = seq[hole - 1].as_py() + 1 if hole else _next(before)[2]
+    text = f"seq {missing} is missing: the next is {seq[hole].as_py()}"
+    return Arrival(
+        rows.slice(0, hole),
+        rows.slice(0, 0),
+        Waiting(0, text),
+        passed=rows.num_rows - hole,
+        problems=(_problem(rows, hole, text),),
+    )
+
+
+def _readable(sorted_: Arrival) -> Arrival:
+    """Return the rows up to the first in which a value is missing; those behind it wait."""
+    bad: BadRow | None = first_bad_row(sorted_.ready) if sorted_.ready.num_rows else None
+    return sorted_ if bad is None else without(sorted_, bad.row, bad.message)

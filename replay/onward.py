@@ -29,10 +29,9 @@ from replay.check import (
     verdict_on,
     with_engines,
 )
-from replay.lag_file import COUNTED, LAG, Lag, lag_table
 from replay.pieces import PartitionRows
 from replay.plan import Plan
-from replay.result_schema import name_parts
+from replay.result_schema import COUNTED, LAG, Lag, lag_table, name_parts
 from replay.sequence import gaps_in
 from replay.state_file import Carried
 from replay.tables import BadRowError, events_of

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from replay.recording import Recording
+from replay.lines import Recording
 
 Numbers = npt.NDArray[np.int64]
 

@@ -7,8 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from impl.cache import DISABLED, is_compiled
-from replay.processes import HereRunner, get_ready, hide_unused, open_processes
-from replay.runner import Runner
+from replay.processes import HereRunner, Runner, get_ready, hide_unused, open_processes
 from replay.sources import SUFFIXES, NoSuchTraceError, find_sources, text_of
 
 SMALL_BYTES = 48 << 20

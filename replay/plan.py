@@ -1,11 +1,18 @@
-"""How a replay checks, and which share-partitions."""
+"""How a replay checks, which share-partitions, what is known before, and what comes of it."""
 
 import hashlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import attrs
 
 from model.profile import Profile, profile_named
-from replay.pauses import Pause
+from replay.pauses import Pause, Pauses
+from replay.state_file import Carried
+from replay.verdict import PartitionVerdict, Problem
+
+if TYPE_CHECKING:
+    from replay.check_sorted import Segment
 
 
 @attrs.frozen
@@ -65,3 +72,36 @@ def is_sampled(partition: str, fraction: float) -> bool:
     """Say whether a share-partition is among the fraction to check, the same in every run."""
     digest = hashlib.blake2b(partition.encode(), digest_size=8).digest()
     return int.from_bytes(digest) < fraction * 2**64
+
+
+@attrs.frozen
+class InputFacts:
+    """What rows alone do not tell of their files and share-partitions.
+
+    ``events`` has how many rows a share-partition has, as some may be damaged; ``bad`` the first
+    line of one that could not be read. Those in ``unusable`` are not checked. ``unfinished`` are
+    files that a recorder did not close. ``carried`` has where an earlier replay left
+    share-partitions. Those in ``large`` are checked in segments of about so many events, of which
+    ``folder`` gets the rows. ``pauses`` are those of the brokers.
+    """
+
+    events: Mapping[str, int] = attrs.field(factory=dict)
+    bad: Mapping[str, Problem] = attrs.field(factory=dict)
+    unusable: frozenset[str] = frozenset()
+    unfinished: frozenset[str] = frozenset()
+    carried: Mapping[str, Carried] = attrs.field(factory=dict)
+    large: Mapping[str, int] = attrs.field(factory=dict)
+    folder: str = ""
+    pauses: Pauses = attrs.field(factory=Pauses)
+
+
+@attrs.frozen
+class CheckedPartition:
+    """The verdict on a share-partition, if all of its segments conform; without any it is checked.
+
+    ``left`` is where a later replay goes on if it conforms.
+    """
+
+    verdict: PartitionVerdict
+    left: Carried | None = None
+    segments: "tuple[Segment, ...]" = ()

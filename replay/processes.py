@@ -1,4 +1,4 @@
-"""Tasks in this process or in children of it, for inputs that are not worth a JVM."""
+"""Where tasks run: in this process, in children of it, or elsewhere, as on Spark (``session``)."""
 
 import multiprocessing
 import os
@@ -12,14 +12,78 @@ from importlib import import_module
 from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import attrs
 
-from replay.runner import POLL_SECONDS, TASK_ATTEMPTS, Progress, SessionError, flat
+TASK_ATTEMPTS = 4
+"""How often a task is tried; Spark's default everywhere but in ``local[N]``, where it is 1."""
+
+POLL_SECONDS = 0.05
+"""How often progress is shown."""
+
+
+class SessionError(RuntimeError):
+    """What runs the tasks could not be started, or gave up; one line."""
+
 
 T_ = TypeVar("T_")
 R_ = TypeVar("R_")
+
+
+class Progress(Protocol):
+    """Shows how far a stage is."""
+
+    def stage(self, name: str, total: int) -> None:
+        """Start a stage of ``total`` tasks."""
+
+    def done(self, tasks: int, results: Sequence[Any]) -> None:
+        """Show that ``tasks`` of the stage are done; ``results`` are all of the stage so far."""
+
+
+class Silent:
+    """Progress that is not shown."""
+
+    def stage(self, name: str, total: int) -> None:
+        """Show nothing."""
+
+    def done(self, tasks: int, results: Sequence[Any]) -> None:
+        """Show nothing."""
+
+
+class Runner(Protocol):
+    """Runs the tasks of a stage and returns their results."""
+
+    @property
+    def place(self) -> str:
+        """Where the tasks run, as a report says it."""
+
+    @property
+    def parallelism(self) -> int:
+        """How many tasks run at once."""
+
+    @property
+    def local(self) -> bool:
+        """Whether tasks run on this machine, and so see its folders and its compiled code."""
+
+    def run(
+        self,
+        name: str,
+        tasks: Sequence[T_],
+        function: Callable[[T_], Iterable[R_]],
+        progress: Progress,
+    ) -> tuple[list[R_], bool]:
+        """Run ``function`` on each task; return all results, in the tasks' order, and True.
+
+        When interrupted (Ctrl-C), stop what is running and return the results so far, and False.
+        Raises SessionError if a task fails TASK_ATTEMPTS times.
+        """
+
+
+def flat(results: Mapping[int, list[R_]]) -> list[R_]:
+    """Return the results of tasks in the order of the tasks' numbers."""
+    return [result for nth in sorted(results) for result in results[nth]]
+
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 """A fork of this process would copy locks and not the threads that hold them: those of Arrow and of

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from judge.finding import Finding, FindingKind
 from judge.words import printable, span
-from replay.facts import CheckedPartition
-from replay.recording import Recording
+from replay.lines import Recording
+from replay.plan import CheckedPartition
 from replay.verdict import (
     ORDER,
     PartitionVerdict,

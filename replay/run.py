@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING, TypeVar
 import attrs
 import pyarrow.parquet as pq
 
-from replay.facts import CheckedPartition, InputFacts
 from replay.gather import Gathered, GatherTask, gather
-from replay.load import CheckTask
-from replay.plan import Plan, is_sampled
-from replay.processes import HereRunner, ProcessRunner
-from replay.recording import Recording
+from replay.lines import Recording
+from replay.plan import CheckedPartition, InputFacts, Plan, is_sampled
+from replay.processes import HereRunner, ProcessRunner, Progress, Runner, Silent
 from replay.result_schema import result_tables
-from replay.runner import Progress, Runner, Silent
 from replay.scratch import scratch_folder
 from replay.sources import Form, Source, Sources, text_of
 from replay.state_file import Carried, diverged_before, locked, read_states, write_states
 from replay.tasks import (
+    CheckTask,
     Inputs,
     bucket_count,
     check_tasks,
@@ -42,7 +40,7 @@ from replay.verdict import (
 )
 
 if TYPE_CHECKING:
-    from replay.segments import Segment
+    from replay.check_sorted import Segment
 
 LARGE_EVENTS = 20_000
 """How many events a share-partition has at least that is checked in segments."""
@@ -226,7 +224,7 @@ def _third_stage(
     runner: Runner, cut: list[CheckedPartition], plan: Plan, progress: Progress
 ) -> tuple[list[PartitionVerdict], bool]:
     """Check the segments of the share-partitions that were cut up."""
-    from replay.segments import joined  # noqa: PLC0415 - who only waits needs no Numba
+    from replay.check_sorted import joined_segments  # noqa: PLC0415 - who only waits needs no Numba
 
     segments = [segment for each in cut for segment in each.segments]
     check = functools.partial(_check_segment, plan)
@@ -235,14 +233,14 @@ def _third_stage(
     for number, verdict in results:
         parts.setdefault(verdict.partition, {})[number] = verdict
     verdicts = (
-        joined(each.verdict, len(each.segments), parts.get(each.verdict.partition, {}))
+        joined_segments(each.verdict, len(each.segments), parts.get(each.verdict.partition, {}))
         for each in cut
     )
     return [verdict for verdict in verdicts if verdict], whole
 
 
 def _check_segment(plan: Plan, segment: "Segment") -> Iterable[tuple[int, PartitionVerdict]]:
-    from replay.segments import check_segment  # noqa: PLC0415 - who only waits needs no Numba
+    from replay.check_sorted import check_segment  # noqa: PLC0415 - who only waits needs no Numba
 
     return [check_segment(segment, plan)]
 

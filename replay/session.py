@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 import replay
 from replay.java import JavaNotFoundError, prepare_environment
-from replay.runner import POLL_SECONDS, TASK_ATTEMPTS, Progress, SessionError, flat
+from replay.processes import POLL_SECONDS, TASK_ATTEMPTS, Progress, SessionError, flat
 from replay.scratch import scratch_folder
 
 T_ = TypeVar("T_")

@@ -17,8 +17,7 @@ import pyarrow as pa
 from judge.finding import Finding
 from judge.weighing import Given, too_little
 from model.profile import Profile
-from replay.arrivals import ARRIVED, Waiting
-from replay.judged import Counts, packed, unpacked
+from replay.judged import ARRIVED, Counts, Waiting, packed, unpacked
 from replay.result_schema import divergence_row
 from replay.state_file import NAME, Carried, StateError, Written, read_left, write_states
 from replay.verdict import Problem

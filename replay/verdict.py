@@ -10,7 +10,7 @@ import attrs
 from judge.finding import Finding
 from judge.weighing import Given, too_little
 from judge.words import printable
-from replay.recording import Recording
+from replay.lines import Recording
 
 
 class Verdict(StrEnum):

@@ -9,9 +9,8 @@ from judge.finding import Finding
 from model.profile import KAFKA, KIP, Profile, profile_named
 from replay.generate import Request, generate_traces
 from replay.plan import Plan
-from replay.processes import HereRunner
+from replay.processes import HereRunner, SessionError
 from replay.run import replay_sources
-from replay.runner import SessionError
 from replay.sources import NoSuchTraceError, find_sources
 from replay.verdict import PartitionVerdict, Problem, Replay, Verdict
 from sharespec.extras import what_to_install

@@ -16,9 +16,9 @@ from replay.observed.inputs import sorted_out
 from replay.pauses import FaultFileError, read_pauses
 from replay.place import DEFAULT_MASTER, TRACE_MODULES, open_runner
 from replay.plan import Plan
+from replay.processes import SessionError
 from replay.report import Bar, document, json_line, junit_document, verdict_lines
 from replay.run import replay_sources
-from replay.runner import SessionError
 from replay.scratch import scratch_folder
 from replay.sources import NoSuchTraceError, find_sources, is_address, local_path, text_of
 from replay.state_file import StateError
@@ -198,8 +198,8 @@ def _of_addresses(
 
 
 def _of_table(table: str, plan: Plan, master: str | None, out: str | None) -> Replay:
+    from replay.frame import replay_table  # noqa: PLC0415 - as above
     from replay.session import open_session  # noqa: PLC0415 - small files need no Spark
-    from replay.table import replay_table  # noqa: PLC0415 - as above
 
     with open_session(master or DEFAULT_MASTER) as session:
         return replay_table(session, table, plan, out)

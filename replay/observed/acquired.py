@@ -1,8 +1,11 @@
-"""What an acquisition must keep to besides the state of its records: the log, and its maximum."""
+"""What an acquisition must keep to besides the state of its records: log, maximum, and who waits.
+
+Whether records that are available are acquired is counted over fetches.
+"""
 
 from model.guards import Guard
 from replay.observed.known import WIDTH, Known
-from replay.observed.record import passed
+from replay.observed.record import is_waiting, passed
 from replay.observed.requests import Request
 from replay.observed.verdict import DivergedError
 
@@ -88,3 +91,44 @@ def _check_width(known: Known, request: Request) -> None:
     if inside >= limit:
         detail = f"{inside} records are in the window before offset {base}; the limit is {limit}"
         raise DivergedError(Guard.WITHIN_WINDOW_LIMIT, base, last, detail)
+
+
+class Offers:
+    """The record that waits to be acquired, since when, and how many fetches passed over it.
+
+    Only of topics that are known not to be compacted: elsewhere the log may have lost it.
+    """
+
+    def __init__(self, known: Known) -> None:
+        """Begin with none."""
+        self._known = known
+        self._offset: int | None = None
+        self._since, self._fetches = 0.0, 0
+
+    def note(self, request: Request) -> None:
+        """Note a fetch that acquired. Raises DivergedError where it is one too many."""
+        known = self._known
+        if known.compacted or not request.ranges:
+            return
+        first, last = request.ranges[0][0], request.ranges[-1][1]
+        waits = self._offset is not None and is_waiting(known.records.value_at(self._offset))
+        if not waits or known.may_be_deleted(self._offset or 0):
+            self._begin(first, request)
+            return
+        if self._offset is None or self._offset > last or request.begin <= self._since:
+            return
+        if any(low <= self._offset <= high for low, high, _ in request.ranges):
+            self._begin(first, request)
+        elif self._offset < first:
+            self._fetches += 1
+            if self._fetches > known.given.settings.offered_within:
+                detail = f"{self._fetches} fetches have passed over it since it was available"
+                raise DivergedError(Guard.RECORD_IS_OFFERED, self._offset, self._offset, detail)
+
+    def _begin(self, first: int, request: Request) -> None:
+        """Look for the first record that waits before what was acquired."""
+        self._offset, self._fetches, self._since = None, 0, request.end
+        for low, _, configurations in self._known.records.pieces(self._known.floor, first - 1):
+            if is_waiting(configurations):
+                self._offset = low
+                return

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from heapq import nlargest
 from itertools import pairwise
 
-from replay.observed.facts import EpochRun, Facts, Gap, LogExtent, SentRun
+from replay.observed.observation import EpochRun, Facts, Gap, LogExtent, SentRun
 
 QUIET_MS = 60_000
 """After how long without a line a part of a log is taken to be missing (ms)."""

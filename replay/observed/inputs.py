@@ -10,8 +10,7 @@ import attrs
 
 from model.errors import InvalidValueError
 from replay.lines import Bad, Line, read_lines
-from replay.observed.facts import Facts
-from replay.observed.observation import Observation
+from replay.observed.observation import Facts, Observation
 from replay.observed.rows import facts_of, observation_of
 from replay.request_log.entry import MARK
 from replay.request_log.scan import MAX_LINE_BYTES, Tally, scan

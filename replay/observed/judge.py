@@ -14,12 +14,10 @@ from judge.finding import Finding, FindingPlace
 from judge.words import printable
 from model.guards import Difference, Guard
 from model.states import AcknowledgeType, RecordState
-from replay.observed.acquired import check_acquire
+from replay.observed.acquired import Offers, check_acquire
 from replay.observed.durable import Durables
-from replay.observed.facts import Gap
 from replay.observed.known import Given, Known, Piece
-from replay.observed.observation import OF_LOG, Kind, Observation
-from replay.observed.offers import Offers
+from replay.observed.observation import OF_LOG, Gap, Kind, Observation
 from replay.observed.record import (
     ALWAYS,
     ANYTHING,

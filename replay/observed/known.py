@@ -6,9 +6,8 @@ from itertools import pairwise
 import attrs
 
 from model.states import AcknowledgeType
-from replay.observed.facts import Gap, SessionEvent, SettingEvent
 from replay.observed.log_view import LogView, log_view
-from replay.observed.observation import Observation
+from replay.observed.observation import Gap, Observation, SessionEvent, SettingEvent
 from replay.observed.record import (
     ALWAYS,
     ANYTHING,

@@ -7,8 +7,7 @@ from itertools import pairwise
 import attrs
 
 from model.states import AcknowledgeType
-from replay.observed.facts import Gap
-from replay.observed.observation import Kind, Observation
+from replay.observed.observation import Gap, Kind, Observation
 from replay.observed.record import Act, Effect, Lock
 from replay.observed.sessions import Sessions, moment_of
 from replay.observed.settings import Settings

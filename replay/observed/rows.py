@@ -14,17 +14,18 @@ import pyarrow as pa
 
 from model.checks import MAX_INT64
 from model.errors import InvalidValueError
-from replay.observed.facts import (
+from replay.observed.observation import (
     EpochRun,
     Facts,
     Gap,
+    Kind,
     LogExtent,
+    Observation,
     SentRun,
     SessionChange,
     SessionEvent,
     SettingEvent,
 )
-from replay.observed.observation import Kind, Observation
 
 _KINDS = {kind.value for kind in Kind}
 _ARROW = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}

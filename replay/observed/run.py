@@ -12,16 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from replay.observed.bundle import judged
-from replay.observed.facts import Facts, Gap
 from replay.observed.gaps import gaps_of
 from replay.observed.inputs import Input, Part, parts_of, read
-from replay.observed.observation import Observation
+from replay.observed.observation import Facts, Gap, Observation
 from replay.observed.rows import SCHEMA, observation_of, row_of
 from replay.observed.settings import Settings
 from replay.observed.verdict import ObservedVerdict
-from replay.processes import HereRunner
+from replay.processes import HereRunner, Progress, Runner, Silent
 from replay.request_log.scan import Tally
-from replay.runner import Progress, Runner, Silent
 from replay.scratch import scratch_folder
 from replay.verdict import Problem, Replay, Verdict, counted, weighed
 

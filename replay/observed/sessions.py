@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 
-from replay.observed.facts import SessionChange, SessionEvent
-from replay.observed.observation import Observation
+from replay.observed.observation import Observation, SessionChange, SessionEvent
 
 MemberKey = tuple[str, str]
 """The member and the broker."""

@@ -10,8 +10,14 @@ import attrs
 
 from model.checks import MAX_INT64, MAX_RANGE, whole
 from model.errors import InvalidValueError
-from replay.observed.facts import SessionChange, SessionEvent, SettingEvent
-from replay.observed.observation import Kind, Observation, Ranges
+from replay.observed.observation import (
+    Kind,
+    Observation,
+    Ranges,
+    SessionChange,
+    SessionEvent,
+    SettingEvent,
+)
 from replay.request_log.entry import Entry
 
 Seen = Observation | SessionEvent | SettingEvent | tuple[str, str] | int

@@ -10,17 +10,17 @@ import attrs
 
 from model.errors import InvalidValueError
 from replay.lines import Bad, read_lines
-from replay.observed.facts import (
+from replay.observed.gaps import LOST_MS, SILENT_MS, STEP_MS, stepped_back
+from replay.observed.observation import (
     EpochRun,
     Facts,
     Gap,
     LogExtent,
+    Observation,
     SentRun,
     SessionEvent,
     SettingEvent,
 )
-from replay.observed.gaps import LOST_MS, SILENT_MS, STEP_MS, stepped_back
-from replay.observed.observation import Observation
 from replay.request_log.bodies import APIS, NEEDED, OF_COORDINATOR, Place, Seen, observed
 from replay.request_log.entry import Entry, Other, Unusable, entries
 from replay.verdict import Problem

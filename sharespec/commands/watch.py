@@ -17,7 +17,7 @@ from judge.finding import Finding
 from judge.words import printable
 from replay.place import DEFAULT_MASTER
 from replay.plan import Plan
-from replay.runner import SessionError
+from replay.processes import SessionError
 from replay.sources import NoSuchTraceError
 from replay.state_file import StateError, locked
 from replay.verdict import Problem, place
@@ -152,7 +152,7 @@ def _watched(
     """Check until the stream ends and return True, or False when interrupted."""
     from pyspark.errors import PySparkException  # noqa: PLC0415 - help needs no Spark
 
-    from replay.arrivals import Patience  # noqa: PLC0415 - as above
+    from replay.judged import Patience  # noqa: PLC0415 - as above
     from replay.session import open_session  # noqa: PLC0415 - as above
     from replay.stream import check_stream, reason_of  # noqa: PLC0415 - as above
     from replay.stream_file import read_stream  # noqa: PLC0415 - as above
@@ -225,7 +225,7 @@ def _teller(
         return known_text(known) if known else ""
 
     def tell(batch: "Batch") -> None:
-        from replay.stream_metrics import write_metrics  # noqa: PLC0415 - help needs no Spark
+        from replay.stream import write_metrics  # noqa: PLC0415 - help needs no Spark
 
         summary, counts = batch.summary, batch.summary.counts
         totals.batches += 1

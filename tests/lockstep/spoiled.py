@@ -22,7 +22,7 @@ from model.profile import Profile
 from model.trace import TraceEvent
 from model.trace_arrow import table_from_rows
 from model.trace_codec import row_from_event
-from replay.lag_file import Observed, lag_table
+from replay.result_schema import Observed, lag_table
 from replay.tables import BadRowError, events_of, first_bad_row
 from tests.lockstep.world import HASTY, OPERATIONS, new_world, step
 

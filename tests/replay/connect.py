@@ -10,10 +10,9 @@ import sys
 import click
 from pyspark.sql import SparkSession
 
-from replay.frame import check
+from replay.frame import check, replay_table
 from replay.java import prepare_environment
 from replay.plan import Plan
-from replay.table import replay_table
 
 
 def main(address: str) -> None:

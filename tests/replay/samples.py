@@ -19,8 +19,7 @@ from model.trace_json import line_from_row, row_from_line, row_from_object
 from operations.local import opened_traces, share_partitions
 from operations.walk import TraceTime, Walked, walk
 from replay.check_sorted import check_sorted
-from replay.facts import CheckedPartition, InputFacts
-from replay.plan import Plan
+from replay.plan import CheckedPartition, InputFacts, Plan
 
 Row = dict[str, Any]
 DRAFT = Path(__file__).parents[1] / "data" / "draft.jsonl"

@@ -19,8 +19,7 @@ from unittest.mock import patch
 import pyarrow as pa
 
 from model.trace_arrow import table_from_rows
-from replay.arrivals import ARRIVED, Patience, Waiting
-from replay.judged import Before, Judged, judge_batches, judged_of
+from replay.judged import ARRIVED, Before, Judged, Patience, Waiting, judge_batches, judged_of
 from replay.plan import Plan
 from replay.stream import Batch, Each, Place, run_batch
 from replay.stream_file import Left, read_stream

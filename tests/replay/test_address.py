@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from replay.address import ends_whole, find_addressed, is_generated, make_folder, shown
+from replay.distant import ends_whole, find_addressed, is_generated, make_folder, shown
 from replay.sources import Form, NoSuchTraceError, Source
 from tests.replay.samples import kafka_rows, write_lines, write_parquet
 

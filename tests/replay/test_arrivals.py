@@ -8,7 +8,7 @@ import pytest
 from impl.kernel import replay_partition
 from model.profile import KAFKA
 from model.trace_arrow import SCHEMA, table_from_rows
-from replay.arrivals import ARRIVED, Arrival, Patience, Waiting, arrival, without
+from replay.judged import ARRIVED, Arrival, Patience, Waiting, arrival, without
 from replay.state_file import Carried
 from tests.replay.samples import Row, kafka_rows
 

@@ -14,9 +14,9 @@ from model.guards import Difference, Guard
 from model.operations import CompleteWrite
 from model.profile import KIP
 from model.snapshot import DurableState
-from replay.lag_file import LAG
 from replay.plan import Plan, is_sampled
 from replay.processes import HereRunner
+from replay.result_schema import LAG
 from replay.run import replay_sources
 from replay.sources import find_sources
 from replay.verdict import LogKnowledge, PartitionVerdict, Problem, Verdict

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from replay import survey as survey_module
-from replay.child import in_child
+from replay import gather as survey_module
+from replay.gather import DEADLY, in_child, survey, surveyed
 from replay.plan import Plan
 from replay.processes import HereRunner
 from replay.run import replay_sources
 from replay.sources import find_sources
-from replay.survey import DEADLY, survey, surveyed
 from replay.verdict import Verdict
 from sharespec.commands.convert import convert_command
 from sharespec.commands.view import view_command

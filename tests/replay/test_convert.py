@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from replay.convert import convert
+from replay.gather import GENERATED
 from replay.generate import Request, generate_traces
-from replay.recording import mark_of
+from replay.lines import mark_of
 from replay.sources import Source, find_sources
-from replay.survey import GENERATED
 from tests.replay.samples import RECORDED, kafka_rows, renamed, write_lines
 
 FILES = sorted(RECORDED.glob("*.gz"))

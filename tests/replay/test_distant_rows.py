@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from model.trace_json import line_from_row
-from replay.distant_rows import READ, line_rows, packed_rows, summary_of, table_rows
+from replay.distant import READ, line_rows, packed_rows, summary_of, table_rows
 from replay.gather import Gathered
 from tests.replay.samples import kafka_rows
 
@@ -55,7 +55,7 @@ def test_lines_are_counted_in_each_part_of_a_file(size: int) -> None:
 
 
 def test_a_line_that_is_too_long_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("replay.distant_rows.MAX_LINE_BYTES", len(LINES[0]) - 1)
+    monkeypatch.setattr("replay.distant.MAX_LINE_BYTES", len(LINES[0]) - 1)
     table = pa.table([["file:///t"], [0], [LINES[0]]], schema=PLACED)
     events, (said,) = read(line_rows, table, 9)
     assert events == []

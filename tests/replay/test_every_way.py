@@ -11,13 +11,11 @@ import attrs
 import pytest
 from pyspark.sql import SparkSession
 
-from replay.facts import CheckedPartition
 from replay.gather import Gathered, GatherTask, gather
-from replay.plan import Plan
-from replay.processes import HereRunner, ProcessRunner, open_processes
+from replay.plan import CheckedPartition, Plan
+from replay.processes import HereRunner, ProcessRunner, Runner, open_processes
 from replay.report import json_line
 from replay.run import replay_sources
-from replay.runner import Runner
 from replay.session import SparkRunner
 from replay.sources import find_sources
 from replay.verdict import Replay

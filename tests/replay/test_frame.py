@@ -19,9 +19,8 @@ from impl.kernel import FlatEvents, flatten
 from model.errors import InvalidValueError
 from model.trace_arrow import table_from_rows
 from replay.frame import _judged, _lag, check
-from replay.lag_file import LAG
 from replay.plan import Plan
-from replay.result_schema import DIVERGENCES, VERDICTS, divergence_row
+from replay.result_schema import DIVERGENCES, LAG, VERDICTS, divergence_row
 from replay.run import replay_sources
 from replay.session import SparkRunner
 from replay.sources import find_sources

@@ -7,7 +7,7 @@ import pytest
 import replay.gather
 from model.trace_json import line_from_row
 from replay.gather import STORED, Gathered, GatherTask, bucket_of, gather
-from replay.recording import Recording
+from replay.lines import Recording
 from replay.sources import find_sources
 from tests.replay.samples import kafka_rows, write_lines, write_parquet
 

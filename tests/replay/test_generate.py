@@ -7,9 +7,9 @@ import replay.generate
 from judge.engine import engines_for
 from judge.follower import follow
 from model.profile import KAFKA
+from replay.gather import survey
 from replay.generate import Request, TargetNotEmptyError, generate_traces
 from replay.sources import Form, Source
-from replay.survey import survey
 from replay.synthetic import RECORDS_EVERY, SyntheticPartition
 
 

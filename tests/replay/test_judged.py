@@ -6,8 +6,17 @@ import attrs
 import pytest
 
 from judge.finding import FindingPlace
-from replay.arrivals import Patience, Waiting
-from replay.judged import Before, Counts, Judged, judge, judge_nameless, packed, unpacked
+from replay.judged import (
+    Before,
+    Counts,
+    Judged,
+    Patience,
+    Waiting,
+    judge,
+    judge_nameless,
+    packed,
+    unpacked,
+)
 from replay.plan import Plan
 from replay.processes import HereRunner
 from replay.run import replay_sources

@@ -8,7 +8,7 @@ from judge.engine import SpecEngine
 from judge.follower import follow
 from model.profile import DRAFT_RESOLVED, KAFKA, Profile
 from model.trace_arrow import table_from_rows
-from replay.lag_file import LAG, LagFile, Observed, lag_table
+from replay.result_schema import LAG, LagFile, Observed, lag_table
 from tests.replay.samples import Row, aborted_rows, draft_rows, events, kafka_rows
 
 

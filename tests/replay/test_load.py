@@ -9,10 +9,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from replay.gather import gather
-from replay.load import CheckTask, read_sorted, whole_rows
 from replay.pieces import PartitionRows, UnreadError, collected, joined, partitions, with_last
 from replay.sources import find_sources
-from replay.tasks import check_tasks, facts_of, gather_tasks, inputs_of
+from replay.tasks import (
+    CheckTask,
+    check_tasks,
+    facts_of,
+    gather_tasks,
+    inputs_of,
+    read_sorted,
+    whole_rows,
+)
 from tests.replay.samples import Row, kafka_rows, placed, renamed, write_lines, write_parquet
 
 NAME = "core:orders:0"

@@ -6,9 +6,9 @@ import attrs
 import pytest
 
 from judge.finding import Finding, FindingKind
-from replay.lag_file import LAG
 from replay.plan import Plan, goes_on
 from replay.processes import HereRunner
+from replay.result_schema import LAG
 from replay.run import replay_sources
 from replay.sources import find_sources
 from replay.verdict import PartitionVerdict, Verdict

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from model.guards import Guard
 from model.trace_json import line_from_row
+from replay.lines import Recording
 from replay.pauses import (
     FaultFileError,
     Pause,
@@ -21,7 +22,6 @@ from replay.pauses import (
     with_pauses,
 )
 from replay.plan import Plan
-from replay.recording import Recording
 from replay.tables import row_of
 from replay.verdict import Verdict
 from sharespec.cli import cli

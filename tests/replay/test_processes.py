@@ -11,8 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from replay.processes import HereRunner, ProcessRunner, open_processes
-from replay.runner import Runner, SessionError, Silent
+from replay.processes import HereRunner, ProcessRunner, Runner, SessionError, Silent, open_processes
 from tests.replay.watching import Watching
 
 ROOT = Path(__file__).parents[2]
@@ -94,7 +93,7 @@ def test_children_do_not_import_what_is_only_looked_for() -> None:
     """In a process of its own: here another test may have had children import it already."""
     code = """
 from replay.processes import open_processes
-from replay.runner import Silent
+from replay.processes import Silent
 from tests.replay.test_processes import hidden
 with open_processes(2) as runner:
     print(runner.run("look", range(4), hidden, Silent()))
@@ -179,7 +178,7 @@ import os, signal, sys
 from functools import partial
 from pathlib import Path
 from replay.processes import open_processes
-from replay.runner import Silent
+from replay.processes import Silent
 from tests.replay.test_processes import pids, slow
 with open_processes(2) as runner:
     found, _ = runner.run("who", [Path({str(tmp_path)!r})] * 2, pids, Silent())

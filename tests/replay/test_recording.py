@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from replay.recording import Recording, is_recorded, mark_of
+from replay.lines import Recording, is_recorded, mark_of
 
 HEADER = b'{"recorder":{"version":"1","kafka":"4.4.0"}}'
 TRAILER = b'{"trailer":{"written":5,"dropped":2,"faults":1}}'

@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 
 from judge.finding import Finding, FindingKind, FindingPlace
-from replay.facts import CheckedPartition
-from replay.recording import Recording
+from replay.lines import Recording
+from replay.plan import CheckedPartition
 from replay.report import Bar, document, finding_text, json_line, junit_document
 from replay.verdict import (
     LogKnowledge,

@@ -6,10 +6,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from replay.lag_file import LAG
 from replay.plan import Plan
 from replay.processes import HereRunner
-from replay.result_schema import DIVERGENCES, SCHEMA_VERSION, VERDICTS, name_parts
+from replay.result_schema import DIVERGENCES, LAG, SCHEMA_VERSION, VERDICTS, name_parts
 from replay.run import replay_sources
 from replay.sources import find_sources
 from tests.replay.samples import kafka_rows, write_lines

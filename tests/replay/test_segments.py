@@ -14,12 +14,11 @@ from judge.finding import FindingKind
 from model.guards import Guard
 from model.profile import Profile
 from model.whole_state import WholeState
-from replay.facts import CheckedPartition, InputFacts
+from replay.check_sorted import check_segment, joined_segments
 from replay.gather import with_places
-from replay.plan import Plan
+from replay.plan import CheckedPartition, InputFacts, Plan
 from replay.processes import HereRunner, open_processes
 from replay.run import large_ones, replay_sources
-from replay.segments import check_segment, joined
 from replay.sources import find_sources
 from replay.verdict import PartitionVerdict, Verdict
 from tests.judge.test_written import refusing
@@ -63,7 +62,7 @@ def cut(rows: list[Row] | pa.Table, plan: Plan, every: int, folder: Path) -> Che
 def joined_of(
     checked: CheckedPartition, parts: list[tuple[int, PartitionVerdict]]
 ) -> PartitionVerdict | None:
-    return joined(checked.verdict, len(checked.segments), dict(parts))
+    return joined_segments(checked.verdict, len(checked.segments), dict(parts))
 
 
 def in_segments(

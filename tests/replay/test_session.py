@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from replay.java import prepare_environment
-from replay.runner import SessionError, Silent
+from replay.processes import SessionError, Silent
 from replay.session import (
     SparkRunner,
     check_answers,

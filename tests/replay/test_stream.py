@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere with Spark
 
 from model.errors import InvalidValueError
-from replay.arrivals import Patience
+from replay.judged import Patience
 from replay.plan import Plan
 from replay.state_file import StateError
 from replay.stream import Batch, check_stream, is_done, reason_of, run_batch

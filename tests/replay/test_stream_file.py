@@ -7,8 +7,7 @@ import attrs
 import pytest
 
 from model.profile import KAFKA, KIP
-from replay.arrivals import Waiting
-from replay.judged import Counts
+from replay.judged import Counts, Waiting
 from replay.state_file import StateError, read_states, write_states
 from replay.stream_file import (
     Left,

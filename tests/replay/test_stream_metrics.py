@@ -6,9 +6,8 @@ from pathlib import Path
 import attrs
 
 from replay.judged import Counts
-from replay.stream import Batch
+from replay.stream import Batch, metrics_text, write_metrics
 from replay.stream_file import Left, Summary
-from replay.stream_metrics import metrics_text, write_metrics
 from tests.replay.test_state_file import STATES
 
 SUMMARY = Summary(7, Counts(checked=100), 3, 1, 2, 5, 0.5, 1.25)

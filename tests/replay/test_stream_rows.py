@@ -10,8 +10,8 @@ import pytest
 
 from model.trace_arrow import table_from_rows
 from model.trace_json import line_from_row
-from replay.arrivals import ARRIVED
-from replay.stream_rows import completed_rows, file_rows, read_file, record_rows
+from replay.judged import ARRIVED
+from replay.stream_source import completed_rows, file_rows, read_file, record_rows
 from tests.replay.samples import kafka_rows, write_lines, write_parquet
 
 
@@ -86,8 +86,8 @@ RECORD = pa.schema(
 def test_each_record_of_a_topic_is_an_event_or_says_why_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("replay.stream_rows.ROWS_AT_ONCE", 4)
-    monkeypatch.setattr("replay.stream_rows.MAX_LINE_BYTES", 5000)
+    monkeypatch.setattr("replay.stream_source.ROWS_AT_ONCE", 4)
+    monkeypatch.setattr("replay.stream_source.MAX_LINE_BYTES", 5000)
     lines = [line_from_row(row) for row in kafka_rows(count=9)]
     assert max(map(len, lines)) < 5000
     values = [

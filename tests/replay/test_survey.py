@@ -4,10 +4,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import replay.survey
+import replay.gather
 from model.trace_arrow import SCHEMA
+from replay.gather import GENERATED, Survey, survey
 from replay.sources import Form, Source
-from replay.survey import GENERATED, Survey, survey
 from tests.replay.samples import kafka_rows, renamed, write_parquet
 
 ROWS = [*kafka_rows(count=50), *kafka_rows(partition=1, count=30)]
@@ -77,7 +77,7 @@ def test_absurd_sizes_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     path = write_parquet(tmp_path / "t.parquet", ROWS)
     for name in ("ROWS", "VALUES", "BYTES"):
         with monkeypatch.context() as patch:
-            patch.setattr(replay.survey, f"MAX_ROW_GROUP_{name}", 10)
+            patch.setattr(replay.gather, f"MAX_ROW_GROUP_{name}", 10)
             assert f"row group 0, {name.lower()} is" in str(look(path).problem)
 
 

@@ -7,13 +7,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from judge.finding import FindingPlace
+from replay.frame import replay_table
 from replay.plan import Plan
+from replay.processes import SessionError
 from replay.report import json_line
 from replay.run import replay_sources
-from replay.runner import SessionError
 from replay.session import SparkRunner
 from replay.sources import NoSuchTraceError, find_sources
-from replay.table import replay_table
 from replay.verdict import PartitionVerdict, Replay
 from tests.replay.samples import write_parquet
 from tests.replay.test_frame import five_kinds

@@ -2,11 +2,10 @@ from pathlib import Path
 
 import attrs
 
-from replay.facts import InputFacts
-from replay.gather import Gathered, bucket_of, gather
-from replay.recording import Recording
+from replay.gather import Gathered, Survey, bucket_of, gather
+from replay.lines import Recording
+from replay.plan import InputFacts
 from replay.sources import Form, Source, find_sources
-from replay.survey import Survey
 from replay.tasks import (
     CHUNK_BYTES,
     FirstEvent,

@@ -9,9 +9,8 @@ from impl.kernel import KernelResult, replay_partition
 from model.profile import KAFKA, Profile
 from model.trace_arrow import SCHEMA, table_from_rows
 from replay.check import through_kernel
-from replay.pieces import PartitionRows, begun, partitions
+from replay.pieces import ROWS_AT_ONCE, Part, PartitionRows, Together, begun, partitions
 from replay.plan import Plan
-from replay.together import ROWS_AT_ONCE, Part, Together
 from tests.replay.samples import Row, kafka_rows, placed
 
 NAMES = "core", "log-start", "record-limit", "write-faults"
@@ -56,7 +55,7 @@ def test_share_partitions_taken_together_end_as_each_does_alone() -> None:
 
 
 def test_any_order_and_many_rows_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("replay.together.ROWS_AT_ONCE", 70)
+    monkeypatch.setattr("replay.pieces.ROWS_AT_ONCE", 70)
     stories = [
         kafka_rows(name, 0, count) for name, count in zip(NAMES, (30, 80, 1, 60), strict=True)
     ]

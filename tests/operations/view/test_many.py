@@ -13,8 +13,8 @@ from operations.view.many import (
     listed_verdicts,
     read_lags,
 )
-from replay.lag_file import LAG
 from replay.plan import Plan
+from replay.result_schema import LAG
 from replay.verdict import PartitionVerdict, Problem, Verdict
 from tests.replay.samples import kafka_rows, write_lines
 

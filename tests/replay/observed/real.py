@@ -14,7 +14,7 @@ from replay.observed.rows import line_of
 from replay.observed.run import JudgedLogs, judge_inputs
 from replay.observed.settings import Settings
 from replay.observed.state_topic import observations_of
-from replay.runner import Runner
+from replay.processes import Runner
 
 LOG = Path(__file__).parents[2] / "data" / "observed" / "kafka-request.log.gz"
 DUMP = LOG.with_name("state-topic.txt.gz")

@@ -1,5 +1,5 @@
-from replay.observed.facts import EpochRun, Facts, Gap, LogExtent, SentRun
 from replay.observed.gaps import LOST_MS, MISSING_MS, QUIET_MS, gaps_of, missing_of
+from replay.observed.observation import EpochRun, Facts, Gap, LogExtent, SentRun
 
 
 def run(first: int, last: int, begin: float, end: float) -> EpochRun:

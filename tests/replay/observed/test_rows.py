@@ -5,7 +5,8 @@ import pyarrow as pa
 import pytest
 
 from model.errors import InvalidValueError
-from replay.observed.facts import (
+from replay.observed.inputs import sorted_out
+from replay.observed.observation import (
     EpochRun,
     Facts,
     Gap,
@@ -14,7 +15,6 @@ from replay.observed.facts import (
     SessionEvent,
     SettingEvent,
 )
-from replay.observed.inputs import sorted_out
 from replay.observed.rows import SCHEMA, fact_lines, facts_of, line_of, observation_of, row_of
 from replay.observed.run import read_all
 from tests.replay.observed.real import LOG

@@ -1,5 +1,4 @@
-from replay.observed.facts import SessionChange, SessionEvent
-from replay.observed.observation import Kind, Observation
+from replay.observed.observation import Kind, Observation, SessionChange, SessionEvent
 from replay.observed.sessions import Sessions, moment_of, sessions_of
 
 OPENED, CLOSED, LEFT = SessionChange.OPENED, SessionChange.CLOSED, SessionChange.LEFT

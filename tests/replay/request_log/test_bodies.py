@@ -3,8 +3,7 @@ from typing import Any
 import pytest
 
 from model.errors import InvalidValueError
-from replay.observed.facts import SessionChange, SessionEvent, SettingEvent
-from replay.observed.observation import Kind, Observation
+from replay.observed.observation import Kind, Observation, SessionChange, SessionEvent, SettingEvent
 from replay.request_log.bodies import MOST_BATCHES, Place, Seen, observed
 from replay.request_log.entry import Entry
 

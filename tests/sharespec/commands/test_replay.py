@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from replay.runner import SessionError
+from replay.processes import SessionError
 from replay.verdict import PartitionVerdict, Problem, Replay, Verdict, counted
 from sharespec.cli import cli
 from tests.replay.conftest import spark
