@@ -50,7 +50,8 @@ def check_schema(schema: pa.Schema) -> None:
 def check_readable(schema: pa.Schema) -> None:
     """Raise InvalidValueError for a schema that ``completed`` cannot make one of a trace.
 
-    What is optional may be missing: earlier versions did not have all of it.
+    What is optional may be missing: earlier versions did not have all of it. Integers may be
+    narrower.
     """
     for field in EVENT:
         index = schema.get_field_index(field.name)
@@ -61,15 +62,27 @@ def check_readable(schema: pa.Schema) -> None:
             raise InvalidValueError(f"column {field.name}", given, str(_type(field)))
 
 
+_ITEMS = {
+    FieldKind.INTEGERS: FieldKind.INTEGER,
+    FieldKind.TEXTS: FieldKind.TEXT,
+    FieldKind.RECORDS: FieldKind.RECORD,
+    FieldKind.ROWS: FieldKind.RECORD,
+}
+
+
 def _is_readable(given: pa.DataType, field: TraceField) -> bool:
-    if field.kind is FieldKind.RECORDS and pa.types.is_list(given):
-        return _is_readable(given.value_type, attrs.evolve(field, kind=FieldKind.RECORD))
+    if field.kind in _ITEMS:
+        item = attrs.evolve(field, kind=_ITEMS[field.kind])
+        return pa.types.is_list(given) and _is_readable(given.value_type, item)
+    if field.kind is FieldKind.INTEGER:
+        return bool(pa.types.is_signed_integer(given))
     if field.kind is not FieldKind.RECORD or not pa.types.is_struct(given):
         return bool(given.equals(_type(field)))
-    parts = {part.name: part for part in field.parts}
     present = {given.field(i).name: given.field(i).type for i in range(given.num_fields)}
-    known = all(name in parts and kind.equals(_type(parts[name])) for name, kind in present.items())
-    return known and all(part.optional or part.name in present for part in field.parts)
+    return present.keys() <= {part.name for part in field.parts} and all(
+        _is_readable(present[part.name], part) if part.name in present else part.optional
+        for part in field.parts
+    )
 
 
 def completed(table: pa.Table) -> pa.Table:

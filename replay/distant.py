@@ -25,10 +25,11 @@ from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere with Spark
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from model.trace_arrow import SCHEMA, completed
 from model.trace_json import MAX_LINE_BYTES
-from replay.frame import check_rows, spark_type, verdicts_of
+from replay.frame import check_rows, verdicts_of
 from replay.gather import (
     GENERATED,
     NO_EVENTS,
@@ -147,13 +148,13 @@ def _packed(session: SparkSession, paths: list[str]) -> DataFrame:
 
 
 def _tables(session: SparkSession, paths: list[str]) -> DataFrame:
-    rows = session.read.schema(spark_type(SCHEMA)).parquet(*paths)
+    rows = session.read.schema(from_arrow_schema(SCHEMA)).parquet(*paths)
     names = (f"`{name}`" for name in SCHEMA.names)
     rows = rows.selectExpr(*names, _PATH, "_metadata.row_index as nth")
     return rows.mapInArrow(table_rows, _READ)
 
 
-_PATH, _READ = "_metadata.file_path as path", spark_type(READ)
+_PATH, _READ = "_metadata.file_path as path", from_arrow_schema(READ)
 
 
 def _inputs(session: SparkSession, files: Sequence[Source], read: DataFrame) -> Inputs:

@@ -17,21 +17,11 @@ from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere with Spark
-from pyspark.sql.types import (
-    ArrayType,
-    BooleanType,
-    ByteType,
-    DataType,
-    IntegerType,
-    LongType,
-    ShortType,
-    StringType,
-    StructType,
-)
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import StructType
 
 from model.errors import InvalidValueError
-from model.trace_arrow import completed
-from model.trace_schema import EVENT, FieldKind, TraceField
+from model.trace_arrow import SCHEMA, check_readable, completed
 from replay.check_sorted import check_sorted
 from replay.gather import with_places
 from replay.pieces import runs_of
@@ -79,12 +69,12 @@ def check(frame: DataFrame, plan: Plan | None = None, source: str = "the table")
     """
     plan, sorted_ = plan or Plan(), in_order(frame)
     task = functools.partial(_judged, plan, source)
-    results = sorted_.mapInArrow(task, spark_type(RESULTS))
+    results = sorted_.mapInArrow(task, from_arrow_schema(RESULTS))
     return Checked(
         results,
         results.drop("diverging"),
         results.select(F.explode("diverging").alias("each")).select("each.*"),
-        sorted_.mapInArrow(functools.partial(_lag, plan, source), spark_type(LAG)),
+        sorted_.mapInArrow(functools.partial(_lag, plan, source), from_arrow_schema(LAG)),
     )
 
 
@@ -94,7 +84,7 @@ def in_order(frame: DataFrame) -> DataFrame:
     Raises InvalidValueError for a column that is missing or of another type.
     """
     check_columns(frame.schema)
-    names = [field.name for field in EVENT if field.name in frame.columns]
+    names = [name for name in SCHEMA.names if name in frame.columns]
     order = [name for name in ("leader_epoch", "instance") if name in names]
     return (
         frame.select(*names)
@@ -114,7 +104,7 @@ def verdicts_of(
     ``task`` is ``check_rows``. ``out`` is an address under which verdicts, divergences and lag are
     written as Parquet, over older ones.
     """
-    checked = rows.mapInArrow(functools.partial(task, lag=bool(out)), spark_type(CHECKED))
+    checked = rows.mapInArrow(functools.partial(task, lag=bool(out)), from_arrow_schema(CHECKED))
     checked = checked.persist(StorageLevel.DISK_ONLY) if out else checked
     try:
         found = checked.where("verdict is not null").select("verdict").collect()
@@ -156,58 +146,8 @@ def check_rows(
 
 def check_columns(schema: StructType) -> None:
     """Raise InvalidValueError for a column of a trace that is missing or of another type."""
-    given = {field.name: field.dataType for field in schema.fields}
-    for field in EVENT:
-        allowed = f"column {field.name}", f"a column of {field.kind}"
-        if field.name not in given and not field.optional:
-            raise InvalidValueError(allowed[0], None, allowed[1])
-        if field.name in given and not _is_readable(given[field.name], field):
-            raise InvalidValueError(allowed[0], given[field.name].simpleString(), allowed[1])
-
-
-_INTEGERS = (LongType, IntegerType, ShortType, ByteType)
-_SCALARS: dict[FieldKind, tuple[type[DataType], ...]] = {
-    FieldKind.INTEGER: _INTEGERS,
-    FieldKind.TEXT: (StringType,),
-    FieldKind.FLAG: (BooleanType,),
-}
-_ITEMS = {
-    FieldKind.INTEGERS: FieldKind.INTEGER,
-    FieldKind.TEXTS: FieldKind.TEXT,
-    FieldKind.RECORDS: FieldKind.RECORD,
-    FieldKind.ROWS: FieldKind.RECORD,
-}
-
-
-def _is_readable(given: DataType, field: TraceField) -> bool:
-    if field.kind in _SCALARS:
-        return isinstance(given, _SCALARS[field.kind])
-    if field.kind in _ITEMS:
-        item = attrs.evolve(field, kind=_ITEMS[field.kind])
-        return isinstance(given, ArrayType) and _is_readable(given.elementType, item)
-    if not isinstance(given, StructType):
-        return False
-    parts = {part.name: part.dataType for part in given.fields}
-    return parts.keys() <= {part.name for part in field.parts} and all(
-        _is_readable(parts[part.name], part) if part.name in parts else part.optional
-        for part in field.parts
-    )
-
-
-def spark_type(schema: pa.Schema) -> str:
-    """Return columns as Spark writes them."""
-    return ", ".join(f"`{field.name}` {_spark_name(field.type)}" for field in schema)
-
-
-def _spark_name(kind: pa.DataType) -> str:
-    if pa.types.is_list(kind):
-        return f"array<{_spark_name(kind.value_type)}>"
-    if pa.types.is_struct(kind):
-        parts = (kind.field(i) for i in range(kind.num_fields))
-        return f"struct<{', '.join(f'`{p.name}`: {_spark_name(p.type)}' for p in parts)}>"
-    if pa.types.is_boolean(kind) or pa.types.is_binary(kind):
-        return "boolean" if pa.types.is_boolean(kind) else "binary"
-    return "bigint" if pa.types.is_integer(kind) else "string"
+    ours = [field for field in schema.fields if field.name in SCHEMA.names]
+    check_readable(to_arrow_schema(StructType(ours)))
 
 
 def _judged(plan: Plan, source: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

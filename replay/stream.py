@@ -15,11 +15,12 @@ import attrs
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere with Spark
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.query import StreamingQuery
 
 from judge.finding import Finding
 from model.errors import InvalidValueError
-from replay.frame import check_columns, spark_type
+from replay.frame import check_columns
 from replay.judged import (
     ARRIVED,
     JUDGED,
@@ -121,7 +122,7 @@ def check_stream(  # noqa: PLR0913 - one argument for each option
     events = frame
     if frame.columns != ARRIVED.names:
         rows = functools.partial(completed_rows, source)
-        events = frame.mapInArrow(rows, spark_type(ARRIVED))
+        events = frame.mapInArrow(rows, from_arrow_schema(ARRIVED))
 
     def batch(batch_frame: DataFrame, number: int) -> None:
         judge = functools.partial(_judged, batch_frame, plan, patience or Patience())
@@ -228,7 +229,7 @@ def _judged(
         tasks = max(1, min(len(found), TASKS_PER_CORE * session.sparkContext.defaultParallelism))
         rows = frame.repartition(tasks, "partition").sortWithinPartitions("partition")
         task = functools.partial(judge_batches, plan, patience, before)
-        judged = rows.mapInArrow(task, spark_type(JUDGED)).collect()
+        judged = rows.mapInArrow(task, from_arrow_schema(JUDGED)).collect()
     finally:
         frame.unpersist()
     came = [row["came"] for row in found if row["came"] is not None]

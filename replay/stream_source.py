@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyspark
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere with Spark
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from model.errors import InvalidValueError
 from model.trace_arrow import completed, table_from_rows
 from model.trace_json import MAX_LINE_BYTES
-from replay.frame import spark_type
 from replay.gather import ROWS_AT_ONCE, GatherTask, Tally, tables_of
 from replay.judged import ARRIVED
 from replay.lines import mark_of, partition_hint, strict_row, too_long
@@ -58,7 +58,7 @@ def folder_stream(session: SparkSession, folder: Path) -> DataFrame:
         .load(f"file:{folder.absolute()}")
     )
     came = (F.unix_millis("modificationTime")).alias("came")
-    return files.select("path", came).mapInArrow(file_rows, spark_type(ARRIVED))
+    return files.select("path", came).mapInArrow(file_rows, from_arrow_schema(ARRIVED))
 
 
 @attrs.frozen
@@ -107,7 +107,7 @@ def topic_stream(session: SparkSession, topic: Topic) -> DataFrame:
     )
     came = "unix_millis(timestamp) as came"
     rows = records.selectExpr("value as content", "topic", "partition", "offset", came)
-    return rows.mapInArrow(record_rows, spark_type(ARRIVED))
+    return rows.mapInArrow(record_rows, from_arrow_schema(ARRIVED))
 
 
 def completed_rows(source: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -164,10 +164,12 @@ def test_a_row_with_a_missing_value_ends_the_events(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("turned", [False, True], ids=["in order", "to be sorted"])
-def test_a_file_of_an_earlier_version_is_read(tmp_path: Path, turned: bool) -> None:  # noqa: FBT001
+def test_a_file_of_an_earlier_version_or_narrower_is_read(tmp_path: Path, turned: bool) -> None:  # noqa: FBT001
     rows = kafka_rows(count=20)
     path = write_parquet(tmp_path / "t.parquet", rows[::-1] if turned else rows, 7)
-    pq.write_table(pq.read_table(path).drop_columns(["progress_batches", "ranges"]), path)
+    table = pq.read_table(path).drop_columns(["progress_batches", "ranges"])
+    narrow = table.column("seq").cast("int32")
+    pq.write_table(table.set_column(table.column_names.index("seq"), "seq", narrow), path)
     task = read(path)
     assert bool(task.first_rows) is not turned
     (found,) = whole_rows(task)

@@ -72,7 +72,7 @@ def test_a_table_that_is_not_there_is_one_line(spark: SparkSession, table: str) 
 
 def test_a_table_of_something_else_is_one_line(spark: SparkSession) -> None:
     spark.range(3).createOrReplaceTempView("numbers")
-    message = "^numbers: column partition is None; allowed: a column of text$"
+    message = "^numbers: column partition is None; allowed: a column of string$"
     with pytest.raises(NoSuchTraceError, match=message):
         replay_table(spark, "numbers", SPEC)
 
