@@ -3,7 +3,7 @@
 Events come late, twice, or not all yet.
 """
 
-import json
+import pickle
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -18,7 +18,7 @@ from replay.check_sorted import check_sorted
 from replay.gather import STORED
 from replay.pieces import runs_of
 from replay.plan import CheckedPartition, InputFacts, Plan, is_sampled
-from replay.state_file import Carried, state_of_text, text_of_state
+from replay.state_file import Carried
 from replay.tables import BadRow, first_bad_row
 from replay.verdict import PartitionVerdict, Problem, Verdict
 
@@ -115,18 +115,8 @@ class Judged:
     problems: tuple[Problem, ...] = ()
 
 
-JUDGED = pa.schema(
-    [
-        *((name, pa.int64()) for name in NUMBERS),
-        ("partition", pa.string()),
-        ("left", pa.string()),
-        ("batches", pa.int64()),
-        ("stopped", pa.string()),
-        ("held", pa.binary()),
-        ("problems", pa.string()),
-    ]
-)
-"""The columns in which workers hand over what they judged."""
+JUDGED = pa.schema([("judged", pa.binary())])
+"""The column in which workers hand over what they judged."""
 
 
 def judge(name: str, rows: pa.Table, before: Before, plan: Plan, patience: Patience) -> Judged:
@@ -229,43 +219,16 @@ def partitions(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str | None, 
 
 
 def _row(judged: Judged) -> pa.RecordBatch:
-    problems = [[each.source, each.line, each.message] for each in judged.problems[:MAX_PROBLEMS]]
-    row = {
-        **attrs.asdict(judged.counts),
-        "partition": judged.partition,
-        "left": text_of_state(judged.left) if judged.left else None,
-        "batches": judged.waiting.batches,
-        "stopped": judged.waiting.stopped,
-        "held": packed(judged.held) if judged.held.num_rows else None,
-        "problems": json.dumps(problems),
-    }
-    return pa.RecordBatch.from_pylist([row], schema=JUDGED)
+    """Return what is handed over; a copy of the rows that wait, as a slice takes all rows along."""
+    held = judged.held.take(pa.array(range(judged.held.num_rows), pa.int64()))
+    some = attrs.evolve(judged, held=held, problems=judged.problems[:MAX_PROBLEMS])
+    return pa.RecordBatch.from_pylist([{"judged": pickle.dumps(some)}], schema=JUDGED)
 
 
 def judged_of(row: Mapping[str, Any]) -> Judged:
     """Return what a worker handed over."""
-    name = row["partition"]
-    return Judged(
-        name,
-        Counts(*(row[number] for number in NUMBERS)),
-        state_of_text(row["left"]) if row["left"] else None,
-        Waiting(row["batches"], row["stopped"]),
-        unpacked(bytes(row["held"])) if row["held"] else _NONE,
-        tuple(Problem(s, n, text, name or None) for s, n, text in json.loads(row["problems"])),
-    )
-
-
-def packed(table: pa.Table) -> bytes:
-    """Return a table as the bytes of an Arrow file."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)
-    return bytes(sink.getvalue())
-
-
-def unpacked(data: bytes) -> pa.Table:
-    """Return the table of the bytes of an Arrow file."""
-    return pa.ipc.open_file(pa.BufferReader(data)).read_all()
+    judged: Judged = pickle.loads(row["judged"])  # noqa: S301 - of our own workers
+    return judged
 
 
 def arrival(

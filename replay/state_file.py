@@ -5,14 +5,15 @@ import functools
 import hashlib
 import json
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from enum import Enum
+from enum import Enum, IntEnum, StrEnum
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 from uuid import uuid4
 
 import attrs
+import cattrs
 import pyarrow as pa
 
 from judge.finding import Finding
@@ -128,7 +129,7 @@ def read_left(folder: Path, rules: Profile) -> tuple[dict[str, Carried], dict[st
         digest = _digest(map(_line, [*rows, *([stream] if stream else [])]))
         if not table.schema.equals(_schema()) or metadata.get("digest") != digest:
             raise StateError(f"{path} was altered: it has not the digest of its rows")
-        return {row["partition"]: _value(row, Carried) for row in rows}, stream
+        return {row["partition"]: _converter().structure(row, Carried) for row in rows}, stream
     except (InvalidValueError, pa.ArrowException, LookupError, TypeError, ValueError) as error:
         raise StateError(f"{path} was altered: {' '.join(str(error).split())[:200]}") from None
 
@@ -163,17 +164,6 @@ def write_states(
         draft.replace(folder / NAME)
     finally:
         draft.unlink(missing_ok=True)
-
-
-def text_of_state(carried: Carried) -> str:
-    """Return where a share-partition was left as text, to hand it to another process."""
-    return json.dumps(_plain(carried))
-
-
-def state_of_text(text: str) -> Carried:
-    """Return where a share-partition was left, from its text."""
-    carried: Carried = _value(json.loads(text), Carried)
-    return carried
 
 
 def _written(carried: Carried, before: Written | None) -> Written:
@@ -217,43 +207,17 @@ def _present(hint: Any) -> Any:  # noqa: ANN401 - a type, or an expression of on
     return hint
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 - any part of a state
-    if value is None or type(value) in _SIMPLE:
-        return value
-    if isinstance(value, tuple):
-        return [_plain(part) for part in value]
-    if isinstance(value, Enum):
-        return value.name
-    return {name: _plain(getattr(value, name)) for name in _fields(value)}
-
-
-_SIMPLE = frozenset({bool, int, str})
-
-
-def _fields(value: Any) -> tuple[str, ...]:  # noqa: ANN401 - a value of a class of the model
-    return _names(type(value))  # type: ignore[arg-type] # a class can be hashed
-
-
 @functools.cache
-def _names(cls: type) -> tuple[str, ...]:
-    """Return the names of the fields of a class; to look them up each time would cost the most."""
-    return tuple(field.name for field in attrs.fields(cls))
+def _converter() -> cattrs.Converter:
+    """Return what makes plain values of states, in which a member of an Enum has its name."""
+    converter = cattrs.Converter(
+        unstruct_collection_overrides={tuple: list}, detailed_validation=False
+    )
+    for kind in (Enum, IntEnum, StrEnum):
+        converter.register_unstructure_hook(kind, lambda member: member.name)
+        converter.register_structure_hook(kind, lambda name, cls: cls[name])
+    return converter
 
 
-def _value(plain: Any, hint: Any) -> Any:  # noqa: ANN401 - any part of a state
-    return None if plain is None else _reader(hint)(plain)
-
-
-@functools.cache
-def _reader(hint: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - a type, or an expression of one
-    """Return what makes a value of a type from plain values."""
-    hint = _present(hint)
-    if get_origin(hint) is tuple:
-        part = get_args(hint)[0]
-        return lambda plain: tuple(_value(each, part) for each in plain)
-    if attrs.has(hint):
-        fields = tuple(get_type_hints(hint).items())
-        return lambda plain: hint(**{name: _value(plain[name], part) for name, part in fields})
-    if issubclass(hint, Enum):
-        return lambda plain: hint[plain]
-    return lambda plain: plain
+def _plain(value: object) -> Any:  # noqa: ANN401 - as json has it
+    return _converter().unstructure(value)

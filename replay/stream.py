@@ -233,8 +233,8 @@ def _judged(
     finally:
         frame.unpersist()
     came = [row["came"] for row in found if row["came"] is not None]
-    ordered = sorted(judged, key=lambda row: row["partition"])
-    return [judged_of(row.asDict()) for row in ordered], min(came, default=None)
+    ordered = sorted((judged_of(row.asDict()) for row in judged), key=lambda each: each.partition)
+    return ordered, min(came, default=None)
 
 
 _COUNTERS = {

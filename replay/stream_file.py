@@ -17,7 +17,7 @@ import pyarrow as pa
 from judge.finding import Finding
 from judge.weighing import Given, too_little
 from model.profile import Profile
-from replay.judged import ARRIVED, Counts, Waiting, packed, unpacked
+from replay.judged import ARRIVED, Counts, Waiting
 from replay.result_schema import divergence_row
 from replay.state_file import NAME, Carried, StateError, Written, read_left, write_states
 from replay.verdict import Problem
@@ -119,7 +119,15 @@ def _held(folder: Path, name: str, digest: str) -> pa.Table:
     data = folder.joinpath(name).read_bytes()
     if hashlib.sha256(data).hexdigest() != digest:
         raise ValueError(f"{name} has not its digest")
-    return unpacked(data).cast(ARRIVED)
+    return pa.ipc.open_file(pa.BufferReader(data)).read_all().cast(ARRIVED)
+
+
+def _packed(table: pa.Table) -> bytes:
+    """Return a table as the bytes of an Arrow file."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
 
 
 def write_stream(folder: Path, rules: Profile, left: Left) -> Left:
@@ -130,7 +138,7 @@ def write_stream(folder: Path, rules: Profile, left: Left) -> Left:
     folder.mkdir(parents=True, exist_ok=True)
     name, digest = "", ""
     if left.held.num_rows:
-        data = packed(left.held)
+        data = _packed(left.held)
         name = f"held-{file_name(left.stream, left.last.batch)}.arrow"
         digest = hashlib.sha256(data).hexdigest()
         _put(folder / name, data)

@@ -11,17 +11,13 @@ from replay.judged import (
     Counts,
     Judged,
     Patience,
-    Waiting,
     judge,
     judge_nameless,
-    packed,
-    unpacked,
 )
 from replay.plan import Plan
 from replay.processes import HereRunner
 from replay.run import replay_sources
 from replay.sources import find_sources
-from replay.state_file import Carried
 from tests.replay.samples import Row, kafka_rows, renamed, write_lines
 from tests.replay.streams import arrived, wrong
 
@@ -135,9 +131,3 @@ def test_the_divergence_is_that_of_a_replay(tmp_path: Path, cuts: int) -> None:
     assert verdict.divergence
     nowhere = FindingPlace("p")
     assert attrs.evolve(found, place=nowhere) == attrs.evolve(verdict.divergence, place=nowhere)
-
-
-def test_a_table_is_packed_and_unpacked() -> None:
-    table = arrived(ROWS)
-    assert unpacked(packed(table)).equals(table)
-    assert Before(Carried("a", None)).waiting == Waiting()
