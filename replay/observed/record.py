@@ -116,9 +116,7 @@ class Configuration:
 Configurations = frozenset[Configuration]
 
 ANYTHING: Configurations = frozenset({Configuration(None)})
-FRESH: Configurations = frozenset({Configuration(UNDELIVERED)})
 PASSED = Record(RecordState.ARCHIVED, _GONE)
-BEHIND: Configurations = frozenset({Configuration(PASSED)})
 
 
 @attrs.frozen
@@ -252,12 +250,6 @@ def is_waiting(configurations: Configurations) -> bool:
 def may_be_finished(each: Configuration) -> bool:
     """Whether the start offset may pass the record."""
     return each.record is None or bool(is_finished(each.record))
-
-
-def made_at(configurations: Iterable[Configuration]) -> int | None:
-    """Return what made the state, where every configuration agrees and none was saved."""
-    makers = {each.unsaved for each in configurations}
-    return makers.pop() if len(makers) == 1 else None
 
 
 def is_unsaved(configurations: Configurations, number: int) -> bool:

@@ -6,7 +6,6 @@ import pytest
 from model.states import AcknowledgeType, RecordState
 from replay.observed.record import (
     ANYTHING,
-    FRESH,
     UNKNOWN_LOCK,
     Act,
     Allowance,
@@ -21,12 +20,13 @@ from replay.observed.record import (
     reachable,
     written,
 )
-from spec.record import Record
+from spec.record import UNDELIVERED, Record
 
 ACQUIRED, AVAILABLE = RecordState.ACQUIRED, RecordState.AVAILABLE
 ACKNOWLEDGED, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.ARCHIVED
 LOCK = Lock(earliest=100, latest=200, alive=1000)
 FETCH = Act(1, "a", 0, Effect.CERTAIN, count=1)
+FRESH: Configurations = frozenset({Configuration(UNDELIVERED)})
 HELD: Configurations = frozenset({Configuration(Record(ACQUIRED, 1, "a", 1))})
 
 
