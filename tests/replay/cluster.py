@@ -1,7 +1,7 @@
-"""Run in a process of its own: a replay on a cluster, with an executor killed midway if asked.
+"""Run in a process of its own: a replay on a cluster, one executor of which is killed midway.
 
-Arguments: the master, the trace, and ``kill`` or ``-``. Prints where the workers' code was and the
-line of JSON.
+Arguments: the master and the trace. Prints where the workers' code was, the line of JSON, and how
+many executors were killed.
 """
 
 import contextlib
@@ -41,12 +41,10 @@ def descends(process: int, parent: int) -> bool:
 class Killing:
     """Progress that kills one executor when the second stage begins."""
 
-    def __init__(self, *, kill: bool) -> None:
-        self._kill = kill
-        self.killed = 0
+    killed = 0
 
     def stage(self, name: str, total: int) -> None:
-        if self._kill and name == "check" and total:
+        if name == "check" and total:
             victim = min(executors(os.getpid()))
             os.kill(victim, signal.SIGKILL)
             self.killed += 1
@@ -60,8 +58,8 @@ def where(_: int) -> str:
     return replay.check.__file__
 
 
-def main(master: str, trace: str, kill: str) -> None:
-    progress = Killing(kill=kill == "kill")
+def main(master: str, trace: str) -> None:
+    progress = Killing()
     plan = Plan(against=("spec", "impl"), invariants_every=0)
     with open_session(master) as session:
         click.echo(session.sparkContext.parallelize([0]).map(where).first())

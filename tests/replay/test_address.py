@@ -5,23 +5,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from replay.distant import ends_whole, find_addressed, is_generated, make_folder, shown
-from replay.sources import Form, NoSuchTraceError, Source
+from replay.distant import find_addressed, make_folder
+from replay.sources import Form, NoSuchTraceError
 from tests.replay.samples import kafka_rows, write_lines, write_parquet
 
 pytestmark = pytest.mark.xdist_group("spark")
-
-
-@pytest.mark.parametrize(
-    ("told", "name"),
-    [
-        ("file:///a%20b/%25.jsonl", "/a b/%.jsonl"),
-        ("hdfs://host:9000/a%20b", "hdfs://host:9000/a b"),
-        ("s3a://bucket/x", "s3a://bucket/x"),
-    ],
-)
-def test_a_row_tells_its_file_as_results_name_it(told: str, name: str) -> None:
-    assert shown(told) == name
 
 
 def test_what_lies_under_an_address_is_found_once(spark: SparkSession, tmp_path: Path) -> None:
@@ -73,16 +61,3 @@ def test_a_folder_is_made_or_told_why_not(spark: SparkSession, tmp_path: Path) -
     (tmp_path / "file").write_text("")
     with pytest.raises(NoSuchTraceError, match=r"/file/x cannot be opened: [^\n]+$"):
         make_folder(spark, f"file:{tmp_path}/file/x")
-
-
-def test_the_end_of_a_file_is_looked_at(spark: SparkSession, tmp_path: Path) -> None:
-    for data, is_whole in ((b"a\n", True), (b"a\nb", False)):
-        path = tmp_path / "t.jsonl"
-        path.write_bytes(data)
-        assert ends_whole(spark, Source(str(path), Form.LINES, len(data))) is is_whole
-
-
-def test_generated_files_say_so(spark: SparkSession, tmp_path: Path) -> None:
-    path = write_parquet(tmp_path / "t.parquet", kafka_rows(count=2))
-    source = Source(str(path), Form.PARQUET, path.stat().st_size)
-    assert not is_generated(spark, source)

@@ -20,6 +20,7 @@ from replay.session import SparkRunner
 from replay.sources import find_sources
 from replay.verdict import Replay
 from tests.replay.samples import RECORDED, TRACES, kafka_rows, write_lines
+from tests.traces import QUICK
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -52,13 +53,13 @@ def everywhere(runners: tuple[Runner, ...], path: Path, plan: Plan) -> Replay:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "path", sorted([*TRACES.iterdir(), *RECORDED.glob("*.gz")]), ids=lambda path: path.name
+    "path", [TRACES / QUICK, RECORDED / "agent-4.4.0-records-deleted.jsonl.gz"]
 )
-def test_every_recorded_trace(runners: tuple[Runner, ...], path: Path) -> None:
+def test_recorded_traces(runners: tuple[Runner, ...], path: Path) -> None:
+    """What each says is in ``test_recorded``: where it is said changes nothing of any."""
     result = everywhere(runners, path, Plan(invariants_every=20))
     assert result.counts.checked
-    if path.parent == TRACES:
-        assert result.counts.conforms == len(result.verdicts)
+    assert bool(result.counts.diverged) is (path.parent == RECORDED)
 
 
 @pytest.mark.parametrize("here", [True, False])

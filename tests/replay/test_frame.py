@@ -76,11 +76,10 @@ def test_verdicts_and_divergences_of_rows_in_any_order(spark: SparkSession, tmp_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("against", [("spec",), ("impl",), ("spec", "impl")])
 def test_the_verdicts_are_those_of_a_replay_of_the_file(
-    spark: SparkSession, tmp_path: Path, against: tuple[str, ...]
+    spark: SparkSession, tmp_path: Path
 ) -> None:
-    plan = Plan(against=against)
+    plan = Plan()
     frame = frame_of(spark, tmp_path, five_kinds())
     found = replay_sources(SparkRunner(spark), find_sources([tmp_path]), plan, tmp_path / "out")
     checked = check(frame, plan)

@@ -3,35 +3,23 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import attrs
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
 
 from model.guards import Difference
 from model.trace_json import line_from_row
 from replay.plan import Plan
 from replay.processes import HereRunner
 from replay.run import replay_sources
-from replay.session import SparkRunner
 from replay.sources import find_sources
 from replay.verdict import PartitionVerdict, Replay, Verdict
-from tests.replay.samples import ABORTED, TRACES, Row, kafka_rows, write_lines, write_parquet
-
-pytestmark = pytest.mark.xdist_group("spark")
+from tests.replay.samples import TRACES, Row, kafka_rows, write_lines, write_parquet
 
 SPEC = Plan(against=("spec",), invariants_every=0)
 
 
-def replayed(
-    spark: SparkSession, *paths: Path, plan: Plan = SPEC, out: Path | None = None
-) -> Replay:
-    """Return the result, which must be the same of Spark and of this process."""
-    sources = find_sources(paths)
-    here = replay_sources(HereRunner(), sources, plan)
-    found = replay_sources(SparkRunner(spark), sources, plan, out)
-    assert attrs.evolve(here, seconds=found.seconds, runner=found.runner) == found
-    return found
+def replayed(*paths: Path, plan: Plan = SPEC, out: Path | None = None) -> Replay:
+    return replay_sources(HereRunner(), find_sources(paths), plan, out)
 
 
 def named(replay: Replay) -> dict[str, PartitionVerdict]:
@@ -43,10 +31,8 @@ def rows_of(*partitions: int, count: int = 40) -> list[Row]:
 
 
 @pytest.mark.slow
-def test_every_event_that_apache_kafka_recorded_conforms(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    found = replayed(spark, TRACES, plan=Plan(against=("impl",)), out=tmp_path / "out")
+def test_every_event_that_apache_kafka_recorded_conforms(tmp_path: Path) -> None:
+    found = replayed(TRACES, plan=Plan(against=("impl",)), out=tmp_path / "out")
     assert (found.counts.partitions, found.counts.conforms, found.problems) == (24, 24, ())
     assert found.counts.checked == found.counts.events == 10_440
     assert pq.read_table(tmp_path / "out" / "lag").num_rows == 10_440
@@ -57,9 +43,7 @@ def test_every_event_that_apache_kafka_recorded_conforms(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("against", [("spec",), ("impl",), ("spec", "impl")])
-def test_all_forms_give_the_same_verdicts(
-    spark: SparkSession, tmp_path: Path, against: tuple[str, ...]
-) -> None:
+def test_all_forms_give_the_same_verdicts(tmp_path: Path, against: tuple[str, ...]) -> None:
     rows = rows_of(0, 1, 2)
     rows[60]["after"]["delivery_complete_count"] += 1
     paths = [
@@ -71,7 +55,7 @@ def test_all_forms_give_the_same_verdicts(
     lines = [60 + 1, 60 + 1, 60 + 1, len(rows) - 60]
     for path, line in zip(paths, lines, strict=True):
         out = tmp_path / f"{path.name}.out"
-        found = replayed(spark, path, plan=Plan(against=against), out=out)
+        found = replayed(path, plan=Plan(against=against), out=out)
         assert [v.verdict for v in found.verdicts] == [
             Verdict.CONFORMS,
             Verdict.DIVERGES,
@@ -84,11 +68,6 @@ def test_all_forms_give_the_same_verdicts(
         assert divergence.name == Difference.DELIVERY_COMPLETE_COUNT.name
         (written,) = pq.read_table(out / "divergences.parquet").to_pylist()
         assert (written["name"], written["line"]) == (divergence.name, line)
-
-
-def test_records_withheld_as_aborted_conform(spark: SparkSession) -> None:
-    found = replayed(spark, ABORTED, plan=Plan(against=("spec", "impl")))
-    assert (found.counts.conforms, found.counts.checked) == (1, 15)
 
 
 def _swap(index: int, new: bytes) -> Callable[[list[bytes]], list[bytes]]:
@@ -111,8 +90,7 @@ LINES = [line_from_row(row) for row in rows_of(0)]
         (lambda lines: [*lines, b'{"partition":"core:orders:0"'], 41, "one JSON object", 40),
     ],
 )
-def test_a_bad_line_makes_its_share_partition_unreadable_and_no_other(  # noqa: PLR0913, PLR0917
-    spark: SparkSession,
+def test_a_bad_line_makes_its_share_partition_unreadable_and_no_other(
     tmp_path: Path,
     change: Callable[[list[bytes]], list[bytes]],
     line: int,
@@ -122,7 +100,7 @@ def test_a_bad_line_makes_its_share_partition_unreadable_and_no_other(  # noqa: 
     path = tmp_path / "t.jsonl"
     others = [line_from_row(row) for row in rows_of(1)]
     path.write_bytes(b"".join([*change(list(LINES)), b"\n", *others]))
-    found = replayed(spark, path)
+    found = replayed(path)
     verdict = named(found)["core:orders:0"]
     assert (verdict.verdict, verdict.checked) == (Verdict.UNREADABLE, checked)
     assert verdict.problem
@@ -132,9 +110,7 @@ def test_a_bad_line_makes_its_share_partition_unreadable_and_no_other(  # noqa: 
     assert (found.counts.unreadable, found.counts.conforms) == (1, 1)
 
 
-def test_files_that_cannot_be_read_are_counted_and_the_rest_is_replayed(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_files_that_cannot_be_read_are_counted_and_the_rest_is_replayed(tmp_path: Path) -> None:
     write_lines(tmp_path / "good.jsonl", rows_of(0))
     (tmp_path / "empty.jsonl").write_bytes(b"")
     (tmp_path / "schema.parquet").write_bytes(
@@ -145,7 +121,7 @@ def test_files_that_cannot_be_read_are_counted_and_the_rest_is_replayed(
     (tmp_path / "x.parquet").unlink()
     packed = gzip.compress(b"".join(line_from_row(row) for row in rows_of(2, count=400)))
     (tmp_path / "torn.jsonl.gz").write_bytes(packed[: len(packed) // 2])
-    found = replayed(spark, tmp_path)
+    found = replayed(tmp_path)
     messages = {Path(p.source).name: p.message for p in found.problems}
     assert messages["empty.jsonl"] == "holds no events"
     assert "column after is None" in messages["schema.parquet"]
@@ -157,12 +133,12 @@ def test_files_that_cannot_be_read_are_counted_and_the_rest_is_replayed(
 
 @pytest.mark.parametrize("name", ["b.jsonl", "b.parquet"])
 def test_a_share_partition_in_two_files_is_unreadable_and_the_others_are_not(
-    spark: SparkSession, tmp_path: Path, name: str
+    tmp_path: Path, name: str
 ) -> None:
     write_parquet(tmp_path / "a.parquet", rows_of(0, 1))
     write = write_lines if name.endswith("jsonl") else write_parquet
     write(tmp_path / name, rows_of(1, 2))
-    found = named(replayed(spark, tmp_path))
+    found = named(replayed(tmp_path))
     assert found["core:orders:0"].verdict is found["core:orders:2"].verdict is Verdict.CONFORMS
     verdict = found["core:orders:1"]
     assert (verdict.verdict, verdict.checked) == (Verdict.UNREADABLE, 0)
@@ -171,14 +147,14 @@ def test_a_share_partition_in_two_files_is_unreadable_and_the_others_are_not(
     assert f"also in {tmp_path / name}, line 1" in verdict.problem.message
 
 
-def test_what_the_sample_leaves_out_is_counted(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_the_sample_leaves_out_is_counted(tmp_path: Path) -> None:
     rows = rows_of(0, 1, 2, 3, 4, 5, count=10)
     for path in (
         write_lines(tmp_path / "a.jsonl", rows),
         write_parquet(tmp_path / "b.parquet", rows),
     ):
         plan = Plan(against=("spec",), sample=0.5)
-        found = replayed(spark, path, plan=plan)
+        found = replayed(path, plan=plan)
         assert 0 < found.counts.unchecked < 6
         assert found.counts.events == 60
         assert found.counts.checked == 60 - 10 * found.counts.unchecked
@@ -186,10 +162,10 @@ def test_what_the_sample_leaves_out_is_counted(spark: SparkSession, tmp_path: Pa
         assert reasons == {"not in the sample"}
 
 
-def test_results_of_an_earlier_replay_are_replaced(spark: SparkSession, tmp_path: Path) -> None:
+def test_results_of_an_earlier_replay_are_replaced(tmp_path: Path) -> None:
     path = write_parquet(tmp_path / "t.parquet", rows_of(0, 1))
     out = tmp_path / "out"
     (out / "lag").mkdir(parents=True)
     shutil.copy(path, out / "lag" / "part-99999.parquet")
-    replayed(spark, path, out=out)
+    replayed(path, out=out)
     assert pq.read_table(out / "lag").num_rows == 80

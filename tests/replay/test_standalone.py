@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import attrs
 import pyarrow.parquet as pq
 import pytest
 
@@ -31,9 +32,9 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hdfs]:
         yield cluster
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Standalone]:
-    with standalone(tmp_path) as cluster:
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
+    with standalone(tmp_path_factory.mktemp("spark")) as cluster:
         yield cluster
 
 
@@ -52,11 +53,25 @@ def traces_in(folder: Path) -> Path:
     return folder
 
 
-def expected_of(folder: Path, there: str, out: Path | None = None) -> list[str]:
-    """Return what one process says of the traces in a folder, as if they were elsewhere."""
-    result = replay_sources(HereRunner(), find_sources([folder]), PLAN, out)
+@attrs.frozen
+class Stored:
+    """Traces in a folder and in the cluster, and what one process writes and says of them."""
+
+    folder: Path
+    there: str
+    here: Path
+    expected: list[str]
+
+
+@pytest.fixture(scope="module")
+def stored(storage: Hdfs, tmp_path_factory: pytest.TempPathFactory) -> Stored:
+    top = tmp_path_factory.mktemp("stored")
+    folder, here = traces_in(top / "traces"), top / "here"
+    there = storage.put(folder, "traces")
+    result = replay_sources(HereRunner(), find_sources([folder]), PLAN, here)
     assert (result.counts.diverged, result.counts.unreadable) == (2, 1)
-    return [line.replace(str(folder), there) for line in verdict_lines(result, lambda _: "")]
+    lines = [line.replace(str(folder), there) for line in verdict_lines(result, lambda _: "")]
+    return Stored(folder, there, here, lines)
 
 
 def run(command: Sequence[str | Path]) -> "subprocess.CompletedProcess[str]":
@@ -71,41 +86,15 @@ def run(command: Sequence[str | Path]) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_the_answer_is_that_of_one_process_though_a_node_dies(
-    tmp_path: Path, storage: Hdfs, cluster: Standalone
-) -> None:
-    folder, here = traces_in(tmp_path / "traces"), tmp_path / "here"
-    there, out = storage.put(folder, "1/traces"), f"{storage.address}/1/out"
-    ours = [folder, tmp_path, ROOT / "replay", VENV.parent / "replay"]
-    ours = [path for path in ours if path.is_dir()]
-    victim = str(cluster.workers[0].pid)
-    script = [sys.executable, "-m", "tests.replay.scattered", cluster.master, there, out, victim]
-    done = run([*script, *ours])
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    for code, seen in told["where"]:
-        assert "sharespec.zip" in code
-        assert seen == [], "folders of the driver that a worker sees"
-    done_tasks, tasks = told["killed"]
-    assert 0 < done_tasks < tasks
-    assert cluster.workers[0].wait(_SECONDS) == -signal.SIGKILL
-    assert told["verdicts"] == expected_of(folder, there, here)
-    storage.get("1/out", tmp_path / "out")
-    keys = [("partition", "ascending"), ("seq", "ascending")]
-    lag = pq.read_table(tmp_path / "out" / "lag").sort_by(keys)
-    assert lag.to_pylist() == pq.read_table(here / "lag").sort_by(keys).to_pylist()
-
-
 def test_the_commands_read_and_write_where_nodes_meet(
-    tmp_path: Path, storage: Hdfs, cluster: Standalone
+    tmp_path: Path, storage: Hdfs, cluster: Standalone, stored: Stored
 ) -> None:
-    folder = traces_in(tmp_path / "traces")
-    there, results = storage.put(folder, "2/traces"), f"{storage.address}/2"
+    folder, there, results = stored.folder, stored.there, f"{storage.address}/2"
     on_cluster = ("--master", cluster.master)
     done = run([COMMAND, "replay", there, *on_cluster, "--out", f"{results}/out", "--json"])
     assert done.returncode == 1, done.stderr
     *verdicts, totals = done.stdout.splitlines()
-    assert verdicts == expected_of(folder, there)
+    assert verdicts == stored.expected
     assert json.loads(totals)["runner"] == f"Spark {cluster.master}"
     storage.get("2/out", tmp_path / "out")
     assert pq.read_table(tmp_path / "out" / "divergences").num_rows == 2
@@ -124,3 +113,28 @@ def test_the_commands_read_and_write_where_nodes_meet(
     done = run([COMMAND, "replay", there, *on_cluster, "--out", tmp_path / "local"])
     assert done.returncode == 2
     assert "on a cluster the --out of addresses is one too" in done.stderr
+
+
+def test_the_answer_is_that_of_one_process_though_a_node_dies(
+    tmp_path: Path, storage: Hdfs, cluster: Standalone, stored: Stored
+) -> None:
+    """Behind the others: the cluster lacks a worker from then on."""
+    there, out = stored.there, f"{storage.address}/1/out"
+    ours = [stored.folder, ROOT / "replay", VENV.parent / "replay"]
+    ours = [path for path in ours if path.is_dir()]
+    victim = str(cluster.workers[0].pid)
+    script = [sys.executable, "-m", "tests.replay.scattered", cluster.master, there, out, victim]
+    done = run([*script, *ours])
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    for code, seen in told["where"]:
+        assert "sharespec.zip" in code
+        assert seen == [], "folders of the driver that a worker sees"
+    done_tasks, tasks = told["killed"]
+    assert 0 < done_tasks < tasks
+    assert cluster.workers[0].wait(_SECONDS) == -signal.SIGKILL
+    assert told["verdicts"] == stored.expected
+    storage.get("1/out", tmp_path / "out")
+    keys = [("partition", "ascending"), ("seq", "ascending")]
+    lag = pq.read_table(tmp_path / "out" / "lag").sort_by(keys)
+    assert lag.to_pylist() == pq.read_table(stored.here / "lag").sort_by(keys).to_pylist()

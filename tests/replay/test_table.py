@@ -2,19 +2,13 @@
 
 from pathlib import Path
 
-import attrs
 import pytest
 from pyspark.sql import SparkSession
 
-from judge.finding import FindingPlace
 from replay.frame import replay_table
 from replay.plan import Plan
 from replay.processes import SessionError
-from replay.report import json_line
-from replay.run import replay_sources
-from replay.session import SparkRunner
-from replay.sources import NoSuchTraceError, find_sources
-from replay.verdict import PartitionVerdict, Replay
+from replay.sources import NoSuchTraceError
 from tests.replay.samples import write_parquet
 from tests.replay.test_frame import five_kinds
 
@@ -26,29 +20,6 @@ SPEC = Plan(against=("spec",), invariants_every=0)
 @pytest.fixture
 def address(tmp_path: Path) -> str:
     return f"file:{write_parquet(tmp_path / 'events.parquet', five_kinds(), 50)}"
-
-
-def unplaced(replay: Replay) -> list[PartitionVerdict]:
-    """The verdicts without where files and rows are."""
-    return [
-        attrs.evolve(
-            v,
-            divergence=v.divergence and attrs.evolve(v.divergence, place=FindingPlace()),
-            problem=v.problem and attrs.evolve(v.problem, source="", line=None),
-        )
-        for v in replay.verdicts
-    ]
-
-
-@pytest.mark.slow
-def test_the_verdicts_are_those_of_the_file(spark: SparkSession, address: str) -> None:
-    table = replay_table(spark, address, SPEC)
-    file = address.removeprefix("file:")
-    files = replay_sources(SparkRunner(spark), find_sources([file]), SPEC)
-    assert unplaced(table) == unplaced(files)
-    assert table.counts == files.counts
-    assert table.seconds > 0
-    assert '"partitions": 5' in json_line(table)
 
 
 @pytest.mark.slow
