@@ -1,19 +1,19 @@
 """Arrow tables of trace events: what must not be null, and the events themselves."""
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Any
 
 import attrs
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from model.errors import InvalidValueError
 from model.trace import TraceEvent
 from model.trace_arrow import SCHEMA
 from model.trace_codec import event_from_row
 from model.trace_schema import EVENT, FieldKind, TraceField
+
+_LISTS = (FieldKind.RECORDS, FieldKind.ROWS, FieldKind.INTEGERS)
 
 ROWS_AT_ONCE = 512
 """How many rows are Python objects at a time."""
@@ -41,12 +41,12 @@ def first_bad_row(table: pa.Table) -> BadRow | None:
 
     Values that are present are not checked: that happens where they are used.
     """
-    columns = [(field, _whole(table.column(field.name))) for field in EVENT]
-    if not any(_lacks(column, field, 0) for field, column in columns) and _is_utf8(table):
+    if _is_sound(table):
         return None
-    rows = np.arange(table.num_rows)
-    bad = [row for field, column in columns for row in _missing(field.name, column, field, rows)]
-    return min(bad, key=lambda row: row.row, default=None)
+    ends = range(1, table.num_rows + 1)
+    row = bisect_left(ends, True, key=lambda end: not _is_sound(table.slice(0, end)))  # noqa: FBT003 - what is looked for
+    bad = table.select(SCHEMA.names).slice(row, 1)
+    return BadRow(row, next(_wrong(bad), "no event; allowed: the columns of a trace"))
 
 
 def events_of(table: pa.Table) -> Iterator[TraceEvent]:
@@ -70,13 +70,11 @@ def row_of(table: pa.Table, row: int) -> dict[str, Any]:
     return dict(values)
 
 
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-
-
-def _is_utf8(table: pa.Table) -> bool:
+def _is_sound(table: pa.Table) -> bool:
+    """Return whether no row lacks a value that every event has, and all text is UTF-8."""
+    columns = ((table.column(field.name), field) for field in EVENT)
+    if any(_lacks(chunk, field, 0) for column, field in columns for chunk in column.chunks):
+        return False
     try:
         table.validate(full=True)
     except pa.ArrowInvalid:
@@ -92,7 +90,7 @@ def _lacks(array: pa.Array, field: TraceField, allowed: int) -> bool:
         # A part of a null struct is null in the flattened form, which is as it should be.
         parts = zip(field.parts, array.flatten(), strict=True)
         return any(_lacks(values, part, array.null_count) for part, values in parts)
-    if field.kind in (FieldKind.RECORDS, FieldKind.ROWS, FieldKind.INTEGERS):
+    if field.kind in _LISTS:
         values = array.flatten()
         return len(values) > 0 and _lacks(values, _item(field), 0)
     return False
@@ -103,45 +101,22 @@ def _item(field: TraceField) -> TraceField:
     return TraceField(field.name, kind, field.parts)
 
 
-def _missing(
-    path: str, array: pa.Array, field: TraceField, rows: npt.NDArray[np.int64]
-) -> Iterator[BadRow]:
-    """Yield the first bad row of each part; ``rows`` has the row of each value of ``array``."""
-    if array.null_count:
-        null = array.is_null().to_numpy(zero_copy_only=False)
+def _wrong(row: pa.Table) -> Iterator[str]:
+    """Yield what is wrong with the parts of a row."""
+    for field, column in zip(EVENT, row.columns, strict=True):
+        try:
+            yield from _missing(field.name, column[0].as_py(), field)
+        except UnicodeDecodeError as error:
+            yield f"{field.name} is {error.object[:40]!r}; allowed: UTF-8"
+
+
+def _missing(path: str, value: Any, field: TraceField) -> Iterator[str]:  # noqa: ANN401 - any part
+    if value is None:
         if not field.optional:
-            yield BadRow(int(rows[null.argmax()]), f"{path} is None; allowed: a value")
-        array, rows = array.filter(pa.array(~null)), rows[~null]
-    if field.kind is FieldKind.TEXT:
-        yield from _not_utf8(path, array, rows)
-    if field.kind is FieldKind.RECORD:
+            yield f"{path} is None; allowed: a value"
+    elif field.kind is FieldKind.RECORD:
         for part in field.parts:
-            yield from _missing(
-                f"{path}.{part.name}", pc.struct_field(array, part.name), part, rows
-            )
-    elif field.kind in (FieldKind.RECORDS, FieldKind.ROWS, FieldKind.INTEGERS):
-        yield from _missing_in_list(path, array, field, rows)
-
-
-def _missing_in_list(
-    path: str, array: pa.Array, field: TraceField, rows: npt.NDArray[np.int64]
-) -> Iterator[BadRow]:
-    if not len(array):
-        return
-    values = array.flatten()
-    if not len(values):
-        return
-    lengths = array.value_lengths().to_numpy(zero_copy_only=False)
-    yield from _missing(path, values, _item(field), np.repeat(rows, lengths))
-
-
-def _not_utf8(path: str, array: pa.Array, rows: npt.NDArray[np.int64]) -> Iterator[BadRow]:
-    try:
-        array.validate(full=True)
-    except pa.ArrowInvalid:
-        for i, value in enumerate(array.cast(pa.binary()).to_pylist()):
-            try:
-                value.decode("utf-8")
-            except UnicodeDecodeError:
-                yield BadRow(int(rows[i]), f"{path} is {value[:40]!r}; allowed: UTF-8")
-                return
+            yield from _missing(f"{path}.{part.name}", value[part.name], part)
+    elif field.kind in _LISTS:
+        for item in value:
+            yield from _missing(path, item, _item(field))
