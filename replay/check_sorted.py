@@ -10,7 +10,6 @@ through it once and hands out its state every so many events. To the engines eac
 
 import hashlib
 import itertools
-import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -43,6 +42,7 @@ from replay.pieces import (
 )
 from replay.plan import CheckedPartition, InputFacts, Plan, goes_on, is_sampled
 from replay.result_schema import Lag, LagFile, lag_table
+from replay.scratch import whole_file
 from replay.sequence import gaps_in
 from replay.state_file import Carried
 from replay.tasks import CheckTask, apart, read_sorted
@@ -341,10 +341,13 @@ def segments_of(
 
 def _write(rows: pa.Table, path: Path) -> str:
     """Write rows to a file, whole: a task may run twice, and each run writes the same."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
-    with pa.OSFile(str(draft), "wb") as file, pa.ipc.new_file(file, rows.schema) as writer:
+    with (
+        whole_file(path) as draft,
+        pa.OSFile(str(draft), "wb") as file,
+        pa.ipc.new_file(file, rows.schema) as writer,
+    ):
         writer.write_table(rows)
-    return str(draft.replace(path))
+    return str(path)
 
 
 def ended(segments: Sequence[Segment]) -> Iterator[Segment]:

@@ -30,6 +30,7 @@ from replay.lines import (
     Bad,
     Line,
     Recording,
+    in_lots,
     is_recorded,
     mark_of,
     partition_hint,
@@ -37,6 +38,7 @@ from replay.lines import (
     strict_row,
 )
 from replay.pieces import runs_of
+from replay.scratch import whole_file
 from replay.sources import Form, Source
 from replay.verdict import Problem
 
@@ -225,19 +227,18 @@ def tables_of_lines(
 
     ``recorded``: a recorder wrote the file, as a line before these says.
     """
-    rows: list[dict[str, object]] = []
+    rows = _rows_of_lines(lines, tally, recorded=recorded)
+    return (table_from_rows(lot, STORED) for lot in in_lots(rows, ROWS_AT_ONCE))
+
+
+def _rows_of_lines(
+    lines: Iterable[Line | Bad], tally: "Tally", *, recorded: bool
+) -> Iterator[dict[str, object]]:
     for line in lines:
-        row = _row_of(line, tally, recorded=recorded)
-        if row is None:
-            continue
-        row["source"], row["line"] = tally.path, line.number
-        tally.accept(str(row["partition"]), int(line.number or 0), row.get("leader_epoch"))
-        rows.append(row)
-        if len(rows) == ROWS_AT_ONCE:
-            yield table_from_rows(rows, STORED)
-            rows = []
-    if rows:
-        yield table_from_rows(rows, STORED)
+        if row := _row_of(line, tally, recorded=recorded):
+            row["source"], row["line"] = tally.path, line.number
+            tally.accept(str(row["partition"]), int(line.number or 0), row.get("leader_epoch"))
+            yield row
 
 
 def _row_of(line: Line | Bad, tally: Tally, *, recorded: bool) -> dict[str, object] | None:
@@ -312,17 +313,17 @@ def placed(table: pa.Table, first: int, tally: Tally) -> pa.Table:
 
 def _write(task: GatherTask, tables: Iterator[pa.Table], tally: Tally) -> None:
     """Write the tables, a row group for each bucket in each lot that memory holds."""
-    draft = Path(f"{task.target}.{os.getpid()}.draft")
     groups = 0
-    with pq.ParquetWriter(draft, STORED, compression="lz4") as writer:
+    with (
+        whole_file(Path(task.target)) as draft,
+        pq.ParquetWriter(draft, STORED, compression="lz4") as writer,
+    ):
         for lot in _lots(tables):
             tally.events += lot.num_rows
             for bucket, part in _split(lot, task.buckets):
                 writer.write_table(part, row_group_size=part.num_rows)
                 tally.row_groups.setdefault(bucket, []).append(groups)
                 groups += 1
-    # In one step, so that a task that is run twice leaves one whole file.
-    draft.replace(task.target)
 
 
 def _lots(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:

@@ -19,6 +19,8 @@ from model.profile import KAFKA
 from model.trace_arrow import SCHEMA, table_from_rows
 from model.trace_codec import row_from_event
 from replay.gather import GENERATED
+from replay.lines import in_lots
+from replay.scratch import whole_file
 
 EVENTS_PER_FILE = 250_000
 """About how many events one file holds."""
@@ -107,9 +109,11 @@ def _write(request: Request, path: Path, indexes: range) -> int:
     """Write one file, whole or not at all, and return how many events it has."""
     note = json.dumps({"by": "impl", "seed": request.seed}).encode()
     schema = SCHEMA.with_metadata({GENERATED: note})
-    draft = path.with_suffix(".draft")
     total = 0
-    with pq.ParquetWriter(draft, schema, compression="zstd") as writer:
+    with (
+        whole_file(path) as draft,
+        pq.ParquetWriter(draft, schema, compression="zstd") as writer,
+    ):
         held: list[pa.Table] = []
         for index in indexes:
             held += _tables(request, index)
@@ -120,7 +124,6 @@ def _write(request: Request, path: Path, indexes: range) -> int:
                 )
                 total += rows
                 held = []
-    draft.replace(path)
     return total
 
 
@@ -129,11 +132,5 @@ def _tables(request: Request, index: int) -> Iterator[pa.Table]:
 
     name = f"generated-{request.seed}:topic-{index // 100}:{index % 100}"
     partition = SyntheticPartition(name, request.seed, KAFKA)
-    rows = []
-    for event in partition.events(request.of_partition(index)):
-        rows.append(row_from_event(event))
-        if len(rows) == ROWS_AT_ONCE:
-            yield table_from_rows(rows)
-            rows = []
-    if rows:
-        yield table_from_rows(rows)
+    rows = map(row_from_event, partition.events(request.of_partition(index)))
+    return map(table_from_rows, in_lots(rows, ROWS_AT_ONCE))

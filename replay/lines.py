@@ -5,10 +5,12 @@ Headers and trailers are those that a recorder writes of its own file: they are 
 
 import gzip
 import io
+import itertools
 import json
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 import attrs
 
@@ -17,6 +19,7 @@ from model.trace_json import MAX_LINE_BYTES, row_from_line
 
 _HEADER, _TRAILER = "recorder", "trailer"
 
+T_ = TypeVar("T_")
 BLOCK_BYTES = 1 << 20
 """How much is read at a time, decompressed."""
 
@@ -77,6 +80,13 @@ class Recording:
         """Return the sum of both."""
         numbers = (a + b for a, b in zip(_numbers(self), _numbers(other), strict=True))
         return Recording(*numbers, broker=self.broker or other.broker)
+
+
+def in_lots(items: Iterable[T_], most: int) -> Iterator[list[T_]]:
+    """Yield the items in lists of ``most``, the last of which may have fewer."""
+    rest = iter(items)
+    while lot := list(itertools.islice(rest, most)):
+        yield lot
 
 
 def read_lines(

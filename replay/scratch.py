@@ -1,4 +1,7 @@
-"""Folders for what is needed once: removed at the end, or at the next start after a kill."""
+"""Folders for what is needed once, removed at the end or at the next start after a kill.
+
+And files that are whole, or not there.
+"""
 
 import fcntl
 import os
@@ -7,8 +10,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from uuid import uuid4
 
 PREFIX = "sharespec-"
+DRAFT = ".draft"
+"""How the name of a file ends that is still being written."""
+
 LOCK = ".sharespec-lock"
 """Whoever uses a folder holds a lock on this file in it, which the system drops when it dies."""
 
@@ -31,6 +38,20 @@ def scratch_folder(parent: Path | None = None) -> Iterator[str]:
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Write a file under the name that this yields; it has its own when all is written, or none.
+
+    So who runs twice, or is killed, leaves one whole file.
+    """
+    draft = path.with_name(f"{path.name}.{uuid4().hex}{DRAFT}")
+    try:
+        yield draft
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _remove_abandoned(parent: Path) -> None:

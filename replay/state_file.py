@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from enum import Enum, IntEnum, StrEnum
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
-from uuid import uuid4
 
 import attrs
 import cattrs
@@ -20,6 +19,7 @@ from judge.finding import Finding
 from model.errors import InvalidValueError
 from model.profile import Profile
 from model.whole_state import ReplayState
+from replay.scratch import DRAFT, whole_file
 from replay.verdict import LogKnowledge, PartitionVerdict, Verdict
 
 VERSION = 4
@@ -28,9 +28,6 @@ VERSION = 4
 NAME = "states.arrow"
 LOCK = ".states.lock"
 """Whoever uses the folder holds a lock on this file in it, which the system drops when it dies."""
-
-DRAFT = ".draft"
-"""How the name of a file ends that is still being written."""
 
 _METADATA = b"sharespec.state"
 
@@ -157,13 +154,12 @@ def write_states(
     metadata |= {"stream": stream} if stream else {}
     schema = _schema().with_metadata({_METADATA: json.dumps(metadata).encode()})
     folder.mkdir(parents=True, exist_ok=True)
-    draft = folder / f"{NAME}.{uuid4().hex}{DRAFT}"
-    try:
-        with pa.OSFile(str(draft), "wb") as file, pa.ipc.new_file(file, schema) as writer:
-            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
-        draft.replace(folder / NAME)
-    finally:
-        draft.unlink(missing_ok=True)
+    with (
+        whole_file(folder / NAME) as draft,
+        pa.OSFile(str(draft), "wb") as file,
+        pa.ipc.new_file(file, schema) as writer,
+    ):
+        writer.write_table(pa.Table.from_pylist(rows, schema=schema))
 
 
 def _written(carried: Carried, before: Written | None) -> Written:

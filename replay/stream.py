@@ -33,6 +33,7 @@ from replay.judged import (
     judged_of,
 )
 from replay.plan import Plan, is_sampled
+from replay.scratch import whole_file
 from replay.session import first_line
 from replay.state_file import StateError
 from replay.stream_file import (
@@ -254,9 +255,8 @@ def metrics_text(batch: Batch, now: float) -> str:
 
 def write_metrics(path: Path, batch: Batch, now: float) -> None:
     """Write the metrics, whole or not at all."""
-    draft = path.with_name(f".{path.name}.draft")
-    draft.write_text(metrics_text(batch, now), encoding="ascii")
-    draft.replace(path)
+    with whole_file(path) as draft:
+        draft.write_text(metrics_text(batch, now), encoding="ascii")
 
 
 def _lines(batch: Batch, now: float) -> Iterator[str]:

@@ -19,6 +19,7 @@ from judge.weighing import Given, too_little
 from model.profile import Profile
 from replay.judged import ARRIVED, Counts, Waiting
 from replay.result_schema import divergence_row
+from replay.scratch import whole_file
 from replay.state_file import NAME, Carried, StateError, Written, read_left, write_states
 from replay.verdict import Problem
 
@@ -197,6 +198,5 @@ def spark_id(folder: Path) -> str:
 
 
 def _put(path: Path, data: bytes) -> None:
-    draft = path.with_name(f".{path.name}.draft")
-    draft.write_bytes(data)
-    draft.replace(path)
+    with whole_file(path) as draft:
+        draft.write_bytes(data)

@@ -3,7 +3,6 @@
 Each file is read once, after it has come; each record is read once, by workers.
 """
 
-import itertools
 import re
 import time
 from collections.abc import Iterable, Iterator
@@ -22,7 +21,7 @@ from model.trace_arrow import completed, table_from_rows
 from model.trace_json import MAX_LINE_BYTES
 from replay.gather import ROWS_AT_ONCE, GatherTask, Tally, tables_of
 from replay.judged import ARRIVED
-from replay.lines import mark_of, partition_hint, strict_row, too_long
+from replay.lines import in_lots, mark_of, partition_hint, strict_row, too_long
 from replay.session import refusal_of
 from replay.sources import SUFFIXES, NoSuchTraceError, find_sources
 from replay.verdict import Problem
@@ -172,9 +171,9 @@ def record_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     names = ("content", "topic", "partition", "offset", "came")
     for batch in batches:
         rows = zip(*(batch.column(name).to_pylist() for name in names), strict=True)
-        while some := list(itertools.islice(rows, ROWS_AT_ONCE)):
-            events = [row for each in some if (row := _of_record(*each))]
-            yield from table_from_rows(events, ARRIVED).to_batches()
+        events = (row for each in rows if (row := _of_record(*each)))
+        for lot in in_lots(events, ROWS_AT_ONCE):
+            yield from table_from_rows(lot, ARRIVED).to_batches()
 
 
 def _of_record(

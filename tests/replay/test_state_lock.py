@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from model.profile import KAFKA
-from replay.state_file import DRAFT, NAME, Carried, StateError, locked, read_states, write_states
+from replay.scratch import DRAFT
+from replay.state_file import NAME, Carried, StateError, locked, read_states, write_states
 from sharespec.exit import Exit
 from tests.replay.samples import kafka_rows, write_lines
 
