@@ -100,14 +100,21 @@ def gather_tasks(sources: Sequence[Source], buckets: int, folder: str) -> list[G
     """Return the tasks that read the files, numbered from 0; plain lines in parts."""
     tasks: list[GatherTask] = []
     for source in sources:
-        whole = source.form is not Form.LINES or source.size <= CHUNK_BYTES
-        step = max(1, source.size) if whole else CHUNK_BYTES
-        for start in range(0, max(1, source.size), step):
+        for start, end in parts_within(source):
             number = len(tasks)
-            end = None if start + step >= source.size else start + step
             target = f"{folder}/{number:06}.parquet"
             tasks.append(GatherTask(number, source, start, end, buckets, target))
     return tasks
+
+
+def parts_within(source: Source) -> Iterator[tuple[int, int | None]]:
+    """Yield where each part of a file begins and ends, in bytes, None: at its end.
+
+    Only plain lines have several, of which each task reads those that begin in its part.
+    """
+    step = CHUNK_BYTES if source.form is Form.LINES else max(1, source.size)
+    for start in range(0, max(1, source.size), step):
+        yield start, None if start + step >= source.size else start + step
 
 
 def inputs_of(gathered: list[Gathered]) -> Inputs:

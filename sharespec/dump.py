@@ -12,10 +12,11 @@ import click
 from model.state_topic import StateRecord
 from operations.state_topic import Allowance, offsets_of
 from operations.state_topic_file import RecordAt, read_records
-from replay.observed.inputs import Form, Input
+from replay.observed.inputs import Content, Input
 from replay.observed.rows import line_of
 from replay.observed.state_topic import observations_of
 from replay.scratch import scratch_folder
+from replay.sources import Form
 from sharespec.exit import fail
 
 
@@ -45,7 +46,7 @@ def observed_dump(file: str) -> Iterator[Input]:
         path = Path(folder) / "dump.observed"
         with path.open("w", encoding="utf-8") as out:
             out.writelines(f"{line_of(each)}\n" for each in observations_of(records, file))
-        yield Input(str(path), Form.OBSERVED, compressed=False, size=path.stat().st_size)
+        yield Input(str(path), Form.LINES, path.stat().st_size, Content.OBSERVED)
 
 
 def _record(file: str, item: object, allowance: Allowance) -> StateRecord:

@@ -10,10 +10,11 @@ import click
 from conformance.known import KnownDeviation
 from replay.observed.inputs import Input
 from replay.observed.report import document, json_line
-from replay.observed.run import JudgedLogs, judge_inputs, text_of_logs
+from replay.observed.run import JudgedLogs, judge_inputs
 from replay.observed.settings import Settings
 from replay.place import LOG_MODULES, open_runner
 from replay.report import Bar, junit_document, verdict_lines
+from replay.sources import text_of
 from replay.verdict import Replay, Verdict
 from report.html import html_text
 from report.markdown import markdown_text
@@ -43,7 +44,7 @@ def judged(  # noqa: PLR0913 - what a replay of request logs is asked for
     master, state_topic = place
     with observed_dump(state_topic) if state_topic else nullcontext() as dump:
         inputs = [*logs, dump] if dump else list(logs)
-        text = text_of_logs(inputs)
+        text = text_of(inputs)
         with open_runner(text, master, LOG_MODULES) as runner, Bar(progress_console()) as bar:
             result = judge_inputs(inputs, settings, runner, bar)
     told = sort(result)

@@ -34,9 +34,10 @@ from operations.local import opened_traces, share_partitions
 from operations.state_topic import Topic
 from operations.state_topic_file import RecordAt, read_records
 from replay.lines import strict_row
-from replay.observed.inputs import Form, Input, Part, read
+from replay.observed.inputs import Content, Input, Part, read
 from replay.observed.rows import line_of
 from replay.request_log.scan import Tally
+from replay.sources import Form
 from tests.coordinator_recording import records
 from tests.garbage import as_json, mangled, spoiled
 from tests.replay.observed.real import lines
@@ -308,7 +309,7 @@ def test_a_request_log(examples: int, tmp_path_factory: pytest.TempPathFactory) 
     def try_it(texts: list[bytes]) -> None:
         path.write_bytes(b"".join(texts))
         tally = Tally(str(path))
-        log = Input(str(path), Form.REQUEST_LOG, compressed=False, size=path.stat().st_size)
+        log = Input(str(path), Form.LINES, path.stat().st_size, Content.REQUEST_LOG)
         for each in read(Part(0, log), tally):
             assert line_of(each)
         tally.facts()
@@ -323,7 +324,7 @@ def test_observations(examples: int, tmp_path_factory: pytest.TempPathFactory) -
     folder = tmp_path_factory.mktemp("garbage")
     whole = folder / "whole.log"
     whole.write_text("".join(lines()[:200]))
-    log = Input(str(whole), Form.REQUEST_LOG, compressed=False, size=whole.stat().st_size)
+    log = Input(str(whole), Form.LINES, whole.stat().st_size, Content.REQUEST_LOG)
     right = [json.loads(line_of(each)) for each in read(Part(0, log), Tally(str(whole)))][:40]
     path, seen = folder / "t.observed", set[str]()
     facts = [
@@ -335,7 +336,7 @@ def test_observations(examples: int, tmp_path_factory: pytest.TempPathFactory) -
     def try_it(texts: list[bytes]) -> None:
         path.write_bytes(b"\n".join(texts))
         tally = Tally(str(path))
-        part = Part(0, Input(str(path), Form.OBSERVED, compressed=False, size=1))
+        part = Part(0, Input(str(path), Form.LINES, 1, Content.OBSERVED))
         for each in read(part, tally):
             assert line_of(each)
         tally.facts()

@@ -13,18 +13,16 @@ from replay.lines import Bad, Line, read_lines
 from replay.observed.observation import Facts, Observation
 from replay.observed.rows import facts_of, observation_of
 from replay.request_log.entry import MARK
-from replay.request_log.scan import MAX_LINE_BYTES, Tally, scan
-from replay.sources import files_within, is_utf8
+from replay.request_log.scan import MAX_LOG_LINE_BYTES, Tally, scan
+from replay.sources import Form, Source, files_within, is_utf8
+from replay.tasks import parts_within
 from replay.verdict import Problem
 
 LINES_LOOKED_AT = 50
 """In how many lines a file shows what it is."""
 
-CHUNK_BYTES = 32 << 20
-"""How much of a file of plain lines one task reads."""
 
-
-class Form(StrEnum):
+class Content(StrEnum):
     """What a file holds."""
 
     REQUEST_LOG = "request log"
@@ -32,13 +30,10 @@ class Form(StrEnum):
 
 
 @attrs.frozen
-class Input:
-    """A file, and its size in bytes."""
+class Input(Source):
+    """A file, and what it holds."""
 
-    path: str
-    form: Form
-    compressed: bool
-    size: int
+    content: Content
 
 
 @attrs.frozen
@@ -75,38 +70,35 @@ def sorted_out(paths: Iterable[Path]) -> tuple[list[Input], list[Path]]:
 
 def parts_of(inputs: Iterable[Input]) -> list[Part]:
     """Return the parts to read, numbered; long files of plain lines in several."""
-    parts: list[Part] = []
-    for input_file in inputs:
-        step = max(1, input_file.size) if input_file.compressed else CHUNK_BYTES
-        for start in range(0, max(1, input_file.size), step):
-            end = None if start + step >= input_file.size else start + step
-            parts.append(Part(len(parts), input_file, start, end))
-    return parts
+    parts = ((each, *bounds) for each in inputs for bounds in parts_within(each))
+    return [Part(number, *part) for number, part in enumerate(parts)]
 
 
 def read(part: Part, tally: Tally) -> Iterator[Observation]:
     """Yield the observations of a part; what else it shows goes to the tally."""
     source = part.input
-    kwargs = {"compressed": source.compressed, "start": part.start, "end": part.end}
+    compressed = source.form is Form.GZIP
+    limit = MAX_LOG_LINE_BYTES if source.content is Content.REQUEST_LOG else None
     try:
-        if source.form is Form.REQUEST_LOG:
-            yield from scan(source.path, tally, **kwargs)  # type: ignore[arg-type] # as named
+        lines = read_lines(
+            source.path, compressed=compressed, start=part.start, end=part.end, limit=limit
+        )
+        if source.content is Content.REQUEST_LOG:
+            yield from scan(lines, source.path, tally)
         else:
-            yield from _observed(part, tally)
+            yield from _observed(lines, source.path, tally)
     except OSError as error:
         tally.unusable += 1
         text = f"cannot be read: {error.strerror or error}"
         tally.troubles.append(Problem(source.path, tally.lines + 1, text))
 
 
-def _observed(part: Part, tally: Tally) -> Iterator[Observation]:
-    source = part.input
-    lines = read_lines(source.path, compressed=source.compressed, start=part.start, end=part.end)
+def _observed(lines: Iterable[Line | Bad], path: str, tally: Tally) -> Iterator[Observation]:
     facts = Facts()
     for line in lines:
         if isinstance(line, Bad):
             tally.unusable += 1
-            tally.troubles.append(Problem(source.path, line.number or 0, line.message))
+            tally.troubles.append(Problem(path, line.number or 0, line.message))
             continue
         tally.lines = line.number
         try:
@@ -117,7 +109,7 @@ def _observed(part: Part, tally: Tally) -> Iterator[Observation]:
             each = None if fact is not None else observation_of(row)
         except (ValueError, RecursionError) as error:
             tally.unusable += 1
-            tally.troubles.append(Problem(source.path, line.number, str(error)[:200]))
+            tally.troubles.append(Problem(path, line.number, str(error)[:200]))
             continue
         tally.requests += 1
         if fact is not None:
@@ -136,23 +128,24 @@ def _input(path: Path) -> Input | None:
     try:
         with path.open("rb") as raw:
             compressed = raw.read(2) == b"\x1f\x8b"
-        form = _form(path, compressed=compressed)
+        content = _content(path, compressed=compressed)
         size = path.stat().st_size
     except (OSError, EOFError, gzip.BadGzipFile):
         return None
-    return Input(str(path.absolute()), form, compressed, size) if form else None
+    form = Form.GZIP if compressed else Form.LINES
+    return Input(str(path.absolute()), form, size, content) if content else None
 
 
-def _form(path: Path, *, compressed: bool) -> Form | None:
+def _content(path: Path, *, compressed: bool) -> Content | None:
     looked = 0
-    for line in read_lines(str(path), compressed=compressed, limit=MAX_LINE_BYTES):
+    for line in read_lines(str(path), compressed=compressed, limit=MAX_LOG_LINE_BYTES):
         if not isinstance(line, Line):
             return None
         content = line.content.strip()
         if MARK in content and b'"requestHeader"' in content:
-            return Form.REQUEST_LOG
+            return Content.REQUEST_LOG
         if content.startswith(b'{"observed":'):
-            return Form.OBSERVED
+            return Content.OBSERVED
         looked += bool(content)
         if looked >= LINES_LOOKED_AT:
             return None

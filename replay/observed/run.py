@@ -2,7 +2,6 @@
 
 import functools
 import time
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +10,8 @@ import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from replay.gather import bucket_of
+from replay.lines import in_lots
 from replay.observed.bundle import judged
 from replay.observed.gaps import gaps_of
 from replay.observed.inputs import Input, Part, parts_of, read
@@ -21,11 +22,9 @@ from replay.observed.verdict import ObservedVerdict
 from replay.processes import HereRunner, Progress, Runner, Silent
 from replay.request_log.scan import Tally
 from replay.scratch import scratch_folder
+from replay.tasks import bucket_count
 from replay.verdict import Problem, Replay, Verdict, counted, weighed
 
-BUCKET_BYTES = 48 << 20
-GZIP_FACTOR = 20
-MOST_BUCKETS = 2048
 ROWS_AT_ONCE = 20_000
 """How many observations a task holds before it writes them."""
 
@@ -79,9 +78,7 @@ def judge_inputs(
     started = time.monotonic()
     runner, progress = runner or HereRunner(), progress or Silent()
     with scratch_folder() as folder:
-        buckets = min(
-            MOST_BUCKETS, max(4 * runner.parallelism, text_of_logs(inputs) // BUCKET_BYTES)
-        )
+        buckets = bucket_count(inputs, runner.parallelism)
         work = functools.partial(_gather, buckets, folder)
         results, whole = runner.run("read", parts_of(inputs), work, progress)
         bases = _bases(results)
@@ -108,13 +105,6 @@ def judge_inputs(
         unusable=sum(tally.unusable for tally in tallies),
         backward=sum(tally.backward for tally in tallies),
         others=sum(tally.others for tally in tallies),
-    )
-
-
-def text_of_logs(inputs: Iterable[Input]) -> int:
-    """Return how many bytes of text the inputs hold, about."""
-    return sum(
-        input_file.size * (GZIP_FACTOR if input_file.compressed else 1) for input_file in inputs
     )
 
 
@@ -179,27 +169,16 @@ def _gather(buckets: int, folder: str, part: Part) -> Iterable[_Read]:
     groups: dict[int, list[int]] = {}
     written = 0
     with pq.ParquetWriter(target, SCHEMA, compression="lz4") as writer:
-        for lot in _lots(read(part, tally)):
+        for lot in in_lots(read(part, tally), ROWS_AT_ONCE):
             split: dict[int, list[Observation]] = {}
             for each in lot:
-                split.setdefault(zlib.crc32(each.log.encode()) % buckets, []).append(each)
+                split.setdefault(bucket_of(each.log, buckets), []).append(each)
             for bucket, some in sorted(split.items()):
                 table = pa.Table.from_pylist([row_of(each) for each in some], SCHEMA)
                 writer.write_table(table, row_group_size=table.num_rows)
                 groups.setdefault(bucket, []).append(written)
                 written += 1
     return [_Read(part, tally, str(target), {b: tuple(some) for b, some in groups.items()})]
-
-
-def _lots(seen: Iterator[Observation]) -> Iterator[list[Observation]]:
-    lot: list[Observation] = []
-    for each in seen:
-        lot.append(each)
-        if len(lot) == ROWS_AT_ONCE:
-            yield lot
-            lot = []
-    if lot:
-        yield lot
 
 
 def _judge_bucket(

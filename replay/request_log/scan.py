@@ -2,14 +2,14 @@
 
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
 import attrs
 
 from model.errors import InvalidValueError
-from replay.lines import Bad, read_lines
+from replay.lines import Bad, Line
 from replay.observed.gaps import LOST_MS, SILENT_MS, STEP_MS, stepped_back
 from replay.observed.observation import (
     EpochRun,
@@ -25,7 +25,7 @@ from replay.request_log.bodies import APIS, NEEDED, OF_COORDINATOR, Place, Seen,
 from replay.request_log.entry import Entry, Other, Unusable, entries
 from replay.verdict import Problem
 
-MAX_LINE_BYTES = 64 << 20
+MAX_LOG_LINE_BYTES = 64 << 20
 MOST_PROBLEMS = 100
 """How many unusable lines of one file are described; all are counted."""
 
@@ -89,15 +89,12 @@ def broker_of(source: str, host: str) -> str:
     return f"{host}@{path.parent / (name[1] if name else path.name)}"
 
 
-def scan(
-    source: str, tally: Tally, *, compressed: bool, start: int = 0, end: int | None = None
-) -> Iterator[Observation]:
-    """Yield what a file shows of share-partitions; the rest goes to the tally.
+def scan(lines: Iterable[Line | Bad], source: str, tally: Tally) -> Iterator[Observation]:
+    """Yield what lines of a file show of share-partitions; the rest goes to the tally.
 
     No content of a file makes it fail.
     """
     stage = _Scan(source, tally)
-    lines = read_lines(source, compressed=compressed, start=start, end=end, limit=MAX_LINE_BYTES)
     for line in lines:
         if isinstance(line, Bad):
             stage.lost(line.number or tally.lines + 1, Unusable(line.message))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.observed.inputs import Form, parts_of, sorted_out
+from replay.observed.inputs import Content, parts_of, sorted_out
 from replay.observed.run import judge_inputs, read_all
 from replay.verdict import Verdict
 from tests.replay.observed.real import KNOWN, LOG, judged, lines
@@ -161,11 +161,11 @@ def test_a_file_that_is_no_file_is_left_to_others(tmp_path: Path) -> None:
 
 
 def test_long_files_are_read_in_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("replay.observed.inputs.CHUNK_BYTES", 100_000)
+    monkeypatch.setattr("replay.tasks.CHUNK_BYTES", 100_000)
     path = tmp_path / "kafka-request.log"
     path.write_text("".join(lines()))
     [one], _ = sorted_out([path])
-    assert one.form is Form.REQUEST_LOG
+    assert one.content is Content.REQUEST_LOG
     parts = parts_of([one])
     assert len(parts) == 10
     assert [part.end for part in parts[:-1]] == [part.start for part in parts[1:]]

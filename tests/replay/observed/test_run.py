@@ -104,7 +104,7 @@ def test_children_and_spark_judge_a_log_in_parts_as_one_process_does(
     written = write_log(path, partitions=10, cycles=200)
     inputs, _ = sorted_out([path])
     here = judge_inputs(inputs, KNOWN)
-    monkeypatch.setattr("replay.observed.inputs.CHUNK_BYTES", 1 << 20)
+    monkeypatch.setattr("replay.tasks.CHUNK_BYTES", 1 << 20)
     with open_processes(2) as children:
         others = [judge_inputs(inputs, KNOWN, each) for each in (children, SparkRunner(spark))]
     for other in others:
@@ -121,7 +121,7 @@ def test_children_and_spark_name_the_line_of_a_divergence_in_its_file(
 ) -> None:
     text = altered("SHARE_FETCH", 2, _counted_twice)
     [here] = judged(tmp_path, text).verdicts
-    monkeypatch.setattr("replay.observed.inputs.CHUNK_BYTES", 100_000)
+    monkeypatch.setattr("replay.tasks.CHUNK_BYTES", 100_000)
     with open_processes(2) as children:
         for runner in (children, SparkRunner(spark)):
             assert judged(tmp_path, text, KNOWN, runner).verdicts == (here,)
