@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import NoReturn
+from typing import Any, NoReturn
 from unittest.mock import patch
 
 import pyarrow as pa
@@ -21,8 +21,10 @@ import pyarrow as pa
 from model.trace_arrow import table_from_rows
 from replay.judged import ARRIVED, Before, Judged, Patience, Waiting, judge_batches, judged_of
 from replay.plan import Plan
-from replay.stream import Batch, Each, Place, run_batch
-from replay.stream_file import Left, read_stream
+from replay.session import open_session
+from replay.stream import Batch, Each, Place, check_stream, run_batch
+from replay.stream_file import Left, read_stream, write_stream
+from replay.stream_source import folder_stream, topic_of, topic_stream
 from tests.replay.samples import Row, kafka_rows, renamed
 
 STREAM = "0123456789-of-tests"
@@ -117,6 +119,24 @@ def _dying(function: Callable[..., object], number: Callable[..., object]) -> Ca
         return _die() if number(*given) == DIES_IN else function(*given)
 
     return call
+
+
+DYING = "import sys; from tests.replay.streams import watch; watch(*sys.argv[1:])"
+
+
+def watch(folder: str, source: str, *packages: str) -> None:
+    """Watch a folder or topic, and die when a batch is done and Spark has not noted that."""
+    here = Path(folder)
+
+    def die(*given: Any) -> None:  # noqa: ANN401 - passed on
+        write_stream(*given)
+        _die()
+
+    patch("replay.stream.write_stream", die).start()
+    with open_session("local[2]", packages) as session:
+        topic = topic_of(source)
+        rows = topic_stream(session, topic) if topic else folder_stream(session, Path(source))
+        check_stream(rows, plan_in(here), here / "out").awaitTermination()
 
 
 def main(folder: Path, point: str) -> None:

@@ -155,7 +155,12 @@ def test_spark_connect_gives_the_same(tmp_path: Path) -> None:
             f"file:{write_parquet(tmp_path / 'events.parquet', five_kinds(), 50)}",
         ],
         cwd=ROOT,
-        env={**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(ROOT)},
+        env={
+            **os.environ,
+            "PYSPARK_PYTHON": sys.executable,
+            "PYTHONPATH": str(ROOT),
+            "NUMBA_DISABLE_JIT": "1",
+        },
         stdout=subprocess.PIPE,
         text=True,
         check=True,

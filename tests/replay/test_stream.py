@@ -21,6 +21,7 @@ from replay.stream_file import Left, read_stream
 from replay.stream_source import folder_stream
 from tests.replay.samples import Row, kafka_rows, renamed, write_lines, write_parquet
 from tests.replay.streams import (
+    DYING,
     POINTS,
     STREAM,
     alarms,
@@ -151,32 +152,13 @@ def test_the_cause_of_an_error_is_one_line() -> None:
     assert reason_of(ValueError("x\nCaused by: java.Exception: y")) == "java.Exception: y"
 
 
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from replay import stream
-from replay.session import open_session
-from replay.stream_source import folder_stream
-from tests.replay.streams import plan_in
-folder = Path(sys.argv[1])
-write = stream.write_stream
-def die(*arguments):
-    write(*arguments)
-    os.kill(os.getpid(), signal.SIGKILL)
-stream.write_stream = die
-with open_session("local[2]") as session:
-    source = folder_stream(session, folder / "in")
-    stream.check_stream(source, plan_in(folder), folder / "out").awaitTermination()
-"""
-
-
 @pytest.mark.slow
 def test_spark_gives_a_batch_again_that_was_cut_off(spark: SparkSession, tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
     rows = batches()
     write_lines(folder / "a b.jsonl", rows[0])
-    command = [sys.executable, "-c", KILLED, str(tmp_path)]
+    command = [sys.executable, "-c", DYING, str(tmp_path), str(folder)]
     done = subprocess.run(command, cwd=ROOT, check=False)
     assert done.returncode == -signal.SIGKILL
     assert not list(tmp_path.glob("states/spark/commits/0"))

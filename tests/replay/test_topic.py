@@ -18,7 +18,7 @@ from replay.stream_file import read_stream
 from replay.stream_source import kafka_package
 from tests.recorder.released import Broker, broker
 from tests.replay.samples import Row
-from tests.replay.streams import alarms, batches, plan_in, problems
+from tests.replay.streams import DYING, alarms, batches, plan_in, problems
 from tests.replay.test_stream import ALARMS, CHECKED
 
 pytestmark = [pytest.mark.broker, pytest.mark.xdist_group("recorder")]
@@ -27,25 +27,6 @@ ROOT = Path(__file__).parents[2]
 COMMAND = Path(sys.executable).with_name("sharespec")
 _SECONDS = 600
 _NOT_THERE = "unresolved dependency"
-
-DYING = """
-import os, signal, sys
-from pathlib import Path
-from replay import stream
-from replay.session import open_session
-from replay.stream_source import topic_of, topic_stream
-from tests.replay.streams import plan_in
-folder = Path(sys.argv[1])
-write = stream.write_stream
-def die(*arguments):
-    write(*arguments)
-    os.kill(os.getpid(), signal.SIGKILL)
-stream.write_stream = die
-with open_session("local[2]", [sys.argv[3]]) as session:
-    source = topic_stream(session, topic_of(sys.argv[2]))
-    stream.check_stream(source, plan_in(folder), folder / "out").awaitTermination()
-"""
-"""Watches a topic, and dies when the first batch is done and Spark has not noted that."""
 
 
 @pytest.fixture(scope="module")
