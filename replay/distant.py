@@ -20,9 +20,7 @@ from urllib.parse import unquote, urlsplit
 import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
-from py4j.protocol import Py4JError  # type: ignore[import-untyped] # not typed
 from pyspark import StorageLevel
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere with Spark
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -46,12 +44,11 @@ from replay.pieces import runs_of
 from replay.plan import Plan
 from replay.processes import SessionError
 from replay.run import others
-from replay.session import SparkRunner, first_line
+from replay.session import SPARK_ERRORS, SparkRunner, first_line
 from replay.sources import SUFFIXES, Form, NoSuchTraceError, Source, Sources, local_path
 from replay.tasks import Inputs, bucket_count, facts_of, inputs_of, line_bases
 from replay.verdict import Problem, Replay, counted
 
-_ERRORS = (PySparkException, Py4JError)
 _GLOB = str.maketrans({sign: f"\\{sign}" for sign in "{}[]*?\\"})
 """What Spark would take for a pattern in an address."""
 
@@ -107,7 +104,7 @@ def replay_distant(
             read.unpersist()
         parquet = (source for source in sources.files if source.form is Form.PARQUET)
         generated = any(is_generated(session, source) for source in parquet)
-    except _ERRORS as error:
+    except SPARK_ERRORS as error:
         raise SessionError(f"Spark gave up: {first_line(error)}") from error
     recordings = tuple(each for each in inputs.recordings.values() if each != Recording())
     return Replay(
@@ -304,7 +301,7 @@ def _opened(address: str, use: Callable[[str], T_]) -> T_:
     try:
         _check_answers(address)
         return use(address)
-    except (PySparkException, Py4JError, OSError, ValueError) as error:
+    except (*SPARK_ERRORS, OSError, ValueError) as error:
         reason = " ".join(first_line(error).split())
         raise NoSuchTraceError(f"{address} cannot be opened: {reason}") from None
 

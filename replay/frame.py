@@ -12,7 +12,6 @@ from typing import Any
 import attrs
 import numpy as np
 import pyarrow as pa
-from py4j.protocol import Py4JError  # type: ignore[import-untyped] # not typed
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -28,12 +27,9 @@ from replay.pieces import runs_of
 from replay.plan import CheckedPartition, InputFacts, Plan
 from replay.processes import SessionError
 from replay.result_schema import LAG, RESULTS, divergence_row, result_tables, verdict_row
-from replay.session import first_line
+from replay.session import SPARK_ERRORS, first_line
 from replay.sources import NoSuchTraceError
 from replay.verdict import PartitionVerdict, Replay, counted, weighed
-
-_ERRORS = (PySparkException, Py4JError)
-"""What PySpark raises: the second where it does not translate an exception of Java."""
 
 CHECKED = LAG.append(pa.field("verdict", pa.binary()))
 """The columns in which workers hand over what they checked: the lag, or a verdict."""
@@ -205,7 +201,7 @@ def replay_table(session: SparkSession, table: str, plan: Plan, out: str | None 
         places = functools.partial(placed_rows, table)
         task = functools.partial(check_rows, plan, InputFacts(), places)
         verdicts = verdicts_of(rows, task, lambda _: (), out)
-    except _ERRORS as error:
+    except SPARK_ERRORS as error:
         raise SessionError(f"Spark gave up: {_reason(error)}") from error
     seconds = time.monotonic() - started
     return Replay(tuple(verdicts), (), counted(verdicts, []), seconds, runner="Spark")
@@ -215,7 +211,7 @@ def _opened(session: SparkSession, table: str) -> DataFrame:
     try:
         frame = session.read.parquet(table) if ":" in table else session.table(table)
         frame.schema  # noqa: B018 - with Spark Connect a missing table shows only here
-    except _ERRORS as error:
+    except SPARK_ERRORS as error:
         raise NoSuchTraceError(f"{table}: {_reason(error)}") from None
     return frame
 

@@ -19,6 +19,10 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+# isort: split
+# Behind PySpark, which is to be named where both are missing.
+from py4j.protocol import Py4JError  # type: ignore[import-untyped] # not typed
+
 import replay
 from replay.java import JavaNotFoundError, prepare_environment
 from replay.processes import POLL_SECONDS, TASK_ATTEMPTS, Progress, SessionError, flat
@@ -29,6 +33,9 @@ R_ = TypeVar("R_")
 
 _ANSWER_SECONDS = 10
 """How long a server of Spark may take to accept a connection."""
+
+SPARK_ERRORS = (PySparkException, Py4JError)
+"""What PySpark raises: the second where it does not translate an exception of Java."""
 
 PACKAGES = ("model", "spec", "impl", "judge", "replay")
 """What workers need, each beside this one."""
