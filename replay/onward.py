@@ -16,7 +16,6 @@ from judge.finding import Finding, FindingKind
 from judge.follower import Follower
 from model.errors import InvalidValueError
 from model.guards import Difference
-from model.states import RecordState
 from model.trace import TraceEvent
 from model.trace_arrow import SCHEMA
 from model.whole_state import ReplayState, WholeState
@@ -31,7 +30,7 @@ from replay.check import (
 )
 from replay.pieces import PartitionRows
 from replay.plan import Plan
-from replay.result_schema import COUNTED, LAG, Lag, lag_table, name_parts
+from replay.result_schema import Lag, lag_row, lag_table, table_of_lag
 from replay.sequence import gaps_in
 from replay.state_file import Carried
 from replay.tables import BadRowError, events_of
@@ -208,7 +207,9 @@ def _follow(course: _Course, stretch: _Stretch, plan: Plan, lag: Lag) -> Partiti
         return _next_leader(course, stretch, rest, untold, plan)
     course.standing = _standing(event, chosen.state.state)
     if lag.wanted:
-        lag.add(_lag(event, chosen.state.state))
+        adopted = chosen.state.state
+        behind = adopted.log.end_offset - adopted.start_offset - complete(adopted)
+        lag.add(table_of_lag([lag_row(event, adopted, behind)]))
     return _from(rest, chosen.state)
 
 
@@ -280,18 +281,6 @@ def _next_leader(
     rest = attrs.evolve(rest, table=rest.table.slice(following))
     state = forgotten(stretch.before, seq, plan.rules)
     return _from(rest, state)
-
-
-def _lag(event: TraceEvent, adopted: WholeState) -> pa.Table:
-    """Return the row of an event after which a state was adopted."""
-    counts = dict.fromkeys(COUNTED, 0)
-    for known in adopted.records:
-        counts[RecordState(known.state)] += known.last - known.first + 1
-    window = adopted.start_offset, adopted.end_offset
-    lag = adopted.log.end_offset - adopted.start_offset - complete(adopted)
-    names = name_parts(event.partition).values()
-    row = event.partition, event.seq, event.time_ms, *window, lag, *counts.values(), *names
-    return pa.Table.from_pylist([dict(zip(LAG.names, row, strict=True))], schema=LAG)
 
 
 def _verdict(rows: PartitionRows, course: _Course, last: _Stretch) -> PartitionVerdict:

@@ -19,6 +19,7 @@ from judge.finding import Finding, FindingPlace
 from model.snapshot import SharePartitionSnapshot
 from model.states import RecordState
 from model.trace import TraceEvent
+from model.whole_state import WholeState
 from replay.verdict import PartitionVerdict
 
 if TYPE_CHECKING:
@@ -201,6 +202,27 @@ def lag_table(partition: str, events: pa.Table, result: "KernelResult") -> pa.Ta
     return pa.table(columns, names=LAG.names).cast(LAG)
 
 
+def lag_row(
+    event: TraceEvent,
+    state: SharePartitionSnapshot | WholeState,
+    lag: int,
+) -> tuple[Any, ...]:
+    """Return the row of an event, after which a state tells its window and its records."""
+    counts = dict.fromkeys(COUNTED, 0)
+    for record in state.records or ():
+        counts[RecordState(record.state)] += record.last - record.first + 1
+    window = state.start_offset, state.end_offset
+    head = event.partition, event.seq, event.time_ms
+    return (*head, *window, lag, *counts.values(), *name_parts(event.partition).values())
+
+
+def table_of_lag(rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+    """Return rows of lag as a table."""
+    columns = zip(*rows, strict=True) if rows else [[] for _ in LAG]
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, LAG, strict=True)]
+    return pa.table(arrays, schema=LAG)
+
+
 class Observed:
     """The same rows, from engines that apply one event at a time."""
 
@@ -210,19 +232,11 @@ class Observed:
 
     def __call__(self, event: TraceEvent, engine: "Engine", state: SharePartitionSnapshot) -> None:
         """Add the row of an event."""
-        counts = dict.fromkeys(COUNTED, 0)
-        for record in state.records or ():
-            counts[record.state] += record.last - record.first + 1
-        window = (state.start_offset, state.end_offset)
-        head = (event.partition, event.seq, event.time_ms)
-        names = name_parts(event.partition).values()
-        self._rows.append((*head, *window, engine.lag(), *counts.values(), *names))
+        self._rows.append(lag_row(event, state, engine.lag()))
 
     def table(self) -> pa.Table:
         """Return the rows."""
-        columns = zip(*self._rows, strict=True) if self._rows else [[] for _ in LAG]
-        arrays = [pa.array(c, f.type) for c, f in zip(columns, LAG, strict=True)]
-        return pa.table(arrays, schema=LAG)
+        return table_of_lag(self._rows)
 
 
 @attrs.frozen

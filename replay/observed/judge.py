@@ -14,7 +14,7 @@ from judge.finding import Finding, FindingPlace
 from judge.words import printable
 from model.guards import Difference, Guard
 from model.states import AcknowledgeType, RecordState
-from replay.observed.acquired import Offers, check_acquire
+from replay.observed.checks import Offers, check_acquire, check_fenced, check_write, is_newer
 from replay.observed.durable import Durables
 from replay.observed.known import Given, Known, Piece
 from replay.observed.observation import OF_LOG, Gap, Kind, Observation
@@ -41,7 +41,6 @@ from replay.observed.requests import (
 )
 from replay.observed.state_topic import Joined, join, learn
 from replay.observed.verdict import DivergedError, ObservedVerdict, clock_text
-from replay.observed.writes import check_fenced, check_write, is_newer
 from replay.verdict import Verdict, place
 from spec.record import UNDELIVERED, is_acquirable, is_held_by
 

@@ -22,8 +22,7 @@ from replay.observed.record import (
     passed,
     reachable,
 )
-from replay.observed.requests import REFUSALS, Request, UnderWay
-from replay.observed.sessions import Sessions, sessions_of
+from replay.observed.requests import REFUSALS, Request, Sessions, UnderWay, sessions_of
 from replay.observed.settings import DELIVERY_LIMITS, Settings
 from replay.observed.spans import Spans
 

@@ -1,5 +1,5 @@
 from replay.observed.observation import Kind, Observation, SessionChange, SessionEvent
-from replay.observed.sessions import Sessions, moment_of, sessions_of
+from replay.observed.requests import Sessions, moment_of, sessions_of
 
 OPENED, CLOSED, LEFT = SessionChange.OPENED, SessionChange.CLOSED, SessionChange.LEFT
 KEY = ("m", "b")
