@@ -14,8 +14,7 @@ from model.outcome import Outcome
 from model.profile import Profile
 from model.trace import TraceEvent
 from replay.pieces import PartitionRows
-from replay.sequence import BEGINNINGS, BEGINS_LATE
-from replay.tables import BadRowError, events_of
+from replay.tables import BEGINNINGS, BEGINS_LATE, BadRowError, events_of
 from replay.verdict import Problem
 from spec.partition import SharePartition
 

@@ -3,12 +3,11 @@
 Read in this order. ``operations`` reads traces by the same modules, one after another and without
 Spark, so nothing before ``session`` imports it:
 
-- ``sources``: which files there are, and their form;
+- ``sources``: which files there are, their form, and their lines;
 - ``verdict``: what a replay reports of a file, a share-partition and a whole;
-- ``lines``: the lines of one file, and what a recorder says in some of them;
 - ``gather``: the events of files, written again by buckets of share-partitions unless in order;
 - ``tasks``: from the files to the tasks that check them, and the rows of these, sorted;
-- ``sequence``: the rows of one share-partition, of one leader after another;
+- ``tables``: events as rows; those of one share-partition, of one leader after another;
 - ``pieces``: sorted rows as share-partitions, a long one in pieces;
 - ``plan`` and ``check``: rows of one share-partition against the specification and the
   implementation; ``onward``, behind a divergence;

@@ -25,9 +25,8 @@ from model.whole_state import ReplayState
 from replay.pieces import PartitionRows
 from replay.plan import Plan
 from replay.result_schema import Lag, Observed, lag_table
-from replay.sequence import BEGINNINGS, BEGINS_LATE
 from replay.state_file import Carried, diverged_before
-from replay.tables import BadRow, BadRowError, events_of, row_of
+from replay.tables import BEGINNINGS, BEGINS_LATE, BadRow, BadRowError, events_of, row_of
 from replay.verdict import (
     LogKnowledge,
     PartitionVerdict,

@@ -43,8 +43,8 @@ from replay.pieces import (
 from replay.plan import CheckedPartition, InputFacts, Plan, goes_on, is_sampled
 from replay.result_schema import Lag, LagFile, lag_table
 from replay.scratch import whole_file
-from replay.sequence import gaps_in
 from replay.state_file import Carried
+from replay.tables import gaps_in
 from replay.tasks import CheckTask, apart, read_sorted
 from replay.verdict import (
     NOT_SAMPLED,

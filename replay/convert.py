@@ -15,9 +15,8 @@ import pyarrow.parquet as pq
 from model.trace_arrow import SCHEMA
 from model.trace_json import line_from_row
 from replay.gather import DEADLY, GENERATED, GatherTask, Tally, surveyed, tables_of
-from replay.lines import Recording
 from replay.sources import Form, Source
-from replay.verdict import Problem
+from replay.verdict import Problem, Recording
 
 if TYPE_CHECKING:
     from io import BufferedWriter

@@ -39,15 +39,26 @@ from replay.gather import (
     placed,
     tables_of_lines,
 )
-from replay.lines import Bad, BinaryFile, Line, Recording, lines_of, too_long
 from replay.pieces import runs_of
 from replay.plan import Plan
 from replay.processes import SessionError
 from replay.run import others
 from replay.session import SPARK_ERRORS, SparkRunner, first_line
-from replay.sources import SUFFIXES, Form, NoSuchTraceError, Source, Sources, local_path
+from replay.sources import (
+    SUFFIXES,
+    Bad,
+    BinaryFile,
+    Form,
+    Line,
+    NoSuchTraceError,
+    Source,
+    Sources,
+    lines_of,
+    local_path,
+    too_long,
+)
 from replay.tasks import Inputs, bucket_count, facts_of, inputs_of, line_bases
-from replay.verdict import Problem, Replay, counted
+from replay.verdict import Problem, Recording, Replay, counted
 
 _GLOB = str.maketrans({sign: f"\\{sign}" for sign in "{}[]*?\\"})
 """What Spark would take for a pattern in an address."""

@@ -26,10 +26,13 @@ import pyarrow.parquet as pq
 
 from model.errors import InvalidValueError
 from model.trace_arrow import PLACE, SCHEMA, check_readable, completed, table_from_rows
-from replay.lines import (
+from replay.pieces import runs_of
+from replay.scratch import whole_file
+from replay.sources import (
     Bad,
+    Form,
     Line,
-    Recording,
+    Source,
     in_lots,
     is_recorded,
     mark_of,
@@ -37,10 +40,7 @@ from replay.lines import (
     read_lines,
     strict_row,
 )
-from replay.pieces import runs_of
-from replay.scratch import whole_file
-from replay.sources import Form, Source
-from replay.verdict import Problem
+from replay.verdict import Problem, Recording
 
 GENERATED = b"sharespec.generated"
 """The key in a file's metadata that marks results as computed by the implementation."""

@@ -31,9 +31,8 @@ from replay.check import (
 from replay.pieces import PartitionRows
 from replay.plan import Plan
 from replay.result_schema import Lag, lag_row, lag_table, table_of_lag
-from replay.sequence import gaps_in
 from replay.state_file import Carried
-from replay.tables import BadRowError, events_of
+from replay.tables import BadRowError, events_of, gaps_in
 from replay.verdict import PartitionVerdict, merged
 
 _TRIED = 200

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from replay.lines import Recording
+from replay.verdict import Recording
 
 Numbers = npt.NDArray[np.int64]
 

@@ -17,9 +17,8 @@ import pyarrow.compute as pc
 from model.profile import Profile
 from model.trace_arrow import SCHEMA
 from replay.pauses import Pauses, with_pauses
-from replay.sequence import gaps_in, in_sequence
 from replay.state_file import Carried
-from replay.tables import first_bad_row
+from replay.tables import first_bad_row, gaps_in, in_sequence
 from replay.verdict import Problem
 
 if TYPE_CHECKING:

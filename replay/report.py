@@ -11,11 +11,11 @@ from rich.text import Text
 
 from judge.finding import Finding, FindingKind
 from judge.words import printable, span
-from replay.lines import Recording
 from replay.plan import CheckedPartition
 from replay.verdict import (
     ORDER,
     PartitionVerdict,
+    Recording,
     Replay,
     Verdict,
     place,

@@ -12,7 +12,6 @@ import attrs
 import pyarrow.parquet as pq
 
 from replay.gather import Gathered, GatherTask, gather
-from replay.lines import Recording
 from replay.plan import CheckedPartition, InputFacts, Plan, is_sampled
 from replay.processes import HereRunner, ProcessRunner, Progress, Runner, Silent
 from replay.result_schema import result_tables
@@ -32,6 +31,7 @@ from replay.tasks import (
 from replay.verdict import (
     NOT_SAMPLED,
     PartitionVerdict,
+    Recording,
     Replay,
     Verdict,
     counted,

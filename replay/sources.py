@@ -1,18 +1,42 @@
-"""Which files a replay reads, and what form each has."""
+"""Which files a replay reads, what form each has, and its lines.
 
+Lines are bounded in length, and errors of the file among them. Headers and trailers are those that
+a recorder writes of its own file: they are no rows.
+"""
+
+import gzip
+import io
+import itertools
+import json
 import os
 import re
 import stat
+import zlib
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
+from typing import TypeVar
 
 import attrs
 
-from replay.verdict import Problem
+from model.errors import InvalidValueError
+from model.trace_json import MAX_LINE_BYTES, row_from_line
+from replay.verdict import Problem, Recording
+
+T_ = TypeVar("T_")
+BLOCK_BYTES = 1 << 20
+"""How much is read at a time, decompressed."""
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz", ".parquet")
 """The names that are read in a folder; a path to a file is read whatever its name."""
+
+
+_HEADER, _TRAILER = "recorder", "trailer"
+
+
+BinaryFile = io.BufferedReader | gzip.GzipFile
+
+_PARTITION = re.compile(rb'"partition"\s*:\s*("(?:[^"\\]|\\.){1,1000}")')
 
 
 class Form(StrEnum):
@@ -131,3 +155,187 @@ def _source(path: Path) -> Source:
     elif magic[:2] == b"\x1f\x8b":
         form = Form.GZIP
     return Source(str(path.absolute()), form, path.stat().st_size)
+
+
+@attrs.frozen
+class Line:
+    """A line without its line feed; ``number`` counts from 1 where reading began.
+
+    One that is not ``whole`` had none: the file ends with it.
+    """
+
+    number: int
+    content: bytes
+    whole: bool = True
+
+
+@attrs.frozen
+class Bad:
+    """A line that cannot be used; without a number, the rest of the file.
+
+    Where it is ``cut`` the file ends within it, or after the line before.
+    """
+
+    number: int | None
+    message: str
+    partition: str | None = None
+    cut: bool = False
+
+
+def in_lots(items: Iterable[T_], most: int) -> Iterator[list[T_]]:
+    """Yield the items in lists of ``most``, the last of which may have fewer."""
+    rest = iter(items)
+    while lot := list(itertools.islice(rest, most)):
+        yield lot
+
+
+def read_lines(
+    path: str, *, compressed: bool, start: int = 0, end: int | None = None, limit: int | None = None
+) -> Iterator[Line | Bad]:
+    """Yield the lines that begin in [start, end) of the file, in bytes; all if ``end`` is None.
+
+    A line longer than ``limit`` bytes is skipped and not kept in memory. An error that stops the
+    reading comes last, as Bad, after all lines before it. Raises OSError if the file cannot be
+    opened.
+    """
+    limit = MAX_LINE_BYTES if limit is None else limit
+    with open(path, "rb") as raw:  # noqa: PTH123 - a path from another process, as text
+        if compressed:
+            with gzip.GzipFile(fileobj=raw) as unpacked:
+                yield from lines_of(unpacked, None, limit)
+            return
+        if start:
+            # A line belongs to the part in which it begins: skip the rest of the one before.
+            raw.seek(start - 1)
+            while (rest := raw.readline(BLOCK_BYTES)) and not rest.endswith(b"\n"):
+                pass
+        yield from lines_of(raw, None if end is None else max(0, end - raw.tell()), limit)
+
+
+def lines_of(
+    file: BinaryFile, length: int | None = None, limit: int = MAX_LINE_BYTES
+) -> Iterator[Line | Bad]:
+    """Yield the lines that begin in the next ``length`` bytes, as ``read_lines`` does."""
+    number = done = 0
+    if length == 0:
+        return
+    try:
+        for content, size in _bounded(file, limit):
+            number += 1
+            done += size
+            if size > limit + 1:
+                yield too_long(number, content, size, limit)
+            else:
+                yield Line(number, content, size > len(content))
+            if length is not None and done >= length:
+                return
+    except _StoppedError as stopped:
+        text = f"the file ends too early or is damaged: {stopped}"
+        yield Bad(number + 1, text, partition_hint(stopped.partial), stopped.cut)
+
+
+def too_long(number: int, content: bytes, size: int, limit: int = MAX_LINE_BYTES) -> Bad:
+    """Return that a line of so many bytes, of which ``content`` is known, cannot be used."""
+    text = f"line is {size} bytes; allowed: at most {limit} bytes"
+    return Bad(number, text, partition_hint(content))
+
+
+class _StoppedError(Exception):
+    """Reading stopped within a line, of which ``partial`` had been read; ``cut``: at an end."""
+
+    def __init__(self, reason: str, partial: bytes, *, cut: bool) -> None:
+        super().__init__(reason)
+        self.partial, self.cut = partial, cut
+
+
+def _bounded(file: BinaryFile, limit: int) -> Iterator[tuple[bytes, int]]:
+    """Yield each line, or as much of its beginning as is allowed, and its size with line feed."""
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        try:
+            block = file.read1(BLOCK_BYTES)
+        except (EOFError, OSError, zlib.error) as error:
+            cut = isinstance(error, EOFError)
+            raise _StoppedError(str(error), b"".join(parts), cut=cut) from None
+        if not block:
+            break
+        start = 0
+        while (stop := block.find(b"\n", start)) >= 0:
+            size += stop + 1 - start
+            if size <= limit + 1:
+                parts.append(block[start:stop])
+            yield b"".join(parts), size
+            parts, size, start = [], 0, stop + 1
+        if size <= limit:
+            parts.append(block[start:])
+        size += len(block) - start
+    if size:
+        yield b"".join(parts), size
+
+
+def partition_hint(line: bytes) -> str | None:
+    """Return the share-partition that a line which cannot be decoded seems to belong to."""
+    match = _PARTITION.search(line[: 1 << 16])
+    if not match:
+        return None
+    try:
+        name = json.loads(match[1].decode("utf-8"))
+        name.encode("utf-8")
+    except ValueError:
+        return None
+    return str(name)
+
+
+def strict_row(line: bytes) -> dict[str, object]:
+    """Decode one line as ``row_from_line`` does; reject also what cannot be stored.
+
+    Raises InvalidValueError.
+    """
+    row = row_from_line(line)
+    if b"\\u" in line:
+        try:
+            json.dumps(row, ensure_ascii=False).encode("utf-8")
+        except UnicodeEncodeError as error:
+            broken = error.object[error.start : error.end]
+            raise InvalidValueError(
+                "line", broken, "Unicode text without half characters"
+            ) from None
+    if not row["partition"]:
+        raise InvalidValueError("event.partition", row["partition"], "a string that is not empty")
+    return row
+
+
+def mark_of(line: bytes) -> Recording | None:
+    """Return what a header or trailer says; None for any other line."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or len(value) != 1:
+        return None
+    if isinstance(header := value.get(_HEADER), dict):
+        sampled, broker = int(_is_below_1(header.get("sampling"))), header.get("broker")
+        return Recording(headers=1, sampled=sampled, broker="" if broker is None else str(broker))
+    trailer = value.get(_TRAILER)
+    if not isinstance(trailer, dict):
+        return None
+    dropped, faults = (_count(trailer.get(name)) for name in ("dropped", "faults"))
+    return Recording(trailers=1, dropped=dropped, faults=faults)
+
+
+def is_recorded(path: str, limit: int = 1 << 16) -> bool:
+    """Return whether a file of plain lines begins with a header. Raises OSError."""
+    with open(path, "rb") as file:  # noqa: PTH123 - a path from another process, as text
+        return mark_of(file.readline(limit)) is not None
+
+
+def _count(value: object) -> int:
+    return value if type(value) is int and value > 0 else 0
+
+
+def _is_below_1(value: object) -> bool:
+    try:
+        return float(str(value)) < 1
+    except ValueError:
+        return False

@@ -21,9 +21,17 @@ from model.trace_arrow import completed, table_from_rows
 from model.trace_json import MAX_LINE_BYTES
 from replay.gather import ROWS_AT_ONCE, GatherTask, Tally, tables_of
 from replay.judged import ARRIVED
-from replay.lines import in_lots, mark_of, partition_hint, strict_row, too_long
 from replay.session import refusal_of
-from replay.sources import SUFFIXES, NoSuchTraceError, find_sources
+from replay.sources import (
+    SUFFIXES,
+    NoSuchTraceError,
+    find_sources,
+    in_lots,
+    mark_of,
+    partition_hint,
+    strict_row,
+    too_long,
+)
 from replay.verdict import Problem
 
 FILES_PER_BATCH = 100

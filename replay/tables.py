@@ -1,19 +1,37 @@
-"""Arrow tables of trace events: what must not be null, and the events themselves."""
+"""Arrow tables of trace events: what must not be null, the events themselves, and their sequence.
+
+The rows of one share-partition are of one leader, or of one after another.
+"""
 
 from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Any
 
 import attrs
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from model.errors import InvalidValueError
 from model.trace import TraceEvent
 from model.trace_arrow import SCHEMA
 from model.trace_codec import event_from_row
 from model.trace_schema import EVENT, FieldKind, TraceField
+from replay.state_file import Carried
+from replay.verdict import Problem
 
 _LISTS = (FieldKind.RECORDS, FieldKind.ROWS, FieldKind.INTEGERS)
+
+
+BEGINS_LATE = "its first event is not initialize or checkpoint, so what came before is not known"
+
+BEGINNINGS = ("initialize", "checkpoint", "gap")
+"""The operations that a share-partition may begin with."""
+
+Rows = npt.NDArray[np.int64]
+_NOTHING = (-1, -1)
+"""The leader epoch and instance before any other."""
 
 ROWS_AT_ONCE = 512
 """How many rows are Python objects at a time."""
@@ -120,3 +138,179 @@ def _missing(path: str, value: Any, field: TraceField) -> Iterator[str]:  # noqa
     elif field.kind in _LISTS:
         for item in value:
             yield from _missing(path, item, _item(field))
+
+
+def gaps_in(rows: pa.Table) -> int:
+    """Return how many rows say that events are missing: they are none themselves."""
+    return int(pc.sum(pc.equal(rows.column("op"), "gap")).as_py() or 0)
+
+
+def in_sequence(
+    name: str,
+    rows: pa.Table,
+    unfinished: frozenset[str] = frozenset(),
+    before: Carried | None = None,
+) -> tuple[pa.Table, Problem | None]:
+    """Return the rows up to a problem, and the problem, if any.
+
+    The rows are sorted by leader epoch, instance and ``seq``. Without leader epochs ``seq`` counts
+    from 0 and no row may be missing. With them, where rows are missing, or may be, there is a
+    ``gap`` in their place, and those behind it begin with a whole state. ``unfinished`` are files
+    of which the end may be missing. ``before`` is where an earlier replay left the share-partition.
+    """
+    if before and before.state and (problem := _earlier(name, rows, before, before.state.seq)):
+        return rows.slice(0, 0), problem
+    if rows.column("leader_epoch").null_count:
+        problem, usable = _sequence(name, rows, before.state.seq if before and before.state else 0)
+        return rows.slice(0, usable), problem
+    twice = _twice(rows)
+    if twice is not None:
+        seq, source, line = _of(rows, twice, "seq", "source", "line")
+        other = _of(rows, twice - 1, "source", "line")
+        text = f"seq {seq} occurs twice; the other event is in {other[0]}, line {other[1]}"
+        # Nothing says which of the two is right, so neither is used.
+        right = _joined(_overtaken(rows.slice(0, twice - 1)), unfinished, before)
+        return right, Problem(source, line, text, name)
+    return _joined(_overtaken(rows), unfinished, before), None
+
+
+def _earlier(name: str, rows: pa.Table, before: Carried, next_seq: int) -> Problem | None:
+    """Return that the first row comes before the one that is next after an earlier replay."""
+    if not rows.num_rows:
+        return None
+    names = "source", "line", "seq", "leader_epoch", "instance"
+    source, line, seq, epoch, instance = _of(rows, 0, *names)
+    place = epoch or 0, instance or 0, seq
+    if (epoch is None) is not (before.leader_epoch is None):
+        text = "rows with and without a leader_epoch do not follow each other"
+    elif place < (before.leader_epoch or 0, before.instance or 0, next_seq):
+        text = f"seq {seq} is of an earlier replay, after which seq {next_seq} is next"
+    else:
+        return None
+    return Problem(source, line, text, name)
+
+
+def _sequence(name: str, rows: pa.Table, begin: int) -> tuple[Problem | None, int]:
+    """Return what is wrong with ``seq``, and how many rows before it are right."""
+    seq: Rows = rows.column("seq").to_numpy()
+    wrong = np.flatnonzero(seq != np.arange(begin, begin + len(seq)))
+    if not len(wrong):
+        return None, len(seq)
+    first = int(wrong[0])
+    source, line = _of(rows, first, "source", "line")
+    if first and seq[first] == seq[first - 1]:
+        (other,) = _of(rows, first - 1, "line")
+        text = f"seq {seq[first]} occurs twice; the other event is in line {other}"
+        # Nothing says which of the two is right, so neither is used.
+        return Problem(source, line, text, name), first - 1
+    if seq[first] < 0:
+        return Problem(source, line, f"seq is {seq[first]}; allowed: 0 or more", name), first
+    text = f"seq {begin + first} is missing: the next is {seq[first]}"
+    return Problem(source, line, text, name), first
+
+
+def _of(rows: pa.Table, row: int, *names: str) -> tuple[Any, ...]:
+    return tuple(rows.column(name)[row].as_py() for name in names)
+
+
+def _numbers(rows: pa.Table, name: str) -> Rows:
+    column = rows.column(name)
+    return np.asarray(pc.fill_null(column, 0).to_numpy(), np.int64)
+
+
+def _twice(rows: pa.Table) -> int | None:
+    """Return the first row that has the place of the one before it."""
+    places = np.stack([_numbers(rows, name) for name in ("leader_epoch", "instance", "seq")])
+    again = np.flatnonzero((np.diff(places, axis=1) == 0).all(axis=0))
+    return int(again[0]) + 1 if len(again) else None
+
+
+def _joined(rows: pa.Table, unfinished: frozenset[str], left: Carried | None) -> pa.Table:
+    """Return the rows with a gap where some are missing, and without those of unknown state."""
+    parts: list[pa.Table] = []
+    before, last, led = _NOTHING, -1, False
+    if left and left.state and left.leader_epoch is not None:
+        before, last = (left.leader_epoch, left.instance or 0), left.state.seq - 1
+        led = left.state.state.ready
+    for start, end in _stretches(rows):
+        leader = _leader(rows, start)
+        follows = _follows(before, leader, last, rows, start)
+        if follows and before not in (_NOTHING, leader):
+            # One that begins with a checkpoint was attached, or switched on, later.
+            whole = rows.column("op")[start].as_py() != "checkpoint"
+            cut = rows.column("source")[start - 1].as_py() in unfinished if start else None
+            follows = whole and not (left and left.unfinished if cut is None else cut)
+        goes_on = led and follows and start == 0 and leader == before
+        begin = start if goes_on else _begin(rows, start, end)
+        if not follows or begin > start:
+            # Where no row tells the state, none of the stretch is used.
+            place = min(begin, end - 1)
+            next_seq = int(rows.column("seq")[place].as_py()) + (begin == end)
+            lost = next_seq - last - 1 if leader == before else next_seq or None
+            parts.append(_gap(rows, place, lost))
+        parts.append(rows.slice(begin, end - begin))
+        before, last = leader, int(rows.column("seq")[end - 1].as_py())
+    return pa.concat_tables(parts).combine_chunks() if len(parts) > 1 else rows
+
+
+def _overtaken(rows: pa.Table) -> pa.Table:
+    """Return the rows, of which those say so that are answers after the next object had read.
+
+    A leader may make two objects of a share-partition in one leader epoch, and nothing fences the
+    first. Its rows come before those of the second, though some happened later.
+    """
+    epoch, instance, time = (_numbers(rows, n) for n in ("leader_epoch", "instance", "time_ms"))
+    late = np.zeros(len(epoch), bool)
+    begins = np.flatnonzero((np.diff(epoch) == 0) & (np.diff(instance) != 0)) + 1
+    for begin in begins.tolist():
+        if rows.column("op")[begin].as_py() == "initialize":
+            before = (epoch[:begin] == epoch[begin]) & (instance[:begin] < instance[begin])
+            late[:begin] |= before & (time[:begin] >= time[begin])
+    late &= pc.equal(rows.column("op"), "complete_write").to_numpy()
+    if not late.any():
+        return rows
+    place = rows.schema.get_field_index("overtaken")
+    return rows.set_column(place, rows.schema.field(place), pa.array(late))
+
+
+def _stretches(rows: pa.Table) -> Iterator[tuple[int, int]]:
+    """Yield the first row and the row after each stretch in which no row is missing."""
+    if not rows.num_rows:
+        return
+    epoch, instance, seq = (_numbers(rows, n) for n in ("leader_epoch", "instance", "seq"))
+    breaks = (np.diff(epoch) != 0) | (np.diff(instance) != 0) | (np.diff(seq) != 1)
+    starts = [0, *(np.flatnonzero(breaks) + 1).tolist()]
+    yield from zip(starts, [*starts[1:], len(seq)], strict=True)
+
+
+def _leader(rows: pa.Table, row: int) -> tuple[int, int]:
+    epoch, instance = _of(rows, row, "leader_epoch", "instance")
+    return int(epoch), int(instance or 0)
+
+
+def _follows(
+    before: tuple[int, int], leader: tuple[int, int], last: int, rows: pa.Table, start: int
+) -> bool:
+    """Return whether a stretch begins where the one before it, which ends at ``last``, ends."""
+    begins = rows.column("seq")[start].as_py() == (last + 1 if leader == before else 0)
+    next_ones = {before, (before[0], before[1] + 1), (before[0] + 1, 0)}
+    return begins and (before == _NOTHING or leader in next_ones)
+
+
+def _begin(rows: pa.Table, start: int, end: int) -> int:
+    """Return the first row of a stretch that tells a whole state, or ``end``."""
+    for row in range(start, end):
+        if rows.column("op")[row].as_py() in BEGINNINGS:
+            return row
+    return end
+
+
+def _gap(rows: pa.Table, place: int, lost: int | None) -> pa.Table:
+    """Return a gap in the place of a row."""
+    here = rows.slice(place, 1)
+    (row,) = here.select(["partition", "seq", "time_ms", "source", "line"]).to_pylist()
+    row["leader_epoch"], row["instance"] = _leader(rows, place)
+    row |= {"op": "gap", "lost": lost, "writes": [], "completed": []}
+    row["result"] = {"status": "NONE"}
+    row["after"] = {"start_offset": 0, "end_offset": 0, "delivery_complete_count": 0}
+    return pa.Table.from_pylist([row], schema=rows.schema)

@@ -16,13 +16,12 @@ import pyarrow.parquet as pq
 from model.errors import InvalidValueError
 from model.trace_arrow import SCHEMA, completed
 from replay.gather import STORED, Gathered, GatherTask, bucket_of, opened, with_places
-from replay.lines import Recording
 from replay.pauses import pauses_of
 from replay.pieces import KEYS, PartitionRows, UnreadError, begun, keys_of, partitions
 from replay.plan import InputFacts, Plan
 from replay.sources import Form, Source, text_of
 from replay.state_file import Carried
-from replay.verdict import Problem
+from replay.verdict import Problem, Recording
 
 T_ = TypeVar("T_")
 

@@ -10,7 +10,6 @@ import attrs
 from judge.finding import Finding
 from judge.weighing import Given, too_little
 from judge.words import printable
-from replay.lines import Recording
 
 
 class Verdict(StrEnum):
@@ -109,6 +108,38 @@ class Counts:
     gaps: int = 0
     lost: int = 0
     latest_ms: int | None = None
+
+
+@attrs.frozen
+class Recording:
+    """The headers and trailers of files, what trailers count, and last lines that were cut.
+
+    A file with more headers than trailers is that of a broker that died, or still writes.
+    ``sampled`` of the headers say that not every share-partition was recorded. ``broker`` is the id
+    of the broker in the first of them, "" if there is none.
+    """
+
+    headers: int = 0
+    trailers: int = 0
+    dropped: int = 0
+    faults: int = 0
+    cut: int = 0
+    sampled: int = 0
+    broker: str = attrs.field(default="", kw_only=True)
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Return whether the recorder did not close the file."""
+        return self.headers > self.trailers
+
+    def __add__(self, other: "Recording") -> "Recording":
+        """Return the sum of both."""
+        numbers = (a + b for a, b in zip(_numbers(self), _numbers(other), strict=True))
+        return Recording(*numbers, broker=self.broker or other.broker)
+
+
+def _numbers(recording: Recording) -> tuple[int, ...]:
+    return attrs.astuple(recording)[:-1]
 
 
 @attrs.frozen

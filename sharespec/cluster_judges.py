@@ -24,12 +24,11 @@ from conformance.deviation import target_finding
 from conformance.target import TargetError
 from judge.finding import Finding, FindingPlace
 from judge.weighing import Given, too_little
-from replay.lines import Line, read_lines
 from replay.observed.inputs import sorted_out
 from replay.observed.run import JudgedLogs, judge_inputs
 from replay.observed.settings import Settings
 from replay.request_log.entry import MARK
-from replay.sources import SUFFIXES
+from replay.sources import SUFFIXES, Line, read_lines
 from replay.verdict import PartitionVerdict, Replay, Verdict, light
 from sharespec.cluster_run import DUMP, ClusterRun, settings_to_judge
 from sharespec.dump import observed_dump

@@ -33,11 +33,10 @@ from model.trace_json import object_from_row
 from operations.local import opened_traces, share_partitions
 from operations.state_topic import Topic
 from operations.state_topic_file import RecordAt, read_records
-from replay.lines import strict_row
 from replay.observed.inputs import Content, Input, Part, read
 from replay.observed.rows import line_of
 from replay.request_log.scan import Tally
-from replay.sources import Form
+from replay.sources import Form, strict_row
 from tests.coordinator_recording import records
 from tests.garbage import as_json, mangled, spoiled
 from tests.replay.observed.real import lines

@@ -40,8 +40,7 @@ from operations.view.drawing import (
 from operations.view.page import Listed
 from replay.pieces import PartitionRows
 from replay.plan import Plan
-from replay.sequence import BEGINNINGS, BEGINS_LATE, gaps_in
-from replay.tables import BadRowError, events_of, row_of
+from replay.tables import BEGINNINGS, BEGINS_LATE, BadRowError, events_of, gaps_in, row_of
 from replay.verdict import Problem, Verdict
 
 LARGE_EVENTS = 20_000

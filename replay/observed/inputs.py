@@ -9,12 +9,11 @@ from pathlib import Path
 import attrs
 
 from model.errors import InvalidValueError
-from replay.lines import Bad, Line, read_lines
 from replay.observed.observation import Facts, Observation
 from replay.observed.rows import facts_of, observation_of
 from replay.request_log.entry import MARK
 from replay.request_log.scan import MAX_LOG_LINE_BYTES, Tally, scan
-from replay.sources import Form, Source, files_within, is_utf8
+from replay.sources import Bad, Form, Line, Source, files_within, is_utf8, read_lines
 from replay.tasks import parts_within
 from replay.verdict import Problem
 

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from replay.gather import bucket_of
-from replay.lines import in_lots
 from replay.observed.bundle import judged
 from replay.observed.gaps import gaps_of
 from replay.observed.inputs import Input, Part, parts_of, read
@@ -22,6 +21,7 @@ from replay.observed.verdict import ObservedVerdict
 from replay.processes import HereRunner, Progress, Runner, Silent
 from replay.request_log.scan import Tally
 from replay.scratch import scratch_folder
+from replay.sources import in_lots
 from replay.tasks import bucket_count
 from replay.verdict import Problem, Replay, Verdict, counted, weighed
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import attrs
 
 from model.errors import InvalidValueError
-from replay.lines import Bad, Line
 from replay.observed.gaps import LOST_MS, SILENT_MS, STEP_MS, stepped_back
 from replay.observed.observation import (
     EpochRun,
@@ -23,6 +22,7 @@ from replay.observed.observation import (
 )
 from replay.request_log.bodies import APIS, NEEDED, OF_COORDINATOR, Place, Seen, observed
 from replay.request_log.entry import Entry, Other, Unusable, entries
+from replay.sources import Bad, Line
 from replay.verdict import Problem
 
 MAX_LOG_LINE_BYTES = 64 << 20

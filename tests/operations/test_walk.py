@@ -8,7 +8,7 @@ from model.profile import KAFKA
 from model.trace import TraceEvent
 from operations.walk import TraceTime, Walked, walk
 from replay.pieces import PartitionRows
-from replay.sequence import BEGINS_LATE
+from replay.tables import BEGINS_LATE
 from spec.partition import SharePartition
 from tests.judge.test_written import refusing
 from tests.replay.samples import Row, events, kafka_rows, placed

@@ -10,8 +10,7 @@ from judge.follower import follow
 from model.profile import KAFKA
 from model.trace_arrow import PLACE, SCHEMA, table_from_rows
 from model.trace_json import row_from_object
-from replay.sequence import in_sequence
-from replay.tables import events_of
+from replay.tables import events_of, in_sequence
 from tests.recorder.account import Trace
 
 _KEYS = [(name, "ascending") for name in ("leader_epoch", "instance", "seq")]

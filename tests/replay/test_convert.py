@@ -10,8 +10,7 @@ import pytest
 from replay.convert import convert
 from replay.gather import GENERATED
 from replay.generate import Request, generate_traces
-from replay.lines import mark_of
-from replay.sources import Source, find_sources
+from replay.sources import Source, find_sources, mark_of
 from tests.replay.samples import RECORDED, kafka_rows, renamed, write_lines
 
 FILES = sorted(RECORDED.glob("*.gz"))

@@ -15,12 +15,11 @@ from pyspark.sql import SparkSession
 
 from model.trace_json import line_from_row
 from replay.distant import replay_distant
-from replay.lines import Recording
 from replay.plan import Plan
 from replay.processes import HereRunner, SessionError
 from replay.run import replay_sources
 from replay.sources import NoSuchTraceError, find_sources
-from replay.verdict import Replay, Verdict
+from replay.verdict import Recording, Replay, Verdict
 from tests.replay.samples import RECORDED, TRACES, Row, kafka_rows, write_lines, write_parquet
 
 pytestmark = pytest.mark.xdist_group("spark")

@@ -7,8 +7,8 @@ import pytest
 import replay.gather
 from model.trace_json import line_from_row
 from replay.gather import STORED, Gathered, GatherTask, bucket_of, gather
-from replay.lines import Recording
 from replay.sources import find_sources
+from replay.verdict import Recording
 from tests.replay.samples import kafka_rows, write_lines, write_parquet
 
 ROWS = [*kafka_rows(count=50), *kafka_rows(partition=1, count=30)]

@@ -5,7 +5,7 @@ import pytest
 
 from model.errors import InvalidValueError
 from model.trace_json import line_from_row
-from replay.lines import Bad, Line, partition_hint, read_lines, strict_row
+from replay.sources import Bad, Line, partition_hint, read_lines, strict_row
 from tests.replay.samples import kafka_rows
 
 GOOD = line_from_row(kafka_rows(count=1)[0])

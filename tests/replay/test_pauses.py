@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from model.guards import Guard
 from model.trace_json import line_from_row
-from replay.lines import Recording
 from replay.pauses import (
     FaultFileError,
     Pause,
@@ -23,7 +22,7 @@ from replay.pauses import (
 )
 from replay.plan import Plan
 from replay.tables import row_of
-from replay.verdict import Verdict
+from replay.verdict import Recording, Verdict
 from sharespec.cli import cli
 from tests.replay.samples import Row, check_rows, placed
 from tests.replay.test_real_clocks import NOW, SWEEP, rows

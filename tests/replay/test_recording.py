@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from replay.lines import Recording, is_recorded, mark_of
+from replay.sources import is_recorded, mark_of
+from replay.verdict import Recording
 
 HEADER = b'{"recorder":{"version":"1","kafka":"4.4.0"}}'
 TRAILER = b'{"trailer":{"written":5,"dropped":2,"faults":1}}'

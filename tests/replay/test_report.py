@@ -7,13 +7,13 @@ import pytest
 from rich.console import Console
 
 from judge.finding import Finding, FindingKind, FindingPlace
-from replay.lines import Recording
 from replay.plan import CheckedPartition
 from replay.report import Bar, document, finding_text, json_line, junit_document
 from replay.verdict import (
     LogKnowledge,
     PartitionVerdict,
     Problem,
+    Recording,
     Replay,
     Verdict,
     counted,

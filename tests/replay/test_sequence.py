@@ -6,8 +6,8 @@ from typing import Any
 import attrs
 import pytest
 
-from replay.sequence import in_sequence
 from replay.state_file import Carried
+from replay.tables import in_sequence
 from tests.replay.samples import Row, kafka_rows, placed
 from tests.whole_states import FULL
 

@@ -3,7 +3,6 @@ from pathlib import Path
 import attrs
 
 from replay.gather import Gathered, Survey, bucket_of, gather
-from replay.lines import Recording
 from replay.plan import InputFacts
 from replay.sources import Form, Source, find_sources
 from replay.tasks import (
@@ -16,7 +15,7 @@ from replay.tasks import (
     inputs_of,
     problems_of,
 )
-from replay.verdict import Problem
+from replay.verdict import Problem, Recording
 from tests.replay.samples import kafka_rows, write_lines, write_parquet
 
 
