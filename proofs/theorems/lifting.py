@@ -106,8 +106,10 @@ def _standing_in_the_specification(words: dict[str, Any]) -> Iterator[None]:
 
     Of a set of states that they keep it is asked whether each equals a term.
     """
-    modules = [ranges, *(m for m in vars(spec).values() if isinstance(m, ModuleType))]
-    kept = [(vars(module), _sets_of_numbers(vars(module))) for module in modules]
+    kept = [
+        (names, {name: names[name] for name in sets})
+        for names, sets in _names_of_the_specification(len(sys.modules))
+    ]
     for names, sets in kept:
         names.update(words, **{name: _AskedNumbers(numbers) for name, numbers in sets.items()})
     try:
@@ -117,6 +119,13 @@ def _standing_in_the_specification(words: dict[str, Any]) -> Iterator[None]:
             names.update(sets)
             for word in words:
                 del names[word]
+
+
+@cache
+def _names_of_the_specification(_imported: int) -> list[tuple[dict[str, Any], tuple[str, ...]]]:
+    """Return the names of each module, and which are of sets of numbers, until one is imported."""
+    modules = [ranges, *(m for m in vars(spec).values() if isinstance(m, ModuleType))]
+    return [(vars(module), tuple(_sets_of_numbers(vars(module)))) for module in modules]
 
 
 class _AskedNumbers(tuple[int, ...]):
@@ -139,8 +148,7 @@ def _sets_of_numbers(names: Mapping[str, object]) -> dict[str, frozenset[int]]:
 @contextmanager
 def _keeping_its_kinds() -> Iterator[None]:
     """Let Z3 and the words of the specification ask of which kind a term is, and no other."""
-    insiders = [m for name, m in list(sys.modules.items()) if name.partition(".")[0] == "z3"]
-    names = [vars(module) for module in (*insiders, logic, sys.modules[__name__])]
+    names = _names_of_insiders(len(sys.modules))
     for each in names:
         each["isinstance"] = isinstance
     try:
@@ -148,6 +156,12 @@ def _keeping_its_kinds() -> Iterator[None]:
     finally:
         for each in names:
             del each["isinstance"]
+
+
+@cache
+def _names_of_insiders(_imported: int) -> list[dict[str, Any]]:
+    insiders = [m for name, m in list(sys.modules.items()) if name.partition(".")[0] == "z3"]
+    return [vars(module) for module in (*insiders, logic, sys.modules[__name__])]
 
 
 def _may_be_of(kind: Any) -> bool:  # noqa: ANN401 - a class, or several

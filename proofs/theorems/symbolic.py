@@ -44,10 +44,10 @@ def branches(
     solver = z3.Solver()
     solver.set("timeout", limit_ms)
     solver.add(given)
-    ahead: list[tuple[bool, ...]] = [()]
+    ahead = [_Way()]
     while ahead:
-        run = _Run(solver, ahead.pop())
         solver.push()
+        run = _Run(solver, ahead.pop())
         value, is_known = None, True
         with lifted(run.decide, offsets):
             try:
@@ -87,48 +87,68 @@ def conjunction(*conditions: Term) -> Term:
     return z3.And(terms) if terms else True
 
 
-class _Run:
-    """One run: the answers it must give first, and those that turned out to be possible."""
+@attrs.frozen
+class _Way:
+    """The start of a run: the answer to each question, and the conditions that they make."""
 
-    def __init__(self, solver: z3.Solver, prescribed: tuple[bool, ...]) -> None:
+    answers: tuple[bool, ...] = ()
+    conditions: tuple[z3.BoolRef, ...] = ()
+
+
+class _Run:
+    """One run, which begins in a known way, and the ways that turned out to be possible beside it.
+
+    A run is the same up to where it leaves another, so that what was answered there is not asked.
+    """
+
+    def __init__(self, solver: z3.Solver, way: _Way) -> None:
         self.solver = solver
-        self.prescribed = prescribed
+        self.way = way
         self.answers: list[bool] = []
-        self.conditions: list[z3.BoolRef] = []
+        self.conditions = list(way.conditions)
         self.kept: list[z3.BoolRef] = []  # A term that is gone may leave its id to another.
         self.known: dict[int, bool] = {}
-        self.others: list[tuple[bool, ...]] = []
+        self.others: list[_Way] = []
         self.example: z3.ModelRef | None = None
+        solver.add(self.conditions)
+        for condition in self.conditions:
+            self._note(condition)
 
     def decide(self, term: z3.BoolRef) -> bool:
         """Answer a question about terms."""
-        simple = z3.simplify(term)
-        if z3.is_true(simple) or z3.is_false(simple):
-            return bool(z3.is_true(simple))
-        if simple.get_id() in self.known:
-            return self.known[simple.get_id()]
-        if len(self.answers) >= _LONGEST_RUN:
-            raise UndecidedError("the run does not come to an end")
-        answer = self._answer(simple)
-        opposite = z3.Not(simple)
-        condition = simple if answer else opposite
-        self.solver.add(condition)
+        if len(self.answers) < len(self.way.answers):
+            answer = self.way.answers[len(self.answers)]
+        else:
+            answer = self._answer(z3.simplify(term))
         self.answers.append(answer)
-        self.conditions.append(condition)
-        self.kept += (simple, opposite)
-        self.known |= {simple.get_id(): answer, opposite.get_id(): not answer}
         return answer
 
     def _answer(self, term: z3.BoolRef) -> bool:
-        if len(self.answers) < len(self.prescribed):
-            return self.prescribed[len(self.answers)]
-        if not self._can_be(term):
-            return False
-        example = self.example
-        if self._can_be(z3.Not(term)):
-            self.others.append((*self.answers, False))
-        self.example = example
-        return True
+        if z3.is_true(term) or z3.is_false(term):
+            return bool(z3.is_true(term))
+        if term.get_id() in self.known:
+            return self.known[term.get_id()]
+        if len(self.conditions) >= _LONGEST_RUN:
+            raise UndecidedError("the run does not come to an end")
+        answer = self._can_be(term)
+        opposite = z3.Not(term)
+        if answer:
+            example = self.example
+            if self._can_be(opposite):
+                others = (*self.conditions, opposite)
+                self.others.append(_Way((*self.answers, False), others))
+            self.example = example
+        condition = term if answer else opposite
+        self.solver.add(condition)
+        self.conditions.append(condition)
+        self._note(condition)
+        return answer
+
+    def _note(self, condition: z3.BoolRef) -> None:
+        """Know from now on that the condition holds, and that its opposite does not."""
+        opposite = condition.arg(0) if z3.is_not(condition) else z3.Not(condition)
+        self.kept += (condition, opposite)
+        self.known |= {condition.get_id(): True, opposite.get_id(): False}
 
     def _can_be(self, term: z3.BoolRef) -> bool:
         if self.example is not None and z3.is_true(self.example.eval(term, model_completion=True)):
