@@ -51,7 +51,9 @@ def verify(core: Path) -> Verify:
 
 
 @pytest.mark.parametrize("profile", ["kip", "kafka"])
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(
+    "seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(4, 10))]
+)
 def test_what_it_chooses_conforms(verify: Verify, profile: str, seed: int) -> None:
     played, found = verify(f"-profile {profile} -seed {seed}", 100)
     assert played.faults == found.faults == ()

@@ -29,6 +29,7 @@ def test_failures_and_endless_loops_are_told_apart(tmp_path: Path) -> None:
     assert killed_by(named(*ENDLESS), QUICK, str(tmp_path)) == ("lockstep", "exit status -24")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_theorems_alone_notice_a_mutant(tmp_path: Path) -> None:
     check, kept = ["numbered properties"], str(tmp_path)
@@ -41,14 +42,14 @@ def test_theorems_alone_notice_a_mutant(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_fixed_sample_is_killed_and_listed_equivalents_survive(tmp_path: Path) -> None:
     listed, kept = equivalents(), str(tmp_path)
-    for package, number in ("spec", 4), ("impl", 2):
+    for package, number in ("spec", 2), ("impl", 1):
         whole = mutants_of(f"{package}.acquire")[0]
         assert killed_by(whole, ["recorded events"], kept) == ("", "")  # Of unchanged code.
         every = [mutant for name in module_names(package) for mutant in mutants_of(name)[1:]]
         telling = sampled((mutant for mutant in every if mutant.key not in listed), number, 3)
         missed = [mutant.key for mutant in telling if not killed_by(mutant, CHECKS, kept)[0]]
         assert missed == [], "neither noticed nor listed as equivalent"
-        alike = sampled((mutant for mutant in every if mutant.key in listed), 2, 3)
+        alike = sampled((mutant for mutant in every if mutant.key in listed), 1, 3)
         refuted = [mutant.key for mutant in alike if killed_by(mutant, QUICK, kept)[0]]
         assert refuted == [], "listed as equivalent, and yet noticed"
 
