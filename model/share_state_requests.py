@@ -1,15 +1,12 @@
-"""Requests to the share coordinator about one share-partition, and its answers.
+"""Requests to the share coordinator about one share-partition.
 
 A partition or an epoch may be negative: such a request is answered. Offsets and counts below -1
 are refused where they are read.
 """
 
-from uuid import UUID
-
 import attrs
 
 from model.checks import from_minus_one
-from model.errors import ErrorCode
 from model.ranges import StateBatch
 from model.state_topic import SharePartitionKey
 
@@ -66,18 +63,3 @@ class DeleteState:
 
 
 StateRequest = InitializeState | ReadState | WriteState | ReadStateSummary | DeleteState
-
-
-@attrs.frozen
-class StateResult:
-    """The answer about one share-partition; which of the fields it has depends on the request."""
-
-    topic_id: UUID
-    partition: int
-    status: ErrorCode = ErrorCode.NONE
-    message: str | None = None
-    state_epoch: int = 0
-    leader_epoch: int = 0
-    start_offset: int = 0
-    delivery_complete_count: int = -1
-    state_batches: tuple[StateBatch, ...] = ()

@@ -1,4 +1,4 @@
-"""Records of __share_group_state as the bytes of their keys and values, and as JSON.
+"""Records of __share_group_state from the bytes of their keys and values, and as JSON.
 
 Type 0 is ShareSnapshot and type 1 ShareUpdate: the key's bytes begin with the type, those of the
 value with its version, which is 0. The delivery complete count is a tagged field: a broker that
@@ -13,7 +13,7 @@ from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, StateRecord
 from model.states import DURABLE_STATES, RecordState
-from model.wire import Field, Message, array, decode, encode, from_json, to_json
+from model.wire import Field, Message, array, decode, from_json, to_json
 
 _STATE_BATCHES = array(
     "stateBatches",
@@ -54,19 +54,6 @@ _VALUES = {
         ),
     ),
 }
-
-
-def key_bytes(record: StateRecord) -> bytes:
-    """Return the key; a tombstone has that of a snapshot."""
-    kind = _kind(record)
-    return struct.pack(">h", kind) + encode(_KEYS[kind], _key_values(record.key))
-
-
-def value_bytes(record: StateRecord) -> bytes | None:
-    """Return the value; None for a tombstone."""
-    if record.value is None:
-        return None
-    return struct.pack(">h", 0) + encode(_VALUES[_kind(record)], _values(record.value))
 
 
 def record_from_bytes(key: bytes, value: bytes | None) -> StateRecord:

@@ -1,7 +1,7 @@
-"""Kafka's encoding of messages: between bytes, their JSON form, and values by name.
+"""Kafka's encoding of messages: from bytes, and their JSON form to and from values by name.
 
-A ``Message`` is a table of fields; one encoder and one decoder read every table (Kafka protocol
-guide, Protocol Primitive Types; KIP-482 for flexible versions and tagged fields).
+A ``Message`` is a table of fields, which one decoder reads (Kafka protocol guide, Protocol
+Primitive Types; KIP-482 for flexible versions and tagged fields).
 """
 
 import base64
@@ -33,7 +33,7 @@ _VARINT_BYTES, _VARLONG_BYTES = 5, 10
 class Field:
     """A field: ``kind`` is bool, int8 to int64, uint16, float64, uuid, string, bytes, or fields.
 
-    With a ``tag`` it is encoded only if it is not the ``default``.
+    With a ``tag`` it is there only if it is not the ``default``.
     """
 
     name: str
@@ -129,11 +129,6 @@ class Reader:
         raise InvalidValueError(place, value, f"a number of at most {most_bytes} bytes")
 
 
-def encode(message: Message, values: Mapping[str, Any]) -> bytes:
-    """Return the bytes of a message. Raises InvalidValueError that names what does not fit."""
-    return _Writer(flexible=message.flexible).struct(message.fields, values, "")
-
-
 def decode(message: Message, data: bytes) -> dict[str, Any]:
     """Return the values of a message. Tagged fields that are not known are passed over.
 
@@ -189,45 +184,6 @@ def _text(value: object, place: str) -> str:
     except UnicodeEncodeError:
         raise InvalidValueError(place, value, "a string of whole characters") from None
     return value
-
-
-class _Writer:
-    """Writes the fields of a message."""
-
-    def __init__(self, *, flexible: bool) -> None:
-        self.flexible = flexible
-
-    def struct(self, fields: tuple[Field, ...], values: Mapping[str, Any], within: str) -> bytes:
-        written = [
-            self.field(field.kind, values[field.name], _place(within, field.name))
-            for field in fields
-            if field.tag is None
-        ]
-        if self.flexible:
-            written.append(self.tagged(fields, values, within))
-        return b"".join(written)
-
-    def tagged(self, fields: tuple[Field, ...], values: Mapping[str, Any], within: str) -> bytes:
-        parts = [
-            (field.tag, self.field(field.kind, values[field.name], _place(within, field.name)))
-            for field in fields
-            if field.tag is not None and values[field.name] != field.default
-        ]
-        body = b"".join(_varint(tag) + _varint(len(part)) + part for tag, part in parts)
-        return _varint(len(parts)) + body
-
-    def field(self, kind: str | tuple[Field, ...], value: Any, place: str) -> bytes:  # noqa: ANN401 - as the kind says
-        if isinstance(kind, tuple):
-            items = [self.struct(kind, item, f"{place}[{i}]") for i, item in enumerate(value)]
-            return _varint(len(items) + 1) + b"".join(items)
-        if kind in _NUMBERS:
-            return _NUMBERS[kind].pack(_whole(kind, value, place))
-        if kind == "uuid":
-            return _uuid(value, place).bytes
-        raw = _text(value, place).encode()
-        if self.flexible:
-            return _varint(len(raw) + 1) + raw
-        return _NUMBERS["int16"].pack(_whole("int16", len(raw), place)) + raw
 
 
 def _read_struct(
@@ -290,21 +246,6 @@ def _read_one(reader: Reader, field: Field, place: str, *, flexible: bool) -> An
 def _null(field: Field, place: str) -> None:
     if not field.nullable:
         raise InvalidValueError(place, None, "a value, not null")
-
-
-def _varint(value: int) -> bytes:
-    written = bytearray()
-    while value > 0x7F:  # noqa: PLR2004 - what seven bits hold
-        written.append(value & 0x7F | 0x80)
-        value >>= 7
-    written.append(value)
-    return bytes(written)
-
-
-def _uuid(value: object, place: str) -> UUID:
-    if not isinstance(value, UUID):
-        raise InvalidValueError(place, value, "a UUID")
-    return value
 
 
 def _struct_to_json(fields: tuple[Field, ...], values: Mapping[str, Any]) -> dict[str, Any]:

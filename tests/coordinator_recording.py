@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import attrs
 from kio.index import load_request_schema, load_response_schema
@@ -23,7 +24,6 @@ from model.share_state_requests import (
     ReadState,
     ReadStateSummary,
     StateRequest,
-    StateResult,
     WriteState,
 )
 from model.state_topic import SharePartitionKey, StateRecord
@@ -49,6 +49,21 @@ _API_KEYS = {
 }
 
 Bytes = tuple[bytes, bytes | None]
+
+
+@attrs.frozen
+class StateResult:
+    """The answer about one share-partition; which of the fields it has depends on the request."""
+
+    topic_id: UUID
+    partition: int
+    status: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+    state_epoch: int = 0
+    leader_epoch: int = 0
+    start_offset: int = 0
+    delivery_complete_count: int = -1
+    state_batches: tuple[StateBatch, ...] = ()
 
 
 def lines() -> Iterator[dict[str, Any]]:

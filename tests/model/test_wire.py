@@ -1,3 +1,4 @@
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -6,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.errors import InvalidValueError
-from model.wire import Field, Message, Reader, array, decode, encode, from_json, to_json
+from model.wire import Field, Message, Reader, array, decode, from_json, to_json
 
 TOPIC = UUID(bytes=bytes(range(16)))
 MESSAGE = Message(
@@ -41,14 +42,11 @@ READ_ONLY = (
 
 
 def test_a_message_is_the_bytes_that_the_protocol_guide_gives() -> None:
-    assert encode(MESSAGE, VALUES) == BYTES
     assert decode(MESSAGE, BYTES) == VALUES
 
 
 def test_a_tagged_field_of_default_value_is_left_out() -> None:
-    written = encode(MESSAGE, {**VALUES, "count": -1})
-    assert written == BYTES[:-7] + b"\0"
-    assert decode(MESSAGE, written)["count"] == -1
+    assert decode(MESSAGE, BYTES[:-7] + b"\0") == {**VALUES, "count": -1}
 
 
 def test_tagged_fields_that_are_not_known_are_passed_over() -> None:
@@ -57,9 +55,7 @@ def test_tagged_fields_that_are_not_known_are_passed_over() -> None:
 
 
 def test_strings_of_a_version_that_is_not_flexible_have_a_length_of_two_bytes() -> None:
-    written = encode(PLAIN, {"text": "ab"})
-    assert written == bytes.fromhex("0002 6162")
-    assert decode(PLAIN, written) == {"text": "ab"}
+    assert decode(PLAIN, bytes.fromhex("0002 6162")) == {"text": "ab"}
 
 
 @pytest.mark.parametrize(
@@ -99,28 +95,8 @@ def test_elements_are_limited_in_all() -> None:
 
 
 def test_a_long_array_has_a_length_of_several_bytes() -> None:
-    values = {"all": [{"n": 1}] * 200}
-    written = encode(NUMBERS, values)
-    assert written[:2] == bytes([0xC9, 0x01])
-    assert decode(NUMBERS, written) == values
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"id": "x"}, "id is 'x'; allowed: a UUID"),
-        ({"text": None}, "text is None; allowed: a string"),
-        ({"text": "\ud800"}, "text is .*; allowed: a string of whole characters"),
-        ({"extra": 2**63}, "extra is 9223372036854775808; allowed: an integer from"),
-        ({"count": True}, "count is True; allowed: an integer from"),
-        ({"items": [{"small": 0, "number": 0}, {"small": 128, "number": 0}]}, r"items\[1\].small"),
-    ],
-)
-def test_an_error_names_a_value_that_does_not_fit(change: dict[str, Any], said: str) -> None:
-    with pytest.raises(InvalidValueError, match=said):
-        encode(MESSAGE, {**VALUES, **change})
-    with pytest.raises(InvalidValueError, match="text"):
-        encode(PLAIN, {"text": "a" * 2**15})
+    written = bytes([0xC9, 0x01]) + 200 * b"\1\0" + b"\0"
+    assert decode(NUMBERS, written) == {"all": [{"n": 1}] * 200}
 
 
 @pytest.mark.parametrize(
@@ -145,11 +121,8 @@ def test_an_error_names_the_field_where_bytes_are_impossible(data: bytes, said: 
 @given(st.binary(max_size=60) | st.builds(lambda at, b: BYTES[:at] + b + BYTES[at + 1 :],
                                           st.integers(0, 38), st.binary(max_size=3)))  # fmt: skip
 def test_any_bytes_are_a_message_or_a_typed_error(data: bytes) -> None:
-    try:
-        values = decode(MESSAGE, data)
-    except InvalidValueError:
-        return
-    assert decode(MESSAGE, encode(MESSAGE, values)) == values
+    with suppress(InvalidValueError):
+        decode(MESSAGE, data)
 
 
 def test_json_has_kafkas_names_and_forms() -> None:

@@ -17,7 +17,6 @@ from model.share_state_requests import (
     ReadState,
     ReadStateSummary,
     StateRequest,
-    StateResult,
     WriteState,
 )
 from model.snapshot import DurableState
@@ -32,7 +31,7 @@ from spec.share_coordinator import (
     snapshot_again,
 )
 from spec.state_topic import StateTopicPartition, append, prune, recover, redundant_below
-from tests.coordinator_recording import KINDS, exchange, lines, record_of
+from tests.coordinator_recording import KINDS, StateResult, exchange, lines, record_of
 from tests.spec.worlds import BOTH
 
 TOPIC, GONE = UUID(int=1), UUID(int=2)
