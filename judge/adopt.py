@@ -17,7 +17,7 @@ from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.operations import Acknowledge, Acquire, AdvanceTime, CompleteWrite, Gap, Initialize
 from model.outcome import Choice, Write
 from model.profile import Profile
-from model.ranges import RecordRange
+from model.ranges import RecordRange, number_of_offsets
 from model.snapshot import DurableState
 from model.states import HELD_STATES, TERMINAL_STATES, AcknowledgeType, RecordState
 from model.trace import TraceEvent
@@ -81,8 +81,7 @@ def forgotten(before: ReplayState, seq: int, profile: Profile) -> ReplayState:
 
 def complete(state: WholeState) -> int:
     """Return the delivery complete count of a state, in offsets."""
-    done = (r for r in state.records if r.state in TERMINAL_STATES)
-    return sum(r.last - r.first + 1 for r in done)
+    return number_of_offsets(r for r in state.records if r.state in TERMINAL_STATES)
 
 
 def _distinct(states: Iterable[Candidate]) -> list[Candidate]:

@@ -1,19 +1,12 @@
 """What an event may ask of a judge that knows every offset by itself."""
 
 from collections.abc import Iterable
-from typing import Protocol
 
 from model.checks import MAX_RANGE
 from model.errors import InvalidValueError
 from model.operations import Compact, Initialize, Operation
 from model.outcome import Choice
-
-
-class _Spanned(Protocol):
-    @property
-    def first(self) -> int: ...
-    @property
-    def last(self) -> int: ...
+from model.ranges import Ranged, number_of_offsets
 
 
 def check_offsets(operation: Operation, choice: Choice) -> None:
@@ -29,7 +22,7 @@ def check_offsets(operation: Operation, choice: Choice) -> None:
         _check("compacted", operation.ranges)
 
 
-def _check(name: str, ranges: Iterable[_Spanned]) -> None:
-    total = sum(each.last - each.first + 1 for each in ranges)
+def _check(name: str, ranges: Iterable[Ranged]) -> None:
+    total = number_of_offsets(ranges)
     if total > MAX_RANGE:
         raise InvalidValueError(f"number of {name} offsets", total, f"at most {MAX_RANGE}")

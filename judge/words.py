@@ -4,7 +4,6 @@ Text of a file stays as it is here; ``printable`` makes it safe to show.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
 
 import attrs
 
@@ -13,7 +12,7 @@ from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.operation_table import operation_row
 from model.outcome import Outcome, Write
-from model.ranges import AcquiredRange, OffsetRange, RecordRange, StateBatch
+from model.ranges import AcquiredRange, OffsetRange, Ranged, RecordRange, StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import RecordState
 
@@ -22,13 +21,6 @@ MAX_RANGES = 12
 
 MAX_TEXT = 2000
 """How many characters of one text are shown."""
-
-
-class _Ranged(Protocol):
-    @property
-    def first(self) -> int: ...
-    @property
-    def last(self) -> int: ...
 
 
 def printable(text: str, limit: int = MAX_TEXT) -> str:
@@ -49,7 +41,7 @@ def span(first: int, last: int) -> str:
     return str(first) if first == last else f"{first}–{last}"
 
 
-def ranges_text(ranges: Iterable[_Ranged]) -> str:
+def ranges_text(ranges: Iterable[Ranged]) -> str:
     """Return ranges as ``7–9, 12``; ``nothing`` if there are none."""
     return _some([span(r.first, r.last) for r in ranges]) or "nothing"
 

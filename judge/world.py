@@ -19,7 +19,7 @@ from model.config import IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
 from model.outcome import Answer, Choice, Outcome
 from model.profile import Profile
-from model.ranges import OffsetRange, RecordRange
+from model.ranges import OffsetRange, RecordRange, offsets
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import TERMINAL_STATES, AcquireMode, RecordState
 from model.trace import TraceEvent
@@ -174,8 +174,7 @@ class World:
                 self.outstanding.append(write.id)
         if outcome.acquisition is not None:
             self.number = outcome.acquisition
-            taken = (o for r in outcome.acquired for o in range(r.first, r.last + 1))
-            self.tokens.update(dict.fromkeys(taken, self.number))
+            self.tokens.update(dict.fromkeys(offsets(outcome.acquired), self.number))
 
     def _begin_anew(self, operation: ops.Gap | ops.Checkpoint) -> None:
         """Note that nothing is known, or what a leader tells then."""

@@ -8,7 +8,7 @@ import attrs
 from model.checks import any_number, member_name, non_negative, offset, optional
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
-from model.ranges import OffsetRange, StateBatch, ascend
+from model.ranges import OffsetRange, StateBatch, ascend, offsets
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import HELD_STATES, AcquireMode
 
@@ -299,7 +299,7 @@ class Checkpoint:
         twice = next((id_ for id_ in ids if ids.count(id_) > 1), None)
         if twice is not None:
             raise InvalidValueError("outstanding.id", twice, "an id that no other write has")
-        ends = {o for end in self.deadlines for o in range(end.first, end.last + 1)}
+        ends = set(offsets(self.deadlines))
         for record in self.state.records or ():
             held = record.state in HELD_STATES
             if held and record.owner is None:

@@ -14,14 +14,19 @@ from model.states import DURABLE_STATES, RecordState
 T = TypeVar("T")
 
 
-class _Range(Protocol):
+class Ranged(Protocol):
+    """What has a first and a last offset, both inclusive."""
+
     @property
-    def first(self) -> int: ...
+    def first(self) -> int:
+        """Return the first offset."""
+
     @property
-    def last(self) -> int: ...
+    def last(self) -> int:
+        """Return the last offset."""
 
 
-def ascend(name: str, ranges: Iterable[_Range]) -> None:
+def ascend(name: str, ranges: Iterable[Ranged]) -> None:
     """Raise InvalidValueError if one of the ranges starts before the one before it has ended."""
     for before, after in pairwise(ranges):
         if after.first <= before.last:
@@ -140,6 +145,11 @@ def runs(items: Iterable[tuple[int, T]]) -> Iterator[tuple[int, int, T]]:
         yield first, last, current
 
 
-def offsets(ranges: Iterable[OffsetRange]) -> Iterator[int]:
+def offsets(ranges: Iterable[Ranged]) -> Iterator[int]:
     """Yield every offset of the ranges, in their order."""
     return (here for part in ranges for here in range(part.first, part.last + 1))
+
+
+def number_of_offsets(ranges: Iterable[Ranged]) -> int:
+    """Return how many offsets the ranges have together."""
+    return sum(part.last - part.first + 1 for part in ranges)

@@ -13,7 +13,7 @@ from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError, is_thrown
 from model.operation_table import OPERATION_TABLE, operation_row
 from model.outcome import Completion, Outcome, Write
-from model.ranges import AcquiredRange, OffsetRange, StateBatch, record_range
+from model.ranges import AcquiredRange, OffsetRange, StateBatch, number_of_offsets, record_range
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import AcquireMode, RecordState
 from model.trace import TraceEvent
@@ -103,7 +103,7 @@ def _result(event: TraceEvent) -> dict[str, Any]:
     if isinstance(event.operation, ops.Acquire):
         acquired = event.outcome.acquired
         result["acquired"] = [attrs.asdict(taken) for taken in acquired]
-        result["count"] = sum(taken.last - taken.first + 1 for taken in acquired)
+        result["count"] = number_of_offsets(acquired)
         result["acquisition"] = event.outcome.acquisition
     return result
 
@@ -272,7 +272,7 @@ def _outcome(row: Row) -> Outcome:
     if skipped and result.get("can_acquire") is None:
         raise InvalidValueError("result.can_acquire", None, "true or false")
     acquired = _acquired(result.get("acquired") or ())
-    total = sum(r.last - r.first + 1 for r in acquired)
+    total = number_of_offsets(acquired)
     if result.get("count") not in (None, total):
         raise InvalidValueError("result.count", result["count"], f"the acquired records, {total}")
     status, thrown = (ErrorCode.NONE, result.get("exception")) if skipped else _answered(result)
