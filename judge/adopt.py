@@ -13,6 +13,7 @@ import attrs
 from judge.choices import recorded_answers, recorded_choice
 from judge.engine import SpecEngine
 from judge.whole_state import partition_of, whole_state
+from judge.written import numbers_of
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.operations import Acknowledge, Acquire, AdvanceTime, CompleteWrite, Gap, Initialize
 from model.outcome import Choice, Write
@@ -24,7 +25,6 @@ from model.trace import TraceEvent
 from model.whole_state import (
     Extent,
     LogState,
-    RecordedNumbers,
     RecordsInFlight,
     ReplayState,
     WholeState,
@@ -140,8 +140,7 @@ def _pass_time(event: TraceEvent, before: ReplayState | None, engine: SpecEngine
 def _replay_state(event: TraceEvent, before: ReplayState | None, whole: WholeState) -> ReplayState:
     known = {each.id: each for each in before.numbers} if before else {}
     for write in event.outcome.writes:
-        count = write.delivery_complete_count if write.counted else None
-        known[write.id] = RecordedNumbers(write.id, write.start_offset, count)
+        known[write.id] = numbers_of(write)
     later = (write.id for write in whole.writes if write.made_after is not None)
     numbers = tuple(known[id_] for id_ in later if id_ in known)
     return ReplayState(whole, event.seq + 1, event.time_ms, numbers)

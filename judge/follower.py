@@ -15,11 +15,11 @@ from judge.finding import Finding, FindingKind
 from judge.mismatch import Mismatch
 from judge.telling import told
 from judge.words import MAX_TEXT, outcome_text, ranges_text, snapshot_text
-from judge.written import Around, composed_mismatch, later_writes
+from judge.written import Around, composed_mismatch, later_numbers
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.guards import Difference, Guard
 from model.operations import Acknowledge, AdvanceTime, Checkpoint, Gap, Initialize, Operation
-from model.outcome import Choice, Outcome, Write
+from model.outcome import Choice, Outcome
 from model.profile import Profile
 from model.snapshot import SharePartitionSnapshot
 from model.states import AcknowledgeType
@@ -59,7 +59,7 @@ class Follower:
         self._every = invariants_every
         self._known = self._led = self._timed = False
         self._clock = 0
-        self._unmade: dict[int, Write] = {}
+        self._unmade: dict[int, RecordedNumbers] = {}
         self._watch = Watch()
         self._is_recorded = is_recorded
 
@@ -69,14 +69,14 @@ class Follower:
         whole = standing.state
         self._known, self._led = whole.ready, whole.highest_limit > 0
         self._timed, self._clock = whole.timed, standing.time_ms
-        self._unmade = {each.id: _recorded_write(each) for each in standing.numbers}
+        self._unmade = {each.id: each for each in standing.numbers}
         self._watch = Watch(standing)
 
     def standing(self, whole: WholeState, seq: int) -> ReplayState:
         """Return where the replay stands; ``whole`` is the engine's state, ``seq`` the next."""
         writes = whole.writes if whole.ready else ()
         later = (write.id for write in writes if write.made_after is not None)
-        numbers = (_numbers(id_, self._unmade[id_]) for id_ in later if id_ in self._unmade)
+        numbers = (self._unmade[id_] for id_ in later if id_ in self._unmade)
         awaited = self._watch.awaited() if whole.ready else ()
         return ReplayState(whole, seq, self._clock, tuple(numbers), awaited)
 
@@ -114,7 +114,7 @@ class Follower:
         if begins:
             self._begin(event.operation)
         self.state = self.engine.snapshot()
-        self._unmade |= later_writes(event, self.outcome)
+        self._unmade |= later_numbers(event, self.outcome)
         mismatch = (
             persisted
             or first_mismatch(event, self.outcome, Around(before, self.state, self.engine))
@@ -274,16 +274,6 @@ def _agreed(
     if finding is None or finding.kind is FindingKind.INVARIANT:
         return finding
     return attrs.evolve(finding, engine=", ".join(follower.name for follower in followers))
-
-
-def _recorded_write(recorded: RecordedNumbers) -> Write:
-    count = recorded.delivery_complete_count
-    return Write(recorded.id, recorded.start_offset, count or 0, counted=count is not None)
-
-
-def _numbers(id_: int, recorded: Write) -> RecordedNumbers:
-    count = recorded.delivery_complete_count if recorded.counted else None
-    return RecordedNumbers(id_, recorded.start_offset, count)
 
 
 def _view(followed: tuple[Follower, Finding | None]) -> object:

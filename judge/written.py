@@ -21,6 +21,7 @@ from model.ranges import StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import TERMINAL_STATES, RecordState
 from model.trace import TraceEvent
+from model.whole_state import RecordedNumbers
 
 
 class Leader(Protocol):
@@ -69,7 +70,7 @@ def written_mismatch(event: TraceEvent, expected: Outcome, around: Around) -> Mi
     pairs = list(_pairs(event, expected))
     floors = [_floor(event, pair, around.before) for pair in pairs]
     wrong = (_states_differ(*each, around) for each in zip(pairs, floors, strict=True))
-    later = later_writes(event, expected)
+    later = later_numbers(event, expected)
     numbered = (pair for pair in pairs if not (pair.expected and pair.expected.id in later))
     return (
         next(filter(None, wrong), None)
@@ -78,10 +79,10 @@ def written_mismatch(event: TraceEvent, expected: Outcome, around: Around) -> Mi
     )
 
 
-def later_writes(event: TraceEvent, expected: Outcome) -> dict[int, Write]:
-    """Return the recorded writes that take their numbers after the event, by the expected id."""
+def later_numbers(event: TraceEvent, expected: Outcome) -> dict[int, RecordedNumbers]:
+    """Return what is recorded of writes that take their numbers later, by the expected id."""
     return {
-        pair.expected.id: pair.recorded
+        pair.expected.id: numbers_of(attrs.evolve(pair.recorded, id=pair.expected.id))
         for pair in _pairs(event, expected)
         if pair.expected
         and pair.recorded.made_after is not None
@@ -89,11 +90,14 @@ def later_writes(event: TraceEvent, expected: Outcome) -> dict[int, Write]:
     }
 
 
-def composed_mismatch(outcome: Outcome, recorded: Mapping[int, Write]) -> Mismatch | None:
-    """Compare the numbers that writes of before take now with those that they were recorded with.
+def numbers_of(write: Write) -> RecordedNumbers:
+    """Return the numbers that a write was recorded with."""
+    count = write.delivery_complete_count if write.counted else None
+    return RecordedNumbers(write.id, write.start_offset, count)
 
-    ``recorded`` are the writes by id.
-    """
+
+def composed_mismatch(outcome: Outcome, recorded: Mapping[int, RecordedNumbers]) -> Mismatch | None:
+    """Compare the numbers that writes of before take now with those recorded, by id."""
     pairs = ((recorded[each.id], each) for each in outcome.composed if each.id in recorded)
     return next(filter(None, (_plainly_differ(*pair) for pair in pairs)), None)
 
@@ -240,12 +244,12 @@ def _common(ranges: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]
     )
 
 
-def _plainly_differ(recorded: Write, wanted: Composed) -> Mismatch | None:
-    name, count = f"write {wanted.id}: ", wanted.delivery_complete_count
+def _plainly_differ(recorded: RecordedNumbers, wanted: Composed) -> Mismatch | None:
+    name, count = f"write {wanted.id}: ", recorded.delivery_complete_count
     if recorded.start_offset != wanted.start_offset:
         return _other_start(recorded.start_offset, wanted.start_offset, name)
-    if recorded.counted and recorded.delivery_complete_count != count:
-        return _other_count(recorded.delivery_complete_count, count, name)
+    if count is not None and count != wanted.delivery_complete_count:
+        return _other_count(count, wanted.delivery_complete_count, name)
     return None
 
 
