@@ -2,49 +2,16 @@
 
 import attrs
 import pytest
-from immutables import Map
 
-from judge.dice import SeededDice
 from judge.recorded_partition import recorded
 from judge.whole_state import partition_of, whole_state
 from model.checks import MAX_INT64
-from model.profile import DRAFT_RESOLVED, Profile
+from model.profile import DRAFT_RESOLVED
 from model.whole_state import WholeState
-from spec.partition import SharePartition, new_partition
-from tests.lockstep.world import HASTY, OPERATIONS, new_world, step
+from spec.partition import new_partition
 from tests.whole_states import FULL, IMPOSSIBLE, altered
 
 ALTERED = [(path, other) for path, other in altered(FULL.state) if path not in IMPOSSIBLE]
-
-
-def as_kept(partition: SharePartition) -> SharePartition:
-    """Return the value without what no later event depends on.
-
-    That is the order of the offsets of a write, and those that have left the window; how often the
-    share coordinator wrote a snapshot; and what is left of a lock that no failed write restores.
-    """
-    records = partition.window.records
-    outstanding = {
-        id_: attrs.evolve(each, offsets=tuple(sorted(o for o in each.offsets if o in records)))
-        for id_, each in partition.outstanding.items()
-    }
-    return attrs.evolve(
-        partition,
-        outstanding=Map(outstanding),
-        durable=attrs.evolve(partition.durable, snapshot_epoch=0, updates=0),
-    )
-
-
-@pytest.mark.parametrize("profile", HASTY, ids=lambda profile: profile.name)
-def test_there_and_back_is_the_same(profile: Profile) -> None:
-    dice = SeededDice(7)
-    world, pair = new_world(profile, dice)
-    for _ in range(120):
-        step(world, dice.weighted(OPERATIONS))
-        state = whole_state(pair.spec)
-        again = partition_of(state, profile)
-        assert as_kept(again) == as_kept(pair.spec)
-        assert whole_state(again) == state
 
 
 def test_a_share_partition_without_a_leader() -> None:
