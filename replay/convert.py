@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from model.trace_arrow import SCHEMA
 from model.trace_json import line_from_row
-from replay.gather import DEADLY, GENERATED, GatherTask, Tally, surveyed, tables_of
+from replay.gather import DEADLY, GENERATED, Gathered, GatherTask, surveyed, tables_of
 from replay.sources import Form, Source
 from replay.verdict import Problem, Recording
 
@@ -49,11 +49,10 @@ def convert(files: Sequence[Source], out: Path) -> Converted:
     surveys = list(surveyed([source for source in files if source.form is Form.PARQUET]))
     deadly = [s.problem for s in surveys if s.problem and s.problem.message == DEADLY]
     closed = {problem.source for problem in deadly}
-    tasks = [GatherTask(0, each, 0, None, 1, "") for each in files if each.path not in closed]
-    tallies = [Tally(task) for task in tasks]
+    tasks = (GatherTask(0, each, 0, None, 1, "") for each in files if each.path not in closed)
+    parts = [Gathered(task) for task in tasks]
     generated = any(each.generated for each in surveys)
-    read = (tables_of(task, tally) for task, tally in zip(tasks, tallies, strict=True))
-    events = _Counted(itertools.chain.from_iterable(read))
+    events = _Counted(itertools.chain.from_iterable(map(tables_of, parts)))
     draft = out.with_name(f"{out.name}.{os.getpid()}.draft")
     try:
         if out.suffix == ".parquet":
@@ -64,8 +63,8 @@ def convert(files: Sequence[Source], out: Path) -> Converted:
             draft.replace(out)
     finally:
         draft.unlink(missing_ok=True)
-    recording = sum((tally.recording for tally in tallies), Recording())
-    problems = (*deadly, *(problem for tally in tallies for problem in tally.problems))
+    recording = sum((part.recording for part in parts), Recording())
+    problems = (*deadly, *(problem for part in parts for problem in part.problems))
     return Converted(events.rows, problems, generated, recording)
 
 

@@ -34,8 +34,6 @@ from replay.gather import (
     STORED,
     Gathered,
     GatherTask,
-    Tally,
-    gathered,
     placed,
     tables_of_lines,
 )
@@ -371,7 +369,7 @@ def line_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the events of plain lines, which come with file and beginning of the part."""
     for (path, start), lines in itertools.groupby(_values(batches), key=lambda each: each[:2]):
         numbered = (_line(n, content) for n, (*_, content) in enumerate(lines, 1))
-        yield from _events(_task(path, Form.LINES, start), numbered)
+        yield from _events(_begun(path, Form.LINES, start), numbered)
 
 
 def packed_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -387,7 +385,7 @@ def packed_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         file: BinaryFile = io.BufferedReader(raw)
         if head.startswith(_GZIP):
             file = gzip.GzipFile(fileobj=file)
-        yield from _events(_task(path, Form.GZIP, start), lines_of(file))
+        yield from _events(_begun(path, Form.GZIP, start), lines_of(file))
 
 
 def table_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -396,11 +394,10 @@ def table_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         table = pa.Table.from_batches([batch])
         for first, end in runs_of(table.column("path")):
             rows = table.slice(first, end - first)
-            task = _task(rows.column("path")[0].as_py(), Form.PARQUET)
-            tally = Tally(task)
+            read = _begun(rows.column("path")[0].as_py(), Form.PARQUET)
             nth = rows.column("nth")[0].as_py()
-            yield from _batches(placed(completed(rows), nth + 1, tally), 0)
-            yield _summary(task, tally)
+            yield from _batches(placed(completed(rows), nth + 1, read), 0)
+            yield _summary(read)
 
 
 def summary_of(row: bytes, number: int) -> Gathered:
@@ -442,15 +439,14 @@ def _line(number: int, content: bytes) -> Line | Bad:
     return Line(number, content)
 
 
-def _task(path: str, form: Form, start: int = 0) -> GatherTask:
-    return GatherTask(0, Source(shown(path), form, 0), start, None, 1, "")
+def _begun(path: str, form: Form, start: int = 0) -> Gathered:
+    return Gathered(GatherTask(0, Source(shown(path), form, 0), start, None, 1, ""))
 
 
-def _events(task: GatherTask, lines: Iterable[Line | Bad]) -> Iterator[pa.RecordBatch]:
-    tally = Tally(task)
-    for table in tables_of_lines(lines, tally):
-        yield from _batches(table, task.start)
-    yield _summary(task, tally)
+def _events(read: Gathered, lines: Iterable[Line | Bad]) -> Iterator[pa.RecordBatch]:
+    for table in tables_of_lines(lines, read):
+        yield from _batches(table, read.task.start)
+    yield _summary(read)
 
 
 def _batches(table: pa.Table, start: int) -> Iterator[pa.RecordBatch]:
@@ -460,7 +456,6 @@ def _batches(table: pa.Table, start: int) -> Iterator[pa.RecordBatch]:
     yield from table.cast(READ).to_batches()
 
 
-def _summary(task: GatherTask, tally: Tally) -> pa.RecordBatch:
-    read = pickle.dumps(gathered(task, tally))
-    row = {"source": tally.path, "start": task.start, "summary": read}
+def _summary(read: Gathered) -> pa.RecordBatch:
+    row = {"source": read.path, "start": read.task.start, "summary": pickle.dumps(read)}
     return pa.RecordBatch.from_pylist([row], schema=READ)

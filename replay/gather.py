@@ -98,98 +98,37 @@ class GatherTask:
     target: str
 
 
-@attrs.frozen
+@attrs.define
 class Gathered:
-    """What a task read. Lines count from 1 at the task's own beginning.
+    """What a task has read so far. Lines count from 1 at the task's own beginning.
 
     ``partitions`` has the first line and the number of events of each share-partition;
     ``row_groups`` has the row groups of each bucket; ``bad`` counts the lines that cannot be used,
-    and ``problems`` describes them. ``led`` are the share-partitions of which each row tells the
+    and ``problems`` describes them. ``leaderless`` are the share-partitions of which a row tells no
     leader epoch; ``recording`` is what a recorder says of the file. ``survey`` is that of Parquet.
     """
 
     task: GatherTask
-    lines: int
-    events: int
-    bad: int
-    problems: tuple[Problem, ...]
-    partitions: dict[str, tuple[int, int]]
-    row_groups: dict[int, tuple[int, ...]]
-    led: frozenset[str] = frozenset()
+    lines: int = 0
+    events: int = 0
+    bad: int = 0
+    problems: list[Problem] = attrs.field(factory=list)
+    partitions: dict[str, tuple[int, int]] = attrs.field(factory=dict)
+    row_groups: dict[int, list[int]] = attrs.field(factory=dict)
+    leaderless: set[str] = attrs.field(factory=set)
     recording: Recording = attrs.field(factory=Recording)
     survey: Survey = attrs.field(factory=Survey)
+    _named: set[str | None] = attrs.field(factory=set, init=False, eq=False)
 
+    @property
+    def path(self) -> str:
+        """Return the file."""
+        return self.task.source.path
 
-def bucket_of(partition: str, buckets: int) -> int:
-    """Return the bucket of a share-partition, the same on every machine."""
-    return zlib.crc32(partition.encode()) % buckets
-
-
-def gather(tasks: Sequence[GatherTask]) -> Iterator[Gathered]:
-    """Run the tasks. No content of a file makes one fail: what cannot be used is a Problem."""
-    surveys = surveyed([task.source for task in tasks if _is_parquet(task)])
-    for task in tasks:
-        if not _is_parquet(task):
-            yield _gather(task)
-        elif (found := next(surveys)).problem:
-            yield Gathered(task, 0, 0, 1, (found.problem,), {}, {}, survey=found)
-        elif found.partitions is not None:
-            rows = sum(found.row_groups)
-            yield Gathered(task, rows, rows, 0, (), found.partitions, {}, survey=found)
-        else:
-            yield attrs.evolve(_gather(task), survey=found)
-
-
-def _gather(task: GatherTask) -> Gathered:
-    tally = Tally(task)
-    try:
-        _write(task, tables_of(task, tally), tally)
-    except OSError as error:
-        tally.refuse(Bad(None, f"cannot be written: {error.strerror or error}"))
-    empty = not (tally.events or tally.bad or tally.recording.headers)
-    if empty and task.start == 0 and task.end is None:
-        tally.refuse(Bad(None, NO_EVENTS))
-    return gathered(task, tally)
-
-
-def gathered(task: GatherTask, tally: "Tally") -> Gathered:
-    """Return what a task has read."""
-    return Gathered(
-        task,
-        tally.lines,
-        tally.events,
-        tally.bad,
-        tuple(tally.problems),
-        tally.partitions,
-        {bucket: tuple(groups) for bucket, groups in tally.row_groups.items()},
-        frozenset(tally.partitions.keys() - tally.leaderless),
-        tally.recording,
-    )
-
-
-def tables_of(task: GatherTask, tally: "Tally") -> Iterator[pa.Table]:
-    """Yield the events of a task in the order of the file; what holds none goes to ``tally``."""
-    try:
-        yield from _from_parquet(task, tally) if _is_parquet(task) else _from_lines(task, tally)
-    except OSError as error:
-        tally.refuse(Bad(None, f"cannot be read: {error.strerror or error}"))
-    except InvalidValueError as error:
-        tally.refuse(Bad(None, str(error)))
-
-
-class Tally:
-    """What a task has read so far."""
-
-    def __init__(self, task: GatherTask) -> None:
-        """Start with nothing."""
-        self.path = task.source.path
-        self.lines = self.events = self.bad = 0
-        self.problems: list[Problem] = []
-        self._named: set[str | None] = set()
-        self.partitions: dict[str, tuple[int, int]] = {}
-        self.row_groups: dict[int, list[int]] = {}
-        self.leaderless: set[str] = set()
-        self.recording = Recording()
+    @property
+    def is_empty(self) -> bool:
+        """Return whether nothing was found, not even what is wrong."""
+        return not (self.partitions or self.bad or self.recording.headers)
 
     def accept(self, partition: str, line: int, leader_epoch: object) -> None:
         """Count an event."""
@@ -207,52 +146,93 @@ class Tally:
         self._named.add(bad.partition)
 
 
+def bucket_of(partition: str, buckets: int) -> int:
+    """Return the bucket of a share-partition, the same on every machine."""
+    return zlib.crc32(partition.encode()) % buckets
+
+
+def gather(tasks: Sequence[GatherTask]) -> Iterator[Gathered]:
+    """Run the tasks. No content of a file makes one fail: what cannot be used is a Problem."""
+    surveys = surveyed([task.source for task in tasks if _is_parquet(task)])
+    for task in tasks:
+        if not _is_parquet(task):
+            yield _gather(task)
+        elif (found := next(surveys)).problem:
+            yield Gathered(task, bad=1, problems=[found.problem], survey=found)
+        elif (runs := found.partitions) is not None:
+            rows = sum(found.row_groups)
+            yield Gathered(task, rows, rows, partitions=runs, leaderless=set(runs), survey=found)
+        else:
+            yield attrs.evolve(_gather(task), survey=found)
+
+
+def _gather(task: GatherTask) -> Gathered:
+    read = Gathered(task)
+    try:
+        _write(read)
+    except OSError as error:
+        read.refuse(Bad(None, f"cannot be written: {error.strerror or error}"))
+    if read.is_empty and task.start == 0 and task.end is None:
+        read.refuse(Bad(None, NO_EVENTS))
+    return read
+
+
+def tables_of(read: Gathered) -> Iterator[pa.Table]:
+    """Yield the events of a task in the order of the file; what holds none is noted in ``read``."""
+    try:
+        yield from _from_parquet(read) if _is_parquet(read.task) else _from_lines(read)
+    except OSError as error:
+        read.refuse(Bad(None, f"cannot be read: {error.strerror or error}"))
+    except InvalidValueError as error:
+        read.refuse(Bad(None, str(error)))
+
+
 def _is_parquet(task: GatherTask) -> bool:
     return task.source.form is Form.PARQUET
 
 
-def _from_lines(task: GatherTask, tally: Tally) -> Iterator[pa.Table]:
-    """Yield the events of the lines as tables; bad lines go to ``tally``."""
+def _from_lines(read: Gathered) -> Iterator[pa.Table]:
+    """Yield the events of the lines as tables; bad lines are noted."""
+    task, path = read.task, read.path
     compressed = task.source.form is Form.GZIP
-    recorded = task.start > 0 and is_recorded(task.source.path)
-    path, start, end = task.source.path, task.start, task.end
-    lines = read_lines(path, compressed=compressed, start=start, end=end)
-    return tables_of_lines(lines, tally, recorded=recorded)
+    recorded = task.start > 0 and is_recorded(path)
+    lines = read_lines(path, compressed=compressed, start=task.start, end=task.end)
+    return tables_of_lines(lines, read, recorded=recorded)
 
 
 def tables_of_lines(
-    lines: Iterable[Line | Bad], tally: "Tally", *, recorded: bool = False
+    lines: Iterable[Line | Bad], read: Gathered, *, recorded: bool = False
 ) -> Iterator[pa.Table]:
-    """Yield the events of the lines as tables; bad lines go to ``tally``.
+    """Yield the events of the lines as tables; bad lines are noted in ``read``.
 
     ``recorded``: a recorder wrote the file, as a line before these says.
     """
-    rows = _rows_of_lines(lines, tally, recorded=recorded)
+    rows = _rows_of_lines(lines, read, recorded=recorded)
     return (table_from_rows(lot, STORED) for lot in in_lots(rows, ROWS_AT_ONCE))
 
 
 def _rows_of_lines(
-    lines: Iterable[Line | Bad], tally: "Tally", *, recorded: bool
+    lines: Iterable[Line | Bad], read: Gathered, *, recorded: bool
 ) -> Iterator[dict[str, object]]:
     for line in lines:
-        if row := _row_of(line, tally, recorded=recorded):
-            row["source"], row["line"] = tally.path, line.number
-            tally.accept(str(row["partition"]), int(line.number or 0), row.get("leader_epoch"))
+        if row := _row_of(line, read, recorded=recorded):
+            row["source"], row["line"] = read.path, line.number
+            read.accept(str(row["partition"]), int(line.number or 0), row.get("leader_epoch"))
             yield row
 
 
-def _row_of(line: Line | Bad, tally: Tally, *, recorded: bool) -> dict[str, object] | None:
-    """Return the row of a line; what is none, or cannot be used, goes to ``tally``.
+def _row_of(line: Line | Bad, read: Gathered, *, recorded: bool) -> dict[str, object] | None:
+    """Return the row of a line; what is none, or cannot be used, is noted in ``read``.
 
     The end of a recording that is still written, or whose broker died, may be cut.
     """
-    tally.lines = line.number or tally.lines
-    recorded |= tally.recording.headers > 0
+    read.lines = line.number or read.lines
+    recorded |= read.recording.headers > 0
     if isinstance(line, Bad):
         if not (recorded and line.cut):
-            tally.refuse(line)
+            read.refuse(line)
         else:
-            tally.recording += Recording(cut=1)
+            read.recording += Recording(cut=1)
         return None
     if not line.content.strip():
         return None
@@ -263,25 +243,25 @@ def _row_of(line: Line | Bad, tally: Tally, *, recorded: bool) -> dict[str, obje
         if mark is None and recorded and not line.whole:
             mark = Recording(cut=1)
         if mark is None:
-            tally.refuse(Bad(line.number, str(error), partition_hint(line.content)))
+            read.refuse(Bad(line.number, str(error), partition_hint(line.content)))
         else:
-            tally.recording += mark
+            read.recording += mark
         return None
 
 
-def _from_parquet(task: GatherTask, tally: Tally) -> Iterator[pa.Table]:
-    """Yield the rows that name their share-partition and ``seq``; others go to ``tally``."""
-    with opened(task.source.path) as file:
+def _from_parquet(read: Gathered) -> Iterator[pa.Table]:
+    """Yield the rows that name their share-partition and ``seq``; others are noted."""
+    with opened(read.path) as file:
         for group in range(file.metadata.num_row_groups):
             try:
-                read = file.read_row_group(group, columns=SCHEMA.names, use_threads=False)
-                table = completed(read)
-                first, tally.lines = tally.lines + 1, tally.lines + table.num_rows
-                yield placed(table, first, tally)
+                rows = file.read_row_group(group, columns=SCHEMA.names, use_threads=False)
+                table = completed(rows)
+                first, read.lines = read.lines + 1, read.lines + table.num_rows
+                yield placed(table, first, read)
             except (pa.ArrowException, OSError) as error:
                 text = f"row group {group} cannot be read: {' '.join(str(error).split())[:200]}"
-                tally.refuse(Bad(tally.lines + 1, text))
-                tally.lines += file.metadata.row_group(group).num_rows
+                read.refuse(Bad(read.lines + 1, text))
+                read.lines += file.metadata.row_group(group).num_rows
 
 
 def with_places(table: pa.Table, source: str, lines: npt.NDArray[np.int64]) -> pa.Table:
@@ -292,37 +272,37 @@ def with_places(table: pa.Table, source: str, lines: npt.NDArray[np.int64]) -> p
     return table
 
 
-def placed(table: pa.Table, first: int, tally: Tally) -> pa.Table:
+def placed(table: pa.Table, first: int, read: Gathered) -> pa.Table:
     """Return the rows that name their share-partition and ``seq``, from row ``first`` on.
 
-    Others go to ``tally``.
+    Others are noted in ``read``.
     """
     rows = np.arange(first, first + table.num_rows)
-    table = with_places(table, tally.path, rows)
+    table = with_places(table, read.path, rows)
     keep = np.ones(len(rows), dtype=bool)
     columns = (table.column(name).to_pylist() for name in ("partition", "seq", "leader_epoch"))
     for i, (name, seq, epoch) in enumerate(zip(*columns, strict=True)):
         if not name or seq is None:
             keep[i] = False
             field = "seq" if name else "partition"
-            tally.refuse(Bad(int(rows[i]), f"{field} is missing", name or None))
+            read.refuse(Bad(int(rows[i]), f"{field} is missing", name or None))
         else:
-            tally.accept(name, int(rows[i]), epoch)
+            read.accept(name, int(rows[i]), epoch)
     return table.filter(pa.array(keep))
 
 
-def _write(task: GatherTask, tables: Iterator[pa.Table], tally: Tally) -> None:
-    """Write the tables, a row group for each bucket in each lot that memory holds."""
-    groups = 0
+def _write(read: Gathered) -> None:
+    """Write what a task reads, a row group for each bucket in each lot that memory holds."""
+    groups, task = 0, read.task
     with (
         whole_file(Path(task.target)) as draft,
         pq.ParquetWriter(draft, STORED, compression="lz4") as writer,
     ):
-        for lot in _lots(tables):
-            tally.events += lot.num_rows
+        for lot in _lots(tables_of(read)):
+            read.events += lot.num_rows
             for bucket, part in _split(lot, task.buckets):
                 writer.write_table(part, row_group_size=part.num_rows)
-                tally.row_groups.setdefault(bucket, []).append(groups)
+                read.row_groups.setdefault(bucket, []).append(groups)
                 groups += 1
 
 

@@ -19,7 +19,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from model.errors import InvalidValueError
 from model.trace_arrow import completed, table_from_rows
 from model.trace_json import MAX_LINE_BYTES
-from replay.gather import ROWS_AT_ONCE, GatherTask, Tally, tables_of
+from replay.gather import NO_EVENTS, ROWS_AT_ONCE, Gathered, GatherTask, tables_of
 from replay.judged import ARRIVED
 from replay.session import refusal_of
 from replay.sources import (
@@ -148,13 +148,12 @@ def read_file(path: str, came_ms: int) -> Iterator[pa.RecordBatch]:
         sources = find_sources([path])
         problems = list(sources.problems)
         for source in sources.files:
-            task = GatherTask(0, source, 0, None, 1, "")
-            tally = Tally(task)
-            for table in tables_of(task, tally):
+            read = Gathered(GatherTask(0, source, 0, None, 1, ""))
+            for table in tables_of(read):
                 yield from _arrived(table, came_ms)
-            problems += tally.problems
-            if not (tally.partitions or tally.bad or tally.recording.headers):
-                problems.append(Problem(path, None, "holds no events"))
+            problems += read.problems
+            if read.is_empty:
+                problems.append(Problem(path, None, NO_EVENTS))
     except NoSuchTraceError as error:
         problems = [Problem(path, None, str(error))]
     rows = [

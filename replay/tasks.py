@@ -133,14 +133,12 @@ def inputs_of(gathered: list[Gathered]) -> Inputs:
             attrs.evolve(problem, line=problem.line and problem.line + base)
             for problem in part.problems
         ]
-    leaderless = {name for part in gathered for name in part.partitions.keys() - part.led}
+    leaderless = frozenset[str]().union(*(part.leaderless for part in gathered))
     recordings: dict[str, Recording] = {}
     for part in gathered:
         path = part.task.source.path
         recordings[path] = recordings.get(path, Recording()) + part.recording
-    return Inputs(
-        tuple(gathered), tuple(problems), places, events, frozenset(leaderless), recordings
-    )
+    return Inputs(tuple(gathered), tuple(problems), places, events, leaderless, recordings)
 
 
 def problems_of(inputs: Inputs) -> dict[str, Problem]:
@@ -247,7 +245,7 @@ def _bucket_tasks(inputs: Inputs, chosen: frozenset[str]) -> list[CheckTask]:
     parts: dict[int, list[FilePart]] = {}
     for each in gathered:
         for bucket, groups in each.row_groups.items():
-            part = FilePart(each.task.target, groups, bases[each.task.number])
+            part = FilePart(each.task.target, tuple(groups), bases[each.task.number])
             parts.setdefault(bucket, []).append(part)
     return [
         CheckTask(i, tuple(parts[bucket]), {name: inputs.events[name] for name in wanted})

@@ -34,7 +34,7 @@ def test_every_event_is_stored_with_its_place_and_bucket(tmp_path: Path, name: s
     rows = ROWS[::-1]  # What is in order stays in its Parquet file.
     path = write(tmp_path / name, rows)
     found = gathered(path)
-    assert (found.lines, found.events, found.bad, found.problems) == (80, 80, 0, ())
+    assert (found.lines, found.events, found.bad, found.problems) == (80, 80, 0, [])
     assert found.partitions == {"core:orders:1": (1, 30), "core:orders:0": (31, 50)}
     expected = [(r["partition"], r["seq"], str(path), i + 1) for i, r in enumerate(rows)]
     assert stored(found) == sorted(expected)
@@ -132,7 +132,7 @@ def test_the_header_and_the_trailer_of_a_recorder_are_no_rows(tmp_path: Path) ->
     path = tmp_path / "t.jsonl"
     path.write_bytes(HEADER + b"".join(LINES) + TRAILER)
     found = gathered(path)
-    assert (found.lines, found.events, found.problems) == (82, 80, ())
+    assert (found.lines, found.events, found.problems) == (82, 80, [])
     assert found.recording == Recording(headers=1, trailers=1, dropped=3)
 
 
@@ -143,7 +143,7 @@ def test_the_last_line_of_a_recording_may_be_cut(tmp_path: Path, packed: bool) -
     cut = gzip.compress(whole)[:-30] if packed else whole[:-30]
     path.write_bytes(cut)
     found = gathered(path)
-    assert found.problems == ()
+    assert found.problems == []
     assert found.recording == Recording(headers=1, cut=1)
     assert 70 < found.events < 80
 
@@ -171,4 +171,4 @@ def test_a_bad_line_in_the_middle_of_a_recording_is_a_problem(tmp_path: Path) ->
 def test_share_partitions_whose_rows_tell_their_leader_epoch_are_told(tmp_path: Path) -> None:
     rows = [{**row, "leader_epoch": 3} for row in ROWS[:50]]
     path = write_lines(tmp_path / "t.jsonl", [*rows, *ROWS[50:]])
-    assert gathered(path).led == {"core:orders:0"}
+    assert gathered(path).leaderless == {"core:orders:1"}

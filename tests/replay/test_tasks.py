@@ -22,8 +22,9 @@ from tests.replay.samples import kafka_rows, write_lines, write_parquet
 def gathered(number: int, path: str, lines: int, names: list[str]) -> Gathered:
     source = Source(path, Form.LINES, 2 * CHUNK_BYTES + 5)
     task = attrs.evolve(gather_tasks([source], 4, "/work")[0], number=number)
-    groups: dict[int, tuple[int, ...]] = {bucket_of(name, 4): (i,) for i, name in enumerate(names)}
-    return Gathered(task, lines, lines, 0, (), dict.fromkeys(names, (1, lines)), groups)
+    groups = {bucket_of(name, 4): [i] for i, name in enumerate(names)}
+    partitions = dict.fromkeys(names, (1, lines))
+    return Gathered(task, lines, lines, 0, [], partitions, groups, set(names))
 
 
 def test_plain_lines_are_split_in_parts_and_gzip_is_not() -> None:
@@ -82,7 +83,7 @@ def test_runs_in_order_are_split_at_row_groups() -> None:
     runs = {f"p{i}": (10_000 * i + 1, 10_000) for i in range(20)}
     (task,) = gather_tasks([Source("a", Form.PARQUET, 1)], 4, "/work")
     survey = Survey((40_000,) * 5, runs)
-    inputs = inputs_of([Gathered(task, 200_000, 200_000, 0, (), runs, {}, survey=survey)])
+    inputs = inputs_of([Gathered(task, 200_000, 200_000, partitions=runs, survey=survey)])
     tasks = check_tasks(inputs, inputs.places, 2, InputFacts())
     assert [(t.number, len(t.first_rows)) for t in tasks] == [(i, 4) for i in range(5)]
     (both,) = check_tasks(inputs, ["p1", "p17"], 2, InputFacts())
@@ -105,11 +106,11 @@ def test_inputs_of_lines_and_parquet_are_combined(tmp_path: Path) -> None:
 
 def test_a_share_partition_of_several_leaders_may_be_in_several_files() -> None:
     parts = [
-        attrs.evolve(gathered(n, path, 5, ["p"]), led=frozenset({"p"}))
+        attrs.evolve(gathered(n, path, 5, ["p"]), leaderless=set())
         for n, path in ((0, "a"), (1, "b"))
     ]
     assert problems_of(inputs_of(parts)) == {}
-    one_alone = [parts[0], attrs.evolve(parts[1], led=frozenset())]
+    one_alone = [parts[0], attrs.evolve(parts[1], leaderless={"p"})]
     assert set(problems_of(inputs_of(one_alone))) == {"p"}
 
 
