@@ -11,7 +11,6 @@ import itertools
 import pickle
 import socket
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
@@ -182,10 +181,8 @@ def _inputs(session: SparkSession, files: Sequence[Source], read: DataFrame) -> 
 
 def _empty(files: Iterable[Source], parts: Iterable[Gathered]) -> Iterator[Problem]:
     """Yield a problem for each file without an event, in which nothing else is wrong."""
-    held = Counter[str]()
-    for part in parts:
-        held[part.task.source.path] += part.bad + part.recording.headers + len(part.partitions)
-    yield from (Problem(each.path, None, NO_EVENTS) for each in files if not held[each.path])
+    held = {part.path for part in parts if not part.is_empty}
+    yield from (Problem(each.path, None, NO_EVENTS) for each in files if each.path not in held)
 
 
 def _is_cut(

@@ -9,7 +9,7 @@ from pathlib import Path
 import attrs
 
 from model.errors import InvalidValueError
-from replay.observed.observation import Facts, Observation
+from replay.observed.observation import Observation
 from replay.observed.rows import facts_of, observation_of
 from replay.request_log.entry import MARK
 from replay.request_log.scan import MAX_LOG_LINE_BYTES, Tally, scan
@@ -93,7 +93,6 @@ def read(part: Part, tally: Tally) -> Iterator[Observation]:
 
 
 def _observed(lines: Iterable[Line | Bad], path: str, tally: Tally) -> Iterator[Observation]:
-    facts = Facts()
     for line in lines:
         if isinstance(line, Bad):
             tally.unusable += 1
@@ -112,12 +111,11 @@ def _observed(lines: Iterable[Line | Bad], path: str, tally: Tally) -> Iterator[
             continue
         tally.requests += 1
         if fact is not None:
-            facts = facts.joined(fact)
+            tally.more.append(fact)
         elif each is not None and each.named:
             tally.named.append(each)
         elif each is not None:
             yield each
-    tally.more = tally.more.joined(facts)
 
 
 def _input(path: Path) -> Input | None:

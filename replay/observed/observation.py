@@ -1,6 +1,8 @@
 """What requests show: one of one share-partition, or of the log under it; all of them of many."""
 
+from collections.abc import Collection
 from enum import StrEnum
+from itertools import chain
 
 import attrs
 
@@ -189,8 +191,10 @@ class Facts:
     logs: tuple["LogExtent", ...] = ()
     sent: tuple[SentRun, ...] = ()
 
-    def joined(self, other: "Facts") -> "Facts":
-        """Return these facts and those."""
-        names = [field.name for field in attrs.fields(Facts)]
-        pairs = [(getattr(self, name), getattr(other, name)) for name in names]
-        return Facts(*(a | b if isinstance(a, frozenset) else a + b for a, b in pairs))
+
+def joined(facts: Collection[Facts]) -> Facts:
+    """Return all of these facts as one."""
+    nodes = frozenset[int]().union(*(each.nodes for each in facts))
+    lists = [field.name for field in attrs.fields(Facts) if field.name != "nodes"]
+    some = {n: tuple(chain.from_iterable(getattr(each, n) for each in facts)) for n in lists}
+    return Facts(nodes=nodes, **some)

@@ -14,7 +14,7 @@ from replay.gather import bucket_of
 from replay.observed.bundle import judged
 from replay.observed.gaps import gaps_of
 from replay.observed.inputs import Input, Part, parts_of, read
-from replay.observed.observation import Facts, Gap, Observation
+from replay.observed.observation import Facts, Gap, Observation, joined
 from replay.observed.rows import SCHEMA, observation_of, row_of
 from replay.observed.settings import Settings
 from replay.observed.verdict import ObservedVerdict
@@ -83,7 +83,7 @@ def judge_inputs(
         results, whole = runner.run("read", parts_of(inputs), work, progress)
         bases = _bases(results)
         tallies = [result.tally for result in results]
-        facts = joined(tallies)
+        facts = joined([tally.facts() for tally in tallies])
         gaps = gaps_of(facts)
         verdicts: list[ObservedVerdict] = []
         if whole:
@@ -117,18 +117,6 @@ def read_all(inputs: Sequence[Input]) -> tuple[list[Tally], list[Observation]]:
         seen += read(Part(0, input_file), tally)
         tallies.append(tally)
     return tallies, seen
-
-
-def joined(tallies: Iterable[Tally]) -> Facts:
-    """Return the facts of all files."""
-    facts = [tally.facts() for tally in tallies]
-    while len(facts) > 1:
-        # In pairs, so that none is copied more often than there are powers of two of them.
-        facts = [
-            facts[nth].joined(facts[nth + 1]) if nth + 1 < len(facts) else facts[nth]
-            for nth in range(0, len(facts), 2)
-        ]
-    return facts[0] if facts else Facts()
 
 
 def _buckets(results: Sequence[_Read], bases: Mapping[int, int], buckets: int) -> list[_Bucket]:

@@ -19,6 +19,7 @@ from replay.observed.observation import (
     SentRun,
     SessionEvent,
     SettingEvent,
+    joined,
 )
 from replay.request_log.bodies import APIS, NEEDED, OF_COORDINATOR, Place, Seen, observed
 from replay.request_log.entry import Entry, Other, Unusable, entries
@@ -63,7 +64,7 @@ class Tally:
     nodes: set[int] = attrs.field(factory=set)
     logs: dict[str, list[LogExtent]] = attrs.field(factory=dict)
     sent: dict[str, dict[int, SentRun]] = attrs.field(factory=dict)
-    more: Facts = attrs.field(factory=Facts)
+    more: list[Facts] = attrs.field(factory=list)
 
     def facts(self) -> Facts:
         """Return the facts."""
@@ -78,7 +79,7 @@ class Tally:
             tuple(extent for extents in self.logs.values() for extent in extents),
             tuple(run for runs in self.sent.values() for run in runs.values()),
         )
-        return facts.joined(self.more)
+        return joined([facts, *self.more])
 
 
 @lru_cache(maxsize=1024)

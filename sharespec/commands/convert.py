@@ -8,8 +8,9 @@ import click
 
 from replay.convert import convert
 from replay.observed.inputs import Input, sorted_out
+from replay.observed.observation import joined
 from replay.observed.rows import fact_lines, line_of
-from replay.observed.run import joined, read_all
+from replay.observed.run import read_all
 from replay.sources import NoSuchTraceError, find_sources
 from sharespec.commands.options import TRACES
 from sharespec.exit import Exit, exits_on, fail
@@ -56,7 +57,8 @@ def _logs(logs: list[Input], out: Path) -> int:
     if out.suffix == ".parquet":
         fail(f"{out}: observations are JSON lines")
     tallies, seen = read_all(logs)
-    lines = [*fact_lines(joined(tallies)), *(line_of(each) for each in seen)]
+    facts = joined([tally.facts() for tally in tallies])
+    lines = [*fact_lines(facts), *(line_of(each) for each in seen)]
     text = "".join(f"{line}\n" for line in lines).encode()
     out.write_bytes(gzip.compress(text, mtime=0) if out.name.endswith(".gz") else text)
     unusable = sum(tally.unusable for tally in tallies)
