@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from model.trace_arrow import SCHEMA
 from model.trace_json import line_from_row
-from replay.gather import DEADLY, GENERATED, Gathered, GatherTask, surveyed, tables_of
+from replay.gather import DEADLY, GENERATED, Gathered, GatherTask, gathered, surveyed, tables_of
 from replay.sources import Form, Source
 from replay.verdict import Problem, Recording
 
@@ -83,15 +83,9 @@ class _Counted:
 
 def _write_parquet(path: Path, tables: Iterable[pa.Table], *, generated: bool) -> None:
     metadata = {GENERATED: b"true"} if generated else None
-    held: list[pa.Table] = []
     with pq.ParquetWriter(path, SCHEMA.with_metadata(metadata), compression="zstd") as writer:
-        for table in tables:
-            held.append(table)
-            if sum(each.num_rows for each in held) >= ROWS_PER_GROUP:
-                writer.write_table(pa.concat_tables(held).replace_schema_metadata(metadata))
-                held = []
-        if held:
-            writer.write_table(pa.concat_tables(held).replace_schema_metadata(metadata))
+        for table in gathered(tables, ROWS_PER_GROUP, len):
+            writer.write_table(table.replace_schema_metadata(metadata))
 
 
 def _write_lines(path: Path, tables: Iterable[pa.Table], *, compressed: bool) -> None:

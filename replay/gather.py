@@ -298,7 +298,7 @@ def _write(read: Gathered) -> None:
         whole_file(Path(task.target)) as draft,
         pq.ParquetWriter(draft, STORED, compression="lz4") as writer,
     ):
-        for lot in _lots(tables_of(read)):
+        for lot in gathered(tables_of(read), HOLD_BYTES, lambda table: table.nbytes):
             read.events += lot.num_rows
             for bucket, part in _split(lot, task.buckets):
                 writer.write_table(part, row_group_size=part.num_rows)
@@ -306,13 +306,16 @@ def _write(read: Gathered) -> None:
                 groups += 1
 
 
-def _lots(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+def gathered(
+    tables: Iterable[pa.Table], most: int, size_of: Callable[[pa.Table], int]
+) -> Iterator[pa.Table]:
+    """Yield the same rows in larger tables, each as soon as it has at least so much."""
     held: list[pa.Table] = []
     size = 0
     for table in tables:
         held.append(table)
-        size += table.nbytes
-        if size >= HOLD_BYTES:
+        size += size_of(table)
+        if size >= most:
             yield pa.concat_tables(held)
             held, size = [], 0
     if held:

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from model.profile import KAFKA
 from model.trace_arrow import SCHEMA, table_from_rows
 from model.trace_codec import row_from_event
-from replay.gather import GENERATED
+from replay.gather import GENERATED, gathered
 from replay.scratch import whole_file
 from replay.sources import in_lots
 
@@ -110,20 +110,14 @@ def _write(request: Request, path: Path, indexes: range) -> int:
     note = json.dumps({"by": "impl", "seed": request.seed}).encode()
     schema = SCHEMA.with_metadata({GENERATED: note})
     total = 0
+    partitions = (pa.concat_tables(_tables(request, index)) for index in indexes)
     with (
         whole_file(path) as draft,
         pq.ParquetWriter(draft, schema, compression="zstd") as writer,
     ):
-        held: list[pa.Table] = []
-        for index in indexes:
-            held += _tables(request, index)
-            rows = sum(table.num_rows for table in held)
-            if rows >= ROWS_PER_GROUP or index == indexes[-1]:
-                writer.write_table(
-                    pa.concat_tables(held).cast(schema), row_group_size=2 * ROWS_PER_GROUP
-                )
-                total += rows
-                held = []
+        for group in gathered(partitions, ROWS_PER_GROUP, len):
+            writer.write_table(group.cast(schema), row_group_size=2 * ROWS_PER_GROUP)
+            total += len(group)
     return total
 
 

@@ -19,14 +19,11 @@ from replay.gather import STORED
 from replay.pieces import runs_of
 from replay.plan import CheckedPartition, InputFacts, Plan, is_sampled
 from replay.state_file import Carried
-from replay.tables import BadRow, first_bad_row
+from replay.tables import BadRow, Rows, first_bad_row, places_of
 from replay.verdict import PartitionVerdict, Problem, Verdict
 
 ARRIVED = pa.schema([*STORED, ("unreadable", pa.string()), ("arrived_ms", pa.int64())])
 """The columns of a stream: an event and its place, why a row holds none, and when it came."""
-
-Places = npt.NDArray[np.int64]
-"""Leader epoch, instance and ``seq`` of each row, which order the rows of a share-partition."""
 
 
 @attrs.frozen
@@ -242,7 +239,7 @@ def arrival(
     rows, strangers = _of_one_kind(rows, before)
     problems += strangers
     rows = _sorted(rows)
-    known = _is_known(places_of(rows), before)
+    known = _is_known(_places(rows), before)
     rows, late = rows.filter(pa.array(~known)), int(known.sum())
     rows, twice, different = _without_twice(rows)
     result = _cut(rows, before, waiting, patience)
@@ -266,13 +263,12 @@ def without(sorted_: Arrival, row: int, message: str) -> Arrival:
     )
 
 
-def places_of(rows: pa.Table) -> Places:
+def _places(rows: pa.Table) -> Rows:
     """Return what orders the rows; without leader epochs ``seq`` alone does."""
-    columns = [rows.column(name) for name in ("leader_epoch", "instance", "seq")]
-    if columns[0].null_count:
-        columns[:2] = [pa.chunked_array([pa.array(np.zeros(rows.num_rows, np.int64))])] * 2
-    numbers = [np.asarray(pc.fill_null(c, 0).to_numpy(), np.int64) for c in columns]
-    return np.stack(numbers, axis=1)
+    places = places_of(rows)
+    if rows.column("leader_epoch").null_count:
+        places[:, :2] = 0
+    return places
 
 
 def _problem(rows: pa.Table, row: int, message: str) -> Problem:
@@ -313,7 +309,7 @@ def _of_one_kind(rows: pa.Table, before: Carried | None) -> tuple[pa.Table, list
 
 
 def _sorted(rows: pa.Table) -> pa.Table:
-    return rows.take(pa.array(np.lexsort(places_of(rows).T[::-1]))).combine_chunks()
+    return rows.take(pa.array(np.lexsort(_places(rows).T[::-1]))).combine_chunks()
 
 
 def _next(before: Carried | None) -> tuple[int, int, int]:
@@ -322,7 +318,7 @@ def _next(before: Carried | None) -> tuple[int, int, int]:
     return before.leader_epoch or 0, before.instance or 0, before.state.seq
 
 
-def _is_known(places: Places, before: Carried | None) -> npt.NDArray[np.bool_]:
+def _is_known(places: Rows, before: Carried | None) -> npt.NDArray[np.bool_]:
     """Return which rows come before the one that is next."""
     epoch, instance, seq = _next(before)
     led, object_, number = places.T
@@ -338,7 +334,7 @@ def _without_twice(rows: pa.Table) -> tuple[pa.Table, int, list[Problem]]:
 
     Of two that differ nothing says which is right, so neither is used.
     """
-    places = places_of(rows)
+    places = _places(rows)
     again = np.concatenate([[False], (np.diff(places, axis=0) == 0).all(axis=1)])[: len(places)]
     keep, twice, problems = ~again, 0, []
     for start, end in _groups(again):
@@ -365,7 +361,7 @@ def _holes(rows: pa.Table, before: Carried | None) -> list[int]:
 
     None is where a leader begins, nor where the recorder says that they are lost.
     """
-    places = places_of(rows)
+    places = _places(rows)
     epoch, instance, seq = _next(before)
     if not rows.column("leader_epoch").null_count:
         first = [epoch, instance, seq - 1]

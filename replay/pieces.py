@@ -18,7 +18,7 @@ from model.profile import Profile
 from model.trace_arrow import SCHEMA
 from replay.pauses import Pauses, with_pauses
 from replay.state_file import Carried
-from replay.tables import first_bad_row, gaps_in, in_sequence
+from replay.tables import KEYS, first_bad_row, gaps_in, in_sequence
 from replay.verdict import Problem
 
 if TYPE_CHECKING:
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 
 T_ = TypeVar("T_")
-KEYS = ("leader_epoch", "instance", "seq")
-"""What orders the rows of a share-partition; a null is behind every number."""
-
 _NO_PAUSES = Pauses()
 _BEHIND = np.iinfo(np.int64).max
 
@@ -240,7 +237,10 @@ def joined(first: PartitionRows, second: PartitionRows) -> PartitionRows:
 
 
 def keys_of(rows: pa.Table) -> npt.NDArray[np.int64]:
-    """Return the keys of rows (rows, 3); without a leader epoch the instance is none, either."""
+    """Return the keys of rows (rows, 3), in which a null is behind every number.
+
+    Without a leader epoch the instance is none, either.
+    """
     columns = (pc.fill_null(rows.column(name), _BEHIND).to_numpy() for name in KEYS)
     keys = np.stack([np.asarray(column, np.int64) for column in columns], axis=1)
     keys[keys[:, 0] == _BEHIND, 1] = _BEHIND

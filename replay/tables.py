@@ -29,6 +29,9 @@ BEGINS_LATE = "its first event is not initialize or checkpoint, so what came bef
 BEGINNINGS = ("initialize", "checkpoint", "gap")
 """The operations that a share-partition may begin with."""
 
+KEYS = ("leader_epoch", "instance", "seq")
+"""What orders the rows of a share-partition."""
+
 Rows = npt.NDArray[np.int64]
 _NOTHING = (-1, -1)
 """The leader epoch and instance before any other."""
@@ -218,10 +221,14 @@ def _numbers(rows: pa.Table, name: str) -> Rows:
     return np.asarray(pc.fill_null(column, 0).to_numpy(), np.int64)
 
 
+def places_of(rows: pa.Table) -> Rows:
+    """Return leader epoch, instance and ``seq`` of each row, 0 where there is none."""
+    return np.stack([_numbers(rows, name) for name in KEYS], axis=1)
+
+
 def _twice(rows: pa.Table) -> int | None:
     """Return the first row that has the place of the one before it."""
-    places = np.stack([_numbers(rows, name) for name in ("leader_epoch", "instance", "seq")])
-    again = np.flatnonzero((np.diff(places, axis=1) == 0).all(axis=0))
+    again = np.flatnonzero((np.diff(places_of(rows), axis=0) == 0).all(axis=1))
     return int(again[0]) + 1 if len(again) else None
 
 

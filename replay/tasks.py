@@ -17,10 +17,11 @@ from model.errors import InvalidValueError
 from model.trace_arrow import SCHEMA, completed
 from replay.gather import STORED, Gathered, GatherTask, bucket_of, opened, with_places
 from replay.pauses import pauses_of
-from replay.pieces import KEYS, PartitionRows, UnreadError, begun, keys_of, partitions
+from replay.pieces import PartitionRows, UnreadError, begun, keys_of, partitions
 from replay.plan import InputFacts, Plan
 from replay.sources import Form, Source, text_of
 from replay.state_file import Carried
+from replay.tables import KEYS
 from replay.verdict import Problem, Recording
 
 T_ = TypeVar("T_")
