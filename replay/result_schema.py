@@ -5,8 +5,8 @@ Lag and state counts are those over time: one row for each event that was checke
 The version of these schemas is ``SCHEMA_VERSION``; it is in the metadata of every file.
 """
 
-import os
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from model.snapshot import SharePartitionSnapshot
 from model.states import RecordState
 from model.trace import TraceEvent
 from model.whole_state import WholeState
+from replay.scratch import whole_file
 from replay.verdict import PartitionVerdict
 
 if TYPE_CHECKING:
@@ -267,7 +268,7 @@ class LagFile:
         self._schema = labelled(LAG, labels)
         self._path = Path(folder) / f"part-{number:05}.parquet" if folder else None
         self._writer: pq.ParquetWriter | None = None
-        self._draft = Path(f"{self._path}.{os.getpid()}.draft")
+        self._open = ExitStack()
 
     def write(self, table: pa.Table) -> None:
         """Append the rows of one share-partition."""
@@ -275,11 +276,11 @@ class LagFile:
             return
         if self._writer is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._writer = pq.ParquetWriter(self._draft, self._schema, compression="zstd")
+            draft = self._open.enter_context(whole_file(self._path))
+            writer = pq.ParquetWriter(draft, self._schema, compression="zstd")
+            self._writer = self._open.enter_context(writer)
         self._writer.write_table(table.cast(self._schema))
 
     def close(self) -> None:
         """Finish the file."""
-        if self._writer and self._path:
-            self._writer.close()
-            self._draft.replace(self._path)
+        self._open.close()
