@@ -125,17 +125,22 @@ SPOILED = {
 def test_what_is_bad_is_bad_in_the_same_words(
     spark: SparkSession, tmp_path: Path, *, packed: bool
 ) -> None:
-    for nth, (name, data) in enumerate(SPOILED.items()):
-        path = tmp_path / f"{nth}.jsonl{'.gz' if packed else ''}"
-        path.write_bytes(gzip.compress(data) if packed else data)
+    paths = [tmp_path / f"{nth}.jsonl{'.gz' if packed else ''}" for nth in range(len(SPOILED))]
+    for nth, (path, data) in enumerate(zip(paths, SPOILED.values(), strict=True)):
+        own = data.replace(b"core:orders", b"core%d:orders" % nth)
+        path.write_bytes(gzip.compress(own) if packed else own)
         if not packed:
             assert spark.read.text(str(path)).rdd.getNumPartitions() > 1
-        found = same(spark, path)
-        assert (name, found.counts.conforms >= 1) == (name, True)
-        if name == "cut recording":
-            assert found.recordings == (Recording(headers=1, cut=1),)
-        elif "recording" not in name and name != "no line feed":
-            assert found.problems or found.counts.unreadable, name
+    found = same(spark, tmp_path)
+    wrong = {each.source for each in found.problems}
+    for nth, (path, name) in enumerate(zip(paths, SPOILED, strict=True)):
+        told = {v.verdict for v in found.verdicts if v.partition.startswith(f"core{nth}:")}
+        assert (name, Verdict.CONFORMS in told) == (name, True)
+        if "recording" not in name and name != "no line feed":
+            assert str(path) in wrong or Verdict.UNREADABLE in told, name
+    closed = Recording(headers=1, trailers=1, dropped=2, faults=1)
+    recorded = {Recording(headers=1, cut=1), Recording(headers=1), closed}
+    assert (set(found.recordings), len(found.recordings)) == (recorded, 3)
 
 
 @pytest.mark.slow
