@@ -60,9 +60,7 @@ from replay.verdict import Problem, Recording, Replay, counted
 _GLOB = str.maketrans({sign: f"\\{sign}" for sign in "{}[]*?\\"})
 """What Spark would take for a pattern in an address."""
 
-
 T_ = TypeVar("T_")
-
 
 READ = pa.schema([*STORED, ("start", pa.int64()), ("summary", pa.binary())])
 """The columns: an event and its place, the byte where its part of the file begins, or a summary.
