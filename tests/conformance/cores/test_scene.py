@@ -195,7 +195,7 @@ def test_an_operation_that_failed_is_a_step_in_words(
     assert (it.steps[-1].asked, it.steps[-1].answered) == (asked, "it fails")
 
 
-UNCOUNTED = {
+UNCOUNTED: dict[str, Any] = {
     "id": 0,
     "start_offset": 0,
     "delivery_complete_count": None,
