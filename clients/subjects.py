@@ -11,6 +11,7 @@ from clients.drivers import Values
 from conformance.build import Recipe, build
 from conformance.cores.kafka import java_command
 from conformance.cores.process import ProcessTarget
+from conformance.releases import NEWEST, check_release
 from conformance.target import TargetError
 
 _KNOWN = {
@@ -20,8 +21,8 @@ _KNOWN = {
     "kafkats": Path(__file__).parent / "targets" / "kafkats" / "known.toml",
 }
 NAMES = ("librdkafka", "kafka", "kafkats", "franz-go")
-KAFKA_VERSIONS = ("4.1.0", "4.1.1", "4.1.2", "4.2.0", "4.2.1", "4.3.0", "4.3.1", "4.4.0")
-"""The releases of Apache Kafka's share consumer that can be driven; the last is the usual one."""
+OLDEST_KAFKA = "4.1.0"
+"""The oldest release of Apache Kafka whose share consumer can be driven."""
 
 _KAFKA = Path(__file__).parent / "targets" / "kafka"
 _KAFKATS = Path(__file__).parent / "targets" / "kafkats"
@@ -81,7 +82,7 @@ def driver_of(
     """Return the driver of a client, by its name or by a command. Raises TargetError.
 
     ``seconds``: how long it may take for one answer. ``version``: the release of Apache Kafka,
-    one of ``KAFKA_VERSIONS``; None is the last of them.
+    from ``OLDEST_KAFKA`` on; None is the newest.
     """
     if version is not None and name != "kafka":
         raise TargetError("a version can be chosen of kafka only")
@@ -105,10 +106,8 @@ def _librdkafka() -> str:
 
 
 def _kafka(version: str | None) -> str:
-    version = version or KAFKA_VERSIONS[-1]
-    if version not in KAFKA_VERSIONS:
-        text = f"Apache Kafka {version!r:.40} cannot be driven; allowed: "
-        raise TargetError(text + ", ".join(KAFKA_VERSIONS))
+    version = version or NEWEST
+    check_release(version, OLDEST_KAFKA)
     java = java_command()
     project = build(_KAFKA, _maven(version))
     jars = project / "target" / version / "lib" / "*"

@@ -28,11 +28,12 @@ class Change:
     new: str
 
 
-def check_release(version: str) -> None:
-    """Raise TargetError unless it is one of ``RELEASES``."""
-    if version not in RELEASES:
+def check_release(version: str, since: str = RELEASES[0]) -> None:
+    """Raise TargetError unless it is one of ``RELEASES`` from ``since`` on."""
+    allowed = RELEASES[RELEASES.index(since) :]
+    if version not in allowed:
         text = f"Apache Kafka {version!r:.40} cannot be driven; allowed: "
-        raise TargetError(text + ", ".join(RELEASES))
+        raise TargetError(text + ", ".join(allowed))
 
 
 def read_changes(path: Path) -> tuple[Change, ...]:

@@ -11,7 +11,7 @@ from clients.judge import judge
 from clients.kit import CLIENTS, DELIVERED, commands_of
 from clients.play import Pace, play
 from clients.scripts import Do, Script
-from clients.subjects import KAFKA_VERSIONS, NAMES, Kept, driver_of, known_of
+from clients.subjects import NAMES, OLDEST_KAFKA, Kept, driver_of, known_of
 from conformance.campaign import Limits, alone, campaign, replayed
 from conformance.known import read_known
 from conformance.target import TargetError
@@ -151,7 +151,7 @@ def test_apache_kafkas_share_consumer_hangs_after_a_renewal_found_by_a_seed(driv
 def older() -> Iterator[Kept]:
     """Yield the driver of the oldest release of Apache Kafka's client."""
     try:
-        kept = driver_of("kafka", None, 90, KAFKA_VERSIONS[0])
+        kept = driver_of("kafka", None, 90, OLDEST_KAFKA)
     except TargetError as error:
         skip_unbuilt(error)
     yield kept
