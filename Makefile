@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help replay kafka-broker kafka-cluster kfake crabka crabka-core recorder test test-slow test-all cover matrix \
-	lint versions site bench clean
+	lint versions recall site bench clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -72,6 +72,10 @@ matrix: ## Run `make test` with each Python from 3.11 to 3.14 that is installed
 
 versions: $(READY) ## Play the known deviations of Apache Kafka on every release: docs/versions.md (Java and Maven)
 	$(BIN)/python -m tools.versions
+	$(BIN)/python -m tools.documents
+
+recall: $(READY) ## Measure which faults that others found the search finds: docs/recall.md (Java and Maven)
+	$(BIN)/python -m tools.recall
 	$(BIN)/python -m tools.documents
 
 lint: $(READY) ## Check style, format, types and the table of packages

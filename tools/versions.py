@@ -12,8 +12,8 @@ from conformance.cores.kit import CORES
 from conformance.known import KnownDeviation, read_known
 from conformance.releases import RELEASES
 from conformance.vectors.play import in_mode_of, lacking
+from tools.documents.findings import RELEASES_MEASURED
 from tools.documents.reproduced import commit_now
-from tools.documents.versions import MEASURED
 
 
 def verdicts(version: str, listed: tuple[KnownDeviation, ...]) -> dict[str, str]:
@@ -39,12 +39,12 @@ def verdicts(version: str, listed: tuple[KnownDeviation, ...]) -> dict[str, str]
 def main(versions: tuple[str, ...]) -> None:
     """Play the sequence of each known deviation on the releases, all by default, and note it."""
     listed = read_known(KNOWN, CORES.read)
-    measured = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
+    measured = json.loads(RELEASES_MEASURED.read_text()) if RELEASES_MEASURED.exists() else {}
     for version in versions or RELEASES:
         found = verdicts(version, listed)
         date = datetime.now(UTC).date().isoformat()
         measured[version] = {"commit": commit_now(), "date": date, "deviations": found}
-        MEASURED.write_text(json.dumps(measured, indent=1, sort_keys=True) + "\n")
+        RELEASES_MEASURED.write_text(json.dumps(measured, indent=1, sort_keys=True) + "\n")
         count = list(found.values()).count("shows")
         click.echo(f"{version}: {count} of {len(found)} known deviations show")
 

@@ -3,15 +3,19 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import attrs
 
 from conformance.known import KnownDeviation, read_known
+from conformance.releases import NEWEST, RELEASES
 from conformance.subjects import Subject
 
 FOLDER = Path(__file__).parents[2] / "docs" / "findings"
+RELEASES_MEASURED = FOLDER / "releases.json"
+"""For each release the commit, the date and the verdict on each deviation, by tools.versions."""
 REPRODUCED = FOLDER / "reproduced.json"
 """For each target and finding the commit and the date (ISO 8601) at which it last showed."""
 
@@ -73,7 +77,8 @@ def _rows(reproduced: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
         for known in known_of(target):
             last = _when(reproduced.get(target, {}).get(known.name))
             command = f"`sharespec verify {target} --only {known.name}`"
-            yield f"| {known.title} | {page.implementation} | {known.reason} | {last} | {command} |"
+            what = _implementation(target, page, known)
+            yield f"| {known.title} | {what} | {known.reason} | {last} | {command} |"
 
 
 def track_record() -> str:
@@ -98,8 +103,21 @@ def track_record() -> str:
         for known in faults:
             if ", the same as" not in known.reason:
                 last = _when(reproduced.get(target, {}).get(known.name))
-                lines.append(f"| [{known.title}]({link}) | {page.implementation} | {last} |")
+                what = _implementation(target, page, known)
+                lines.append(f"| [{known.title}]({link}) | {what} | {last} |")
     return "\n".join(lines)
+
+
+def _implementation(target: str, page: Page, known: KnownDeviation) -> str:
+    """Return the implementation, with the oldest release from which on each shows a deviation."""
+    if target != "kafka":
+        return page.implementation
+    measured = json.loads(RELEASES_MEASURED.read_text(encoding="utf-8"))
+    verdicts = ((release, measured[release]["deviations"]) for release in reversed(RELEASES))
+    showing = takewhile(lambda one: one[1].get(known.name) == "shows", verdicts)
+    oldest = [NEWEST, *(release for release, _ in showing)][-1]
+    since = "" if oldest == NEWEST else f"{oldest} to "
+    return page.implementation.replace(NEWEST, f"{since}{NEWEST}")
 
 
 def _when(last: Mapping[str, str] | None) -> str:

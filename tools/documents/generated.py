@@ -14,6 +14,7 @@ from tools.documents import (
     profiles,
     promises,
     properties,
+    recall,
     served,
     versions,
 )
@@ -51,6 +52,7 @@ DOCUMENTS: Mapping[str, Rewrite] = {
         proved_properties=properties.properties_table,
         summary_of_proved_properties=properties.summary_table,
     ),
+    "docs/recall.md": _whole(recall.document),
     "docs/serve.md": _parts(served=served.table),
     "docs/versions.md": _whole(versions.document),
     "docs/states.svg": _whole(pictures.states_picture),

@@ -4,10 +4,7 @@ import json
 from collections.abc import Iterator
 
 from conformance.releases import RELEASES
-from tools.documents.findings import FOLDER, known_of
-
-MEASURED = FOLDER / "releases.json"
-"""For each release the commit, the date and the verdict on each deviation, by tools.versions."""
+from tools.documents.findings import RELEASES_MEASURED, known_of
 
 _SIGNS = {"shows": "●", "does not show": "–"}
 
@@ -26,7 +23,7 @@ def document() -> str:
 
 
 def _table() -> Iterator[str]:
-    measured = json.loads(MEASURED.read_text(encoding="utf-8"))
+    measured = json.loads(RELEASES_MEASURED.read_text(encoding="utf-8"))
     listed = [release for release in RELEASES if release in measured]
     yield "| Deviation | " + " | ".join(listed) + " |"
     yield "|---|" + ":-:|" * len(listed)
@@ -37,7 +34,7 @@ def _table() -> Iterator[str]:
 
 
 def _dates() -> Iterator[str]:
-    measured = json.loads(MEASURED.read_text(encoding="utf-8"))
+    measured = json.loads(RELEASES_MEASURED.read_text(encoding="utf-8"))
     yield "| Release | Deviations that show | Cannot be tried | Measured |"
     yield "|---|--:|--:|---|"
     for release in filter(measured.__contains__, RELEASES):

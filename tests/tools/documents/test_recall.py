@@ -1,0 +1,56 @@
+"""Recall: what was measured of each fault, and what counts as found."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from conformance.releases import RELEASES
+from tools import recall
+from tools.documents.recall import HISTORY, MEASURED, document
+
+FAULTS = tomllib.loads(HISTORY.read_text())["fault"]
+
+
+def test_each_fault_has_its_releases_and_is_looked_for_or_says_why_not() -> None:
+    assert len({fault["id"] for fault in FAULTS}) == len(FAULTS)
+    for fault in FAULTS:
+        assert RELEASES.index(fault["in"]) < RELEASES.index(fault["mended"])
+        assert ("shows" in fault) != ("beyond" in fault)
+
+
+def test_what_is_looked_for_was_measured() -> None:
+    measured = json.loads(MEASURED.read_text())["found"]
+    assert set(measured) == {fault["id"] for fault in FAULTS if "shows" in fault}
+    assert all(f"| {fault['id']} | {fault['in']} |" in document() for fault in FAULTS)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "found"),
+    [
+        ({"A in acquire"}, set(), True),
+        (set(), set(), False),
+        ({"A in acquire"}, {"A in acquire"}, False),
+    ],
+)
+def test_a_fault_is_found_if_only_the_release_that_has_it_shows_it(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    older: set[str],
+    newer: set[str],
+    *,
+    found: bool,
+) -> None:
+    history = tmp_path / "history.toml"
+    history.write_text(
+        '[[fault]]\nid = "one"\nin = "4.1.0"\nmended = "4.1.1"\nshows = ["A in acquire"]\n'
+    )
+    shown = {"4.1.0": ((older, set[str]()), 5), "4.1.1": ((newer, set[str]()), 5)}
+    monkeypatch.setattr(recall, "HISTORY", history)
+    monkeypatch.setattr(recall, "MEASURED", tmp_path / "recall.json")
+    monkeypatch.setattr(recall, "searched", lambda version, _limits, _seed: shown[version])
+    assert CliRunner().invoke(recall.main, catch_exceptions=False).exit_code == 0
+    measured = json.loads((tmp_path / "recall.json").read_text())
+    assert measured["found"] == {"one": {"search": found, "vectors": False}}
