@@ -40,6 +40,10 @@ SHOWN = {
         "what 5 fetches are given, with log start offset 1"
         " ==> expected: <1> but was: <nothing, as each begins at 0>"
     ),
+    "SharePartitionLogStartInGapTest.testStartOffsetMovesAfterLogStartOffsetMovedIntoGap": (
+        "10-24 are acknowledged and nothing is held, and a fetch may acquire more;"
+        " the start offset is 5 ==> expected: <true> but was: <false>"
+    ),
     "SharePartitionFencedReadTest.testFencedSharePartitionStaysFencedWhenItsStateIsRead": (
         "what is given by a share-partition that was fenced"
         " ==> expected: <nothing> but was: <0 with delivery count 1>"
@@ -68,6 +72,7 @@ CONTROLS = {
     "SharePartitionGapWindowTest": 3,
     "SharePartitionDeletedGapTest": 2,
     "SharePartitionFencedReadTest": 3,
+    "SharePartitionLogStartInGapTest": 2,
     "ShareCoordinatorServiceMergedWritesTest": 1,
     "PersisterStateManagerMergedWritesTest": 1,
     "SharePartitionManagerLateFailureTest": 2,
