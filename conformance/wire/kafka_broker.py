@@ -5,7 +5,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -53,8 +53,8 @@ group.share.record.lock.duration.ms=1000
 
 
 @contextmanager
-def kafka_broker() -> Iterator[BrokerTarget]:
-    """Run a broker in a temporary directory for the block.
+def kafka_broker(settings: Sequence[str] = ()) -> Iterator[BrokerTarget]:
+    """Run a broker in a temporary directory for the block, with more lines of properties.
 
     Raises TargetError if Java 17 or Maven is missing, Maven Central cannot be reached, or the
     broker does not start: then with the end of its standard error.
@@ -63,7 +63,7 @@ def kafka_broker() -> Iterator[BrokerTarget]:
     version = next(Path(path.rpartition(":")[2]).parent.glob("kafka_2.13-*.jar")).stem
     with tempfile.TemporaryDirectory(prefix="sharespec-kafka-") as folder:
         command = f"{java} {_FLAGS} -cp '{path}' sharespec.Broker"
-        with _running(command, Path(folder)) as address:
+        with _running(command, Path(folder), settings) as address:
             target = BrokerTarget(
                 str(address),
                 partial(admin_hooks, sweep_ms=_SWEEP_MS),
@@ -95,17 +95,16 @@ def _warm_up(target: BrokerTarget) -> None:
 
 
 @contextmanager
-def _running(command: str, folder: Path) -> Iterator[Address]:
+def _running(command: str, folder: Path, settings: Sequence[str]) -> Iterator[Address]:
     """Run the broker; it ends with its standard input, even if this process is killed."""
     port, controller = _free_ports()
-    settings = folder / "server.properties"
-    settings.write_text(
-        _SETTINGS.format(host=_HOST, port=port, controller=controller, data=folder / "data")
-    )
+    properties = folder / "server.properties"
+    fixed = _SETTINGS.format(host=_HOST, port=port, controller=controller, data=folder / "data")
+    properties.write_text(fixed + "\n".join(settings))
     errors = folder / "errors"
     with errors.open("wb") as stderr:
         process = subprocess.Popen(  # noqa: S603 - fixed arguments
-            [*shlex.split(command), str(settings)],
+            [*shlex.split(command), str(properties)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=stderr,
