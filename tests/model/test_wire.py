@@ -141,6 +141,7 @@ def test_json_has_kafkas_names_and_forms() -> None:
         ({"id": "AAEC"}, "id is 'AAEC'"),
         ({"id": 5}, "id is 5"),
         ({"text": 5}, "text is 5; allowed: a string"),
+        ({"text": "\ud800"}, "text is .*; allowed: a string of whole characters"),
         ({"extra": "3"}, "extra is '3'; allowed: an integer"),
         ({"extra": 1.5}, "extra is 1.5; allowed: an integer"),
         ({"items": {}}, "items is {}; allowed: a JSON array"),

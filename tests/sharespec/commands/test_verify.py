@@ -255,7 +255,7 @@ serve(Dying("ignores the limit of the window"))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("after", [100, 1500], ids=["vectors", "search"])
+@pytest.mark.parametrize("after", [300, 1500], ids=["vectors", "search"])
 def test_the_results_before_a_driver_dies_are_reported(tmp_path: Path, after: int) -> None:
     driver = tmp_path / "driver.py"
     driver.write_text(DYING)
