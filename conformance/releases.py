@@ -20,7 +20,7 @@ NEWEST = RELEASES[-1]
 
 
 @attrs.frozen
-class Change:
+class SourceChange:
     """A pattern that ``new`` stands for in every release before ``before``."""
 
     before: tuple[int, ...]
@@ -36,16 +36,16 @@ def check_release(version: str, since: str = RELEASES[0]) -> None:
         raise TargetError(text + ", ".join(allowed))
 
 
-def read_changes(path: Path) -> tuple[Change, ...]:
+def read_changes(path: Path) -> tuple[SourceChange, ...]:
     """Return the ``[[change]]`` tables of a file of the project."""
     tables: list[Mapping[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["change"]
     return tuple(
-        Change(_numbers(table["before"]), re.compile(table["pattern"]), table["new"])
+        SourceChange(_numbers(table["before"]), re.compile(table["pattern"]), table["new"])
         for table in tables
     )
 
 
-def rewritten(text: str, version: str, changes: tuple[Change, ...]) -> str:
+def rewritten(text: str, version: str, changes: tuple[SourceChange, ...]) -> str:
     """Return a source as a release needs it."""
     for change in changes:
         if _numbers(version) < change.before:
