@@ -65,6 +65,11 @@ def build(project: Path, recipe: Recipe, content: Content | None = None) -> Path
     return project
 
 
+def cache() -> Path:
+    """Return the user's folder for what can be made or fetched again."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "sharespec"
+
+
 def cached_copy(project: Path, recipe: Recipe, content: Content | None = None) -> Path:
     """Return a copy of a project in the user's cache, made if these files have none yet.
 
@@ -80,8 +85,7 @@ def cached_copy(project: Path, recipe: Recipe, content: Content | None = None) -
     digest = hashlib.sha256()
     for name, has in files.items():
         digest.update(f"{name}\0{len(has)}\0".encode() + has)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "sharespec"
-    copy = cache / "builds" / f"{project.name}-{digest.hexdigest()[:16]}"
+    copy = cache() / "builds" / f"{project.name}-{digest.hexdigest()[:16]}"
     try:
         copy.mkdir(parents=True, exist_ok=True)
         with _alone(copy / "copying"):

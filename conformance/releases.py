@@ -28,12 +28,18 @@ class SourceChange:
     new: str
 
 
-def check_release(version: str, since: str = RELEASES[0]) -> None:
-    """Raise TargetError unless it is one of ``RELEASES`` from ``since`` on."""
+def check_release(version: str, since: str = RELEASES[0], why: str = "") -> None:
+    """Raise TargetError unless it is one of ``RELEASES`` from ``since`` on: ``why`` no earlier."""
     allowed = RELEASES[RELEASES.index(since) :]
     if version not in allowed:
-        text = f"Apache Kafka {version!r:.40} cannot be driven; allowed: "
+        reason = f", {why}" if version in RELEASES else ""
+        text = f"Apache Kafka {version!r:.40} cannot be driven{reason}; allowed: "
         raise TargetError(text + ", ".join(allowed))
+
+
+def is_before(version: str, other: str) -> bool:
+    """Return whether a release came before another, which may be named by its first numbers."""
+    return _numbers(version) < _numbers(other)
 
 
 def read_changes(path: Path) -> tuple[SourceChange, ...]:

@@ -25,6 +25,8 @@ from conformance.wire.named import NAMES, known_of, named_broker
 
 CORE_NAMES = ("spec", "impl", "kafka", "crabka-core")
 SUBJECT_NAMES = (*CORE_NAMES, *NAMES)
+VERSIONED = ("kafka", "kafka-broker", "librdkafka-mock", "kfake")
+"""Those of which other versions than the newest can be verified."""
 
 
 @attrs.frozen
@@ -35,7 +37,7 @@ class Subject:
     profile that judges it, the lock duration of sequences in ms (None: the shortest that it
     allows), and how many ms after its end a lock may be released. ``offered_within`` is for a core:
     how many fetches may pass over an available record (None: what its profile says). ``version``
-    is for kafka: the release.
+    is for those of ``VERSIONED``: another than the newest.
     """
 
     name: str | None = None
@@ -46,7 +48,7 @@ class Subject:
     lock_ms: int | None = None
     sweep_ms: int = 1000
     offered_within: int | None = None
-    version: str = NEWEST
+    version: str = ""
 
     @property
     def command_line(self) -> str:
@@ -79,7 +81,7 @@ class Subject:
 def opened(subject: Subject) -> Iterator[Any]:
     """Open the target of a subject and close it. Raises TargetError if it does not start."""
     if subject.name in NAMES:
-        with named_broker(str(subject.name), subject.silence) as broker:
+        with named_broker(str(subject.name), subject.silence, subject.version) as broker:
             yield broker
         return
     if subject.bootstrap is not None:
@@ -93,7 +95,7 @@ def opened(subject: Subject) -> Iterator[Any]:
     elif subject.command is not None:
         address = ProcessTarget(subject.command, subject.silence)
     elif subject.name == "kafka":
-        address = kafka_target(subject.silence, version=subject.version)
+        address = kafka_target(subject.silence, version=subject.version or NEWEST)
     elif subject.name == "crabka-core":
         address = crabka_core_target(subject.silence)
     else:

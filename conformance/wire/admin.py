@@ -317,9 +317,16 @@ class Admin:
 
     def broker_settings(self, names: tuple[str, ...]) -> dict[str, str]:
         """Return the values of those settings that the broker has."""
+        return self._described(_BROKER_RESOURCE, str(self._nodes[0]), names)
+
+    def group_settings(self, names: tuple[str, ...]) -> dict[str, str]:
+        """Return the values of those settings that a group may have of its own."""
+        return self._described(_GROUP_RESOURCE, "sharespec", names)
+
+    def _described(self, kind: int, name: str, names: tuple[str, ...]) -> dict[str, str]:
         resource = {
-            "resource_type": _BROKER_RESOURCE,
-            "resource_name": str(self._nodes[0]),
+            "resource_type": kind,
+            "resource_name": name,
             "configuration_keys": names,
         }
         body = self._ask(
@@ -329,7 +336,7 @@ class Admin:
             include_documentation=False,
         ).body
         result = _only(body.results)
-        _check("describing the broker", result.error_code)
+        _check("describing settings", result.error_code)
         return {c.name: c.value for c in result.configs if c.name in names and c.value is not None}
 
     def join(self, group: str, member: str, topic: str, topic_id: str, partitions: int) -> None:

@@ -19,6 +19,7 @@ from model.ranges import OffsetRange
 from model.share_messages import ShareFetch, ShareRequest
 
 _UNKNOWN_LAG = -1
+_FIXED_LIMITS = "other limits of deliveries and locks: a group has none of its own"
 
 
 class BrokerTarget:
@@ -68,7 +69,8 @@ class BrokerTarget:
             self._admin.check_alone()
             can = self._hooks.capabilities()
             can = attrs.evolve(can, lock_ms=self._lock_ms or can.lock_ms)
-            self._hello = WireHello(*self._named, can)
+            skipped = () if can.group_limits else (_FIXED_LIMITS,)
+            self._hello = WireHello(*self._named, can, skipped)
         return self._hello
 
     def open(self, config: SharePartitionConfig, partitions: int) -> Place:

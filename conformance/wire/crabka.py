@@ -37,6 +37,7 @@ def _capabilities(others: Hooks) -> WireCapabilities:
     return attrs.evolve(
         others.capabilities(),
         config=False,
+        committed=False,
         sweep_ms=_SWEEP_MS + _LATE_MS,
         lock_ms=_LOCK_MS,
         delivery_limits=(_DELIVERY_LIMIT,),

@@ -125,7 +125,7 @@ def mixture(random: Random, can: WireCapabilities) -> Mixture:
     wide = (limit // 3, limit // 2 + 1) * 2 if limit > _WIDE and random.random() < 0.4 else ()
     whole = bool(wide) and random.random() < _WHOLE
     transactional = {asks.ProduceAborted, asks.ProduceOpen} & optional.keys()
-    keeps_back = can.config and bool(transactional) and random.random() < _COMMITTED
+    keeps_back = can.committed and bool(transactional) and random.random() < _COMMITTED
     return Mixture(
         SharePartitionConfig(
             delivery_count_limit=random.choice(can.delivery_limits),

@@ -35,7 +35,7 @@ from model.states import AcknowledgeType, AcquireMode
 from spec.partition import SharePartition
 from spec.record import is_acquirable, is_finished, is_held
 
-_SESSIONS, _OFFSETS, _LAG, _CONFIG = "sessions", "offsets", "lag", "config"
+_SESSIONS, _OFFSETS, _LAG, _COMMITTED = "sessions", "offsets", "lag", "committed"
 _DELETE, _GAPS, _RENEW, _ABORTED = "delete_records", "gaps", "renew", "aborted"
 _TRANSACTIONS = "transactions"
 _LIMIT, _OPTIMIZED = AcquireMode.RECORD_LIMIT.value, AcquireMode.BATCH_OPTIMIZED.value
@@ -254,7 +254,7 @@ REDELIVERED = {
 """By why the record was available again, and whether another member got it."""
 
 UNBLOCKED = _unscoped(
-    "records are acquired that waited for the end of a transaction", _TRANSACTIONS, _CONFIG
+    "records are acquired that waited for the end of a transaction", _TRANSACTIONS, _COMMITTED
 )
 GIVEN_UP = {why: _given_up(why) for why in Why}
 LOST = _unscoped("a session is lost with its connection", _SESSIONS)
@@ -293,13 +293,13 @@ _ACQUIRING = (
     _acquired("a fetch acquires records after some were deleted",
         lambda a: a.after.log.start_offset > 0, _DELETE),
     _fetched("a fetch keeps back records of an aborted transaction",
-        lambda f: f.kept_back, _ABORTED, _CONFIG),
+        lambda f: f.kept_back, _ABORTED, _COMMITTED),
     _fetched("a fetch stops at an open transaction",
         lambda f: f.blocked and not f.offsets,
-        _TRANSACTIONS, _CONFIG),
+        _TRANSACTIONS, _COMMITTED),
     _fetched("a fetch acquires records below an open transaction",
         lambda f: f.blocked and bool(f.offsets),
-        _TRANSACTIONS, _CONFIG),
+        _TRANSACTIONS, _COMMITTED),
     _acquired("a fetch acquires records of an open transaction, under read_uncommitted",
         lambda a: a.offsets[-1] >= a.after.log.stable_offset, _TRANSACTIONS),
     UNBLOCKED,

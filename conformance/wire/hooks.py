@@ -1,7 +1,7 @@
 """What differs between brokers: how to create topics, records and groups, and capabilities."""
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Protocol
 from uuid import uuid4
 
@@ -86,7 +86,13 @@ def admin_hooks(admin: Admin, sweep_ms: int = 1000) -> Hooks:
 _LOCKS = "partition.max.record.locks"
 _MIN_LOCK = "group.share.min.record.lock.duration.ms"
 _LIMITS = ("delivery.count.limit", _LOCKS)
-_ASKED = (_MIN_LOCK, *(f"group.share.{end}.{limit}" for end in ("min", "max") for limit in _LIMITS))
+_ASKED = (
+    *(_MIN_LOCK, *(f"group.share.{limit}" for limit in _LIMITS)),
+    *(f"group.share.{end}.{limit}" for end in ("min", "max") for limit in _LIMITS),
+)
+_NEEDED = ("share.record.lock.duration.ms", "share.auto.offset.reset")
+_ISOLATION, _RENEWS = "share.isolation.level", "share.renew.acknowledge.enable"
+_OF_A_GROUP = (*_NEEDED, _ISOLATION, _RENEWS, *(f"share.{limit}" for limit in _LIMITS))
 _DELIVERY_LIMITS, _LOCK_LIMITS = (2, 3, 5), (100, 200)
 
 
@@ -101,6 +107,7 @@ class _OverAdmin:
         self._transactions: dict[tuple[str, int], _Open] = {}
         self._members: dict[str, str] = {}
         self._settings: dict[str, tuple[str, ...]] = {}
+        self._own = frozenset(_OF_A_GROUP)
 
     def capabilities(self) -> WireCapabilities:
         """Return what the broker's versions and settings allow."""
@@ -112,6 +119,7 @@ class _OverAdmin:
         transactions = all(
             spoken(name) for name in ("init_producer_id", "add_partitions_to_txn", "end_txn")
         )
+        configures = spoken("incremental_alter_configs") is not None
         can = WireCapabilities(
             fetch_versions=fetch,
             acknowledge_versions=acknowledge,
@@ -123,11 +131,22 @@ class _OverAdmin:
             gaps=transactions,
             aborted=transactions,
             transactions=transactions,
-            config=spoken("incremental_alter_configs") is not None,
+            config=configures,
+            committed=configures,
             sweep_ms=self._sweep_ms,
         )
         if spoken("describe_configs") is None:
             return can
+        # A broker that does not describe groups is asked for all.
+        with suppress(TargetError):
+            own = self._admin.group_settings(_OF_A_GROUP)
+            self._own = frozenset(own) or self._own
+        can = attrs.evolve(
+            can,
+            config=configures and self._own.issuperset(_NEEDED),
+            committed=configures and _ISOLATION in self._own,
+            group_limits=all(f"share.{limit}" in self._own for limit in _LIMITS),
+        )
         return _limited(can, self._admin.broker_settings(_ASKED))
 
     def produce(
@@ -200,9 +219,10 @@ class _OverAdmin:
             "share.partition.max.record.locks": str(config.partition_max_record_locks),
             "share.record.lock.duration.ms": str(config.record_lock_duration_ms),
             "share.auto.offset.reset": config.auto_offset_reset.value,
-            "share.isolation.level": config.isolation_level.value,
-            "share.renew.acknowledge.enable": str(config.renew_acknowledge_enable).lower(),
+            _ISOLATION: config.isolation_level.value,
+            _RENEWS: str(config.renew_acknowledge_enable).lower(),
         }
+        settings = {name: value for name, value in settings.items() if name in self._own}
         self._admin.configure(group, settings)
         self._settings[group] = tuple(settings)
 
@@ -226,6 +246,8 @@ def _limited(can: WireCapabilities, settings: dict[str, str]) -> WireCapabilitie
     known = {name: int(value) for name, value in settings.items() if value.isdecimal()}
 
     def within(limit: str, wanted: tuple[int, ...]) -> tuple[int, ...]:
+        if not can.group_limits and (fixed := known.get(f"group.share.{limit}")):
+            return (fixed,)
         low = known.get(f"group.share.min.{limit}", min(wanted))
         high = known.get(f"group.share.max.{limit}", max(wanted))
         return tuple(version for version in wanted if low <= version <= high) or (low,)

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from conformance.cores.kafka import kafka_java
+from conformance.releases import NEWEST, check_release, is_before
 from conformance.target import TargetError
 from conformance.wire.admin import Admin
 from conformance.wire.broker import BrokerTarget
@@ -44,23 +45,29 @@ share.coordinator.state.topic.num.partitions=1
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 group.coordinator.threads=1
-group.share.min.assignment.interval.ms=0
-group.share.assignment.interval.ms=0
 group.share.session.timeout.ms=60000
 group.share.min.record.lock.duration.ms=1000
 group.share.record.lock.duration.ms=1000
 """
+_AT_ONCE = ("group.share.min.assignment.interval.ms=0", "group.share.assignment.interval.ms=0")
+_NARROW = ("group.share.delivery.count.limit=3", "group.share.partition.max.record.locks=100")
+"""Settings since 4.3, and what stands before it for a group's own limits: the narrowest."""
+
+_SINCE = "4.1.0", "since it speaks version 0 of ShareFetch alone, of early access"
 
 
 @contextmanager
-def kafka_broker(settings: Sequence[str] = ()) -> Iterator[BrokerTarget]:
-    """Run a broker in a temporary directory for the block, with more lines of properties.
+def kafka_broker(settings: Sequence[str] = (), version: str = NEWEST) -> Iterator[BrokerTarget]:
+    """Run a broker of a release in a temporary directory, with more lines of properties.
 
-    Raises TargetError if Java 17 or Maven is missing, Maven Central cannot be reached, or the
-    broker does not start: then with the end of its standard error.
+    Raises TargetError if there is no such release that the kit can speak to, Java 17 or Maven is
+    missing, Maven Central cannot be reached, or the broker does not start: then with the end of
+    its standard error.
     """
-    java, path = kafka_java()
-    version = next(Path(path.rpartition(":")[2]).parent.glob("kafka_2.13-*.jar")).stem
+    check_release(version, *_SINCE)
+    java, path = kafka_java(version=version)
+    settings = (*settings, *(_NARROW if is_before(version, "4.3") else _AT_ONCE))
+    jar = next(Path(path.rpartition(":")[2]).parent.glob("kafka_2.13-*.jar")).stem
     with tempfile.TemporaryDirectory(prefix="sharespec-kafka-") as folder:
         command = f"{java} {_FLAGS} -cp '{path}' sharespec.Broker"
         with _running(command, Path(folder), settings) as address:
@@ -68,7 +75,7 @@ def kafka_broker(settings: Sequence[str] = ()) -> Iterator[BrokerTarget]:
                 str(address),
                 partial(admin_hooks, sweep_ms=_SWEEP_MS),
                 name="Apache Kafka",
-                version=version.removeprefix("kafka_2.13-"),
+                version=jar.removeprefix("kafka_2.13-"),
                 profile="kafka",
                 bounds=Bounds(seconds=30),
             )
@@ -85,10 +92,11 @@ def _warm_up(target: BrokerTarget) -> None:
     place = target.open(config, 1)
     target.produce(place, 0, [(1, 2)])
     topic_partition = TopicPartition(place.topic_id, 0)
-    fetch = ShareFetch(place.group, "m", 0, (PartitionRequest(topic_partition),), max_wait_ms=5000)
-    target.ask(place, fetch, "m")
+    version = target.hello().capabilities.fetch_versions[1]
+    asked = place.group, "m", 0, (PartitionRequest(topic_partition),)
+    target.ask(place, ShareFetch(*asked, max_wait_ms=5000, version=version), "m")
     accept = PartitionRequest(topic_partition, (AcknowledgementBatch(0, 0, (1,)),))
-    target.ask(place, ShareAcknowledge(place.group, "m", 1, (accept,)), "m")
+    target.ask(place, ShareAcknowledge(place.group, "m", 1, (accept,), version=version), "m")
     target.describe(place, 0)
     target.delete_records(place, 0, 1)
     target.finish(place)

@@ -16,6 +16,7 @@ from model.config import SharePartitionConfig
 
 _SWEEP_MS, _LATE_MS = 20, 180
 _LOCK_MS = 500
+_CONFIGS = {"share.record.lock.sweep.interval.ms": str(_SWEEP_MS)}
 
 
 def kfake_hooks(admin: Admin) -> Hooks:
@@ -37,6 +38,7 @@ def _capabilities(others: Hooks) -> WireCapabilities:
     """Kfake accepts any limits, so that the narrowest are chosen."""
     return attrs.evolve(
         others.capabilities(),
+        group_limits=True,
         sweep_ms=_SWEEP_MS + _LATE_MS,
         lock_ms=_LOCK_MS,
         delivery_limits=(2, 3, 5),
@@ -60,10 +62,10 @@ def _configure(admin: Admin, group: str, config: SharePartitionConfig) -> None:
 
 
 @contextmanager
-def kfake_target(silence: float) -> Iterator[WireTarget]:
-    """Run a kfake broker; ``silence`` is its timeout in seconds. Raises TargetError."""
+def kfake_target(silence: float, version: str = "") -> Iterator[WireTarget]:
+    """Run a kfake broker, of a version if given; ``silence``: its timeout in s. TargetError."""
     with (
-        closing(kfake_server({"share.record.lock.sweep.interval.ms": str(_SWEEP_MS)})) as server,
+        closing(kfake_server(_CONFIGS, version=version)) as server,
         closing(
             BrokerTarget(
                 server.address,

@@ -5,11 +5,16 @@ has no other access to them, and they may change, so the version is pinned.
 """
 
 import ctypes
+import subprocess
+import sys
+import tempfile
+import zipfile
 from ctypes import c_char_p, c_int, c_int32, c_int64, c_size_t, c_void_p
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
+from conformance.build import cache as cache_folder
 from conformance.target import TargetError
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 
@@ -18,6 +23,11 @@ WHEEL = "2.16.1"
 
 LIBRDKAFKA = "2.16.0"
 """The version of librdkafka in it."""
+
+WHEELS = ("2.15.0", "2.15.1", "2.16.0", WHEEL)
+"""The versions of confluent-kafka whose mock cluster has share groups."""
+
+_DOWNLOAD_SECONDS = 300
 
 _PRODUCER = 0
 _MESSAGE_BYTES = 512
@@ -48,9 +58,9 @@ _SIGNATURES = {
 class MockCluster:
     """A mock cluster of one broker on 127.0.0.1; close it when done. All errors are TargetError."""
 
-    def __init__(self) -> None:
-        """Start it."""
-        self._library = _library()
+    def __init__(self, version: str = "") -> None:
+        """Start it: of the wheel that is installed, or of another version of ``WHEELS``."""
+        self._library = _library(version)
         conf = self._library.rd_kafka_conf_new()
         message = ctypes.create_string_buffer(_MESSAGE_BYTES)
         buffer = (message, _MESSAGE_BYTES)
@@ -62,6 +72,12 @@ class MockCluster:
         if not self._cluster:
             self.close()
             raise TargetError("librdkafka does not start a mock cluster")
+
+    @property
+    def version(self) -> str:
+        """Return the version of librdkafka."""
+        text: bytes = self._library.rd_kafka_version_str()
+        return text.decode()
 
     @property
     def bootstrap(self) -> str:
@@ -116,13 +132,13 @@ class MockCluster:
 
 
 @cache
-def _library() -> ctypes.CDLL:
-    library = ctypes.CDLL(str(library_path()))
+def _library(wheel: str) -> ctypes.CDLL:
+    library = ctypes.CDLL(str(downloaded(wheel) if wheel else library_path()))
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
     version = library.rd_kafka_version_str().decode()
-    if version != LIBRDKAFKA:
+    if not wheel and version != LIBRDKAFKA:
         raise TargetError(f"the wheel carries librdkafka {version}, not {LIBRDKAFKA}")
     return library
 
@@ -135,8 +151,55 @@ def library_path() -> Path:
     except PackageNotFoundError:
         raise TargetError(f"confluent-kafka is not installed: {install}") from None
     if wheel.version != WHEEL:
-        raise TargetError(f"confluent-kafka is of version {wheel.version}: {install}")
+        other = f", or give --version {wheel.version}" if wheel.version in WHEELS else ""
+        raise TargetError(f"confluent-kafka is of version {wheel.version}: {install}{other}")
     for file in wheel.files or ():
         if file.name.startswith("librdkafka"):
             return Path(str(file.locate()))
     raise TargetError(f"confluent-kafka {WHEEL} came without librdkafka: use its Linux wheel")
+
+
+def downloaded(wheel: str) -> Path:
+    """Return the library in another wheel, fetched by pip into the user's cache the first time.
+
+    Raises TargetError if it is none of ``WHEELS``, or pip cannot have it.
+    """
+    if wheel not in WHEELS:
+        allowed = ", ".join(WHEELS)
+        raise TargetError(f"confluent-kafka {wheel!r:.40} cannot be driven; allowed: {allowed}")
+    folder = cache_folder() / "wheels" / wheel
+    if not (found := sorted(folder.glob("*/librdkafka*.so*"))):
+        _download(wheel, folder)
+        found = sorted(folder.glob("*/librdkafka*.so*"))
+    if not found:
+        raise TargetError(f"confluent-kafka {wheel} came without librdkafka: it has no Linux wheel")
+    return found[0]
+
+
+def _download(wheel: str, folder: Path) -> None:
+    """Unpack the libraries of a wheel, of which one needs others beside it."""
+    options = ("--quiet", "--no-deps", "--only-binary", ":all:", "--disable-pip-version-check")
+    pip = (sys.executable, "-m", "pip", "download", *options)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as part:
+            subprocess.run(  # noqa: S603 - fixed arguments, and a version of WHEELS
+                [*pip, "--dest", part, f"confluent-kafka=={wheel}"],
+                capture_output=True,
+                text=True,
+                timeout=_DOWNLOAD_SECONDS,
+                check=True,
+            )
+            (packed,) = Path(part).glob("*.whl")
+            with zipfile.ZipFile(packed) as archive:
+                names = [name for name in archive.namelist() if ".libs/" in name]
+                archive.extractall(Path(part, "whole"), names)
+            # Under its name it is whole: this process may be ended at any time.
+            Path(part, "whole").rename(folder)
+    except subprocess.CalledProcessError as error:
+        last = (error.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        raise TargetError(f"pip has no confluent-kafka {wheel}: {last[:300]}") from None
+    except subprocess.TimeoutExpired:
+        raise TargetError(f"pip was not done after {_DOWNLOAD_SECONDS} s") from None
+    except OSError as error:
+        raise TargetError(f"{folder} cannot be written: {error.strerror}") from None

@@ -10,7 +10,7 @@ from conformance.wire.admin import Admin
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Bounds
 from conformance.wire.hooks import Hooks, admin_hooks
-from conformance.wire.librdkafka import LIBRDKAFKA, MockCluster
+from conformance.wire.librdkafka import MockCluster
 from conformance.wire.target import WireCapabilities
 
 _LOCK_MS, _SWEEP_MS = 1000, 1100
@@ -50,6 +50,7 @@ def _capabilities(others: Hooks) -> WireCapabilities:
     return attrs.evolve(
         others.capabilities(),
         config=True,
+        group_limits=True,
         delete_records=True,
         gaps=False,
         aborted=False,
@@ -62,17 +63,19 @@ def _capabilities(others: Hooks) -> WireCapabilities:
 
 
 @contextmanager
-def librdkafka_mock(seconds: float = 10.0) -> Iterator[BrokerTarget]:
-    """Run a mock cluster; ``seconds`` is the timeout of an answer. Raises TargetError.
+def librdkafka_mock(seconds: float = 10.0, version: str = "") -> Iterator[BrokerTarget]:
+    """Run a mock cluster; ``seconds`` is the timeout of an answer, ``version`` that of the wheel.
+
+    Raises TargetError.
 
     Its profile is the KIP's, since its source cites the KIP.
     """
-    with closing(MockCluster()) as cluster:
+    with closing(MockCluster(version)) as cluster:
         target = BrokerTarget(
             cluster.bootstrap,
             partial(mock_hooks, cluster=cluster),
             name="librdkafka mock cluster",
-            version=LIBRDKAFKA,
+            version=cluster.version,
             profile="kip",
             # Metadata ends with two empty lists of tags.
             bounds=Bounds(seconds=seconds, surplus_bytes=1),

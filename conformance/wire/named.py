@@ -9,19 +9,21 @@ from typing import Any
 from conformance.target import TargetError
 from conformance.wire.target import WireTarget
 
-Starter = Callable[[float], AbstractContextManager[WireTarget]]
+Starter = Callable[[float, str], AbstractContextManager[WireTarget]]
 
 
 def _starter(module: str, name: str, *, timed: bool) -> Starter:
     """Return a function that imports the broker's module and starts the broker."""
 
-    def start(seconds: float) -> AbstractContextManager[WireTarget]:
+    def start(seconds: float, version: str) -> AbstractContextManager[WireTarget]:
         try:
             loaded = import_module(f"{__package__}.{module}")
         except ImportError as error:
             raise TargetError(f"it is not installed: {error}") from None
         function: Any = getattr(loaded, name)
-        started: AbstractContextManager[WireTarget] = function(seconds) if timed else function()
+        timeout = (seconds,) if timed else ()
+        named = {"version": version} if version else {}
+        started: AbstractContextManager[WireTarget] = function(*timeout, **named)
         return started
 
     return start
@@ -33,7 +35,7 @@ NAMES: dict[str, Starter] = {
     "kfake": _starter("kfake", "kfake_target", timed=True),
     "crabka": _starter("crabka", "crabka_target", timed=True),
 }
-"""Starts each broker and stops it; the argument is the timeout of an answer in seconds."""
+"""Starts each broker and stops it; given the timeout of an answer in seconds, and the version."""
 
 _TARGETS = Path(__file__).parents[1] / "targets"
 
@@ -45,10 +47,10 @@ def known_of(name: str) -> Path | None:
 
 
 @contextmanager
-def named_broker(name: str, seconds: float) -> Iterator[WireTarget]:
-    """Run a broker of ``NAMES``. Raises TargetError if it does not start."""
+def named_broker(name: str, seconds: float, version: str = "") -> Iterator[WireTarget]:
+    """Run a broker of ``NAMES``, the newest unless named. TargetError if it does not start."""
     try:
-        with NAMES[name](seconds) as target:
+        with NAMES[name](seconds, version) as target:
             yield target
     except TargetError as error:
         raise TargetError(f"{name}: {error}") from None

@@ -7,13 +7,16 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+
+import attrs
 
 from conformance.build import Recipe, build
 from conformance.target import TargetError
 
 _TARGETS = Path(__file__).parents[1] / "targets"
 _FIRST_LINE = re.compile(rb"(127\.0\.0\.1:[1-9][0-9]{0,4}) ([\x21-\x7e]{1,100})")
+_PSEUDO_VERSION = re.compile(r"v\d+\.\d+\.\d+-\d{14}-[0-9a-f]{12}")
 _MAX_LINE = 1000
 _TAIL_BYTES = 2000
 _END_SECONDS = 5.0
@@ -107,10 +110,31 @@ class Server:
         return f"; it said: {text}" if text else ""
 
 
-def kfake_server(configs: Mapping[str, str], project: Path = _TARGETS / "kfake") -> Server:
-    """Build and start a kfake broker with this configuration. Raises TargetError."""
-    project = build(project, _KFAKE)
+def kfake_server(
+    configs: Mapping[str, str], project: Path = _TARGETS / "kfake", version: str = ""
+) -> Server:
+    """Build and start a kfake broker with this configuration, perhaps of another version.
+
+    Raises TargetError, with what Go says of a version that its module proxy does not serve.
+    """
+    project = _kfake_of(project, version) if version else build(project, _KFAKE)
     return Server([str(project / "build" / "kfake"), *_arguments(configs)])
+
+
+def _kfake_of(project: Path, version: str) -> Path:
+    """Build kfake of another version, whose checksums Go notes itself."""
+    if not _PSEUDO_VERSION.fullmatch(version):
+        allowed = "v0.0.0-YYYYMMDDHHMMSS-COMMIT, 12 digits of the commit"
+        raise TargetError(f"kfake {version!r:.60} is no pseudo-version; allowed: {allowed}")
+
+    def content(path: PurePosixPath, own: bytes) -> bytes | None:
+        if path.name == "go.mod":
+            return re.sub(rb"(?<=pkg/kfake )v\S+", version.encode(), own)
+        return None if path.name == "go.sum" else own
+
+    command = ("go", "build", "-mod=mod", *_KFAKE.command[2:])
+    named = f"kfake {version}"
+    return build(project, attrs.evolve(_KFAKE, name=named, command=command), content)
 
 
 def crabka_server(configs: Mapping[str, str], project: Path = _TARGETS / "crabka") -> Server:

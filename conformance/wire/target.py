@@ -24,8 +24,9 @@ class WireCapabilities:
     inclusive, limited to what the kit speaks. ``renew`` and the acquire mode record_limit need 2.
 
     ``offsets``: the broker answers DescribeShareGroupOffsets; ``lag``: with a lag. ``config``: the
-    kit can set ``share.*`` for each group. ``sessions``: the broker keeps and checks share
-    sessions.
+    kit can set ``share.*`` for each group; ``committed``: read_committed too, and ``group_limits``:
+    the delivery and the lock limit too, otherwise those of the broker hold. ``sessions``: the
+    broker keeps and checks share sessions.
 
     ``gaps``: the kit can create offsets without a record. Each is a transaction marker, a log
     batch of one offset: a broker acquires it like a record, but no client sees a record.
@@ -49,6 +50,8 @@ class WireCapabilities:
     aborted: bool = False
     transactions: bool = False
     config: bool = False
+    committed: bool = False
+    group_limits: bool = True
     sessions: bool = True
     sweep_ms: int = 1000
     lock_ms: int = 1000

@@ -7,8 +7,8 @@ import click
 from click.core import ParameterSource
 
 from conformance.known import KnownError
-from conformance.releases import NEWEST, RELEASES
-from conformance.subjects import SUBJECT_NAMES, Subject, opened
+from conformance.releases import NEWEST
+from conformance.subjects import SUBJECT_NAMES, VERSIONED, Subject, opened
 from conformance.target import TargetError
 from sharespec.commands.options import SECONDS
 from sharespec.exit import exits_on
@@ -60,11 +60,9 @@ from sharespec.verifying import VerifyOptions, read_plan, verify, verifying_opti
 )
 @click.option(
     "--version",
-    type=click.Choice(RELEASES),
     metavar="X.Y.Z",
-    default=NEWEST,
-    show_default=True,
-    help="Of kafka: the release.",
+    default="",
+    help=f"Of {', '.join(VERSIONED)}: another version than the newest.",
 )
 @click.option(
     "--silence",
@@ -106,7 +104,7 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
         name, command, bootstrap, silence, profile, lock_ms, sweep_ms, offered_within, version
     )
     plan = read_plan(subject.kit, VerifyOptions(**values), subject.known)
-    plan = attrs.evolve(plan, may_lack_known=version != NEWEST)
+    plan = attrs.evolve(plan, may_lack_known=version not in ("", NEWEST))
     with opened(subject) as target:
         verify(target, plan, subject.command_line, "sharespec verify")
 
@@ -115,5 +113,5 @@ def _check_options(name: str | None, bootstrap: str | None) -> None:
     source_of = click.get_current_context().get_parameter_source
     if bootstrap is None and source_of("profile") is not ParameterSource.DEFAULT:
         raise click.UsageError("--profile is for --bootstrap: other targets have their own")
-    if name != "kafka" and source_of("version") is not ParameterSource.DEFAULT:
-        raise click.UsageError("--version is for kafka")
+    if name not in VERSIONED and source_of("version") is not ParameterSource.DEFAULT:
+        raise click.UsageError(f"--version is for {', '.join(VERSIONED)}")

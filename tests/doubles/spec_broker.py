@@ -66,6 +66,7 @@ CAPABILITIES = WireCapabilities(
     aborted=True,
     transactions=True,
     config=True,
+    committed=True,
     delivery_limits=(2, 3, 5),
     lock_limits=(4, 8, 20),
     max_sequence_ms=10**6,

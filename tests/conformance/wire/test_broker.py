@@ -36,7 +36,7 @@ def test_hello_is_cached(fake: Fake, target: BrokerTarget) -> None:
     assert hello.name == f"127.0.0.1:{fake.brokers[0]['port']}"
     assert hello.profile == "kip"
     assert hello.capabilities.fetch_versions == (1, 2)
-    assert fake.asked == ["api_versions", "metadata", "describe_configs"]
+    assert fake.asked == ["api_versions", "metadata", "describe_configs", "describe_configs"]
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,10 @@ def test_read_committed_is_set_where_it_can_be_and_where_it_matters() -> None:
     both = levels(CAPABILITIES)
     assert set(both) == {(False, plain), (True, plain), (True, committed)}
     assert both[True, committed] > both[True, plain]
-    assert set(levels(attrs.evolve(CAPABILITIES, config=False))) == {(False, plain), (True, plain)}
+    assert set(levels(attrs.evolve(CAPABILITIES, committed=False))) == {
+        (False, plain),
+        (True, plain),
+    }
     without = attrs.evolve(CAPABILITIES, aborted=False, transactions=False)
     assert set(levels(without)) == {(False, plain)}
 

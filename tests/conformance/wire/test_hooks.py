@@ -48,6 +48,7 @@ def test_a_broker_that_speaks_everything_can_do_everything(hooks: Hooks) -> None
         aborted=True,
         transactions=True,
         config=True,
+        committed=True,
         sweep_ms=70,
         delivery_limits=(2, 3, 5),
         lock_limits=(100, 200),
@@ -81,14 +82,8 @@ def test_without_share_groups_nothing_can_be_done(fake: Fake, hooks: Hooks, name
         hooks.capabilities()
 
 
-def test_settings_of_the_broker_bound_what_can_be_configured(fake: Fake, hooks: Hooks) -> None:
-    settings = {
-        "group.share.min.record.lock.duration.ms": "15000",
-        "group.share.min.delivery.count.limit": "3",
-        "group.share.max.delivery.count.limit": "4",
-        "group.share.min.partition.max.record.locks": "500",
-        "group.share.max.partition.max.record.locks": "many",
-    }
+def answers(fake: Fake, settings: dict[str, str]) -> None:
+    """Make the broker say that it and its groups have these settings, of those asked for."""
     usual = {"read_only": False, "config_source": 5, "is_sensitive": False, "synonyms": [],
              "config_type": 0, "documentation": None}  # fmt: skip
     answer = fake.said["describe_configs"]
@@ -98,8 +93,34 @@ def test_settings_of_the_broker_bound_what_can_be_configured(fake: Fake, hooks: 
         return {"results": [{**answer(request)["results"][0], "configs": configs}]}
 
     fake.said["describe_configs"] = described
+
+
+def test_settings_of_the_broker_bound_what_can_be_configured(fake: Fake, hooks: Hooks) -> None:
+    settings = {
+        "group.share.min.record.lock.duration.ms": "15000",
+        "group.share.min.delivery.count.limit": "3",
+        "group.share.max.delivery.count.limit": "4",
+        "group.share.min.partition.max.record.locks": "500",
+        "group.share.max.partition.max.record.locks": "many",
+    }
+    answers(fake, settings)
     can = hooks.capabilities()
     assert (can.lock_ms, can.delivery_limits, can.lock_limits) == (15_000, (3,), (500,))
+
+
+def test_a_group_is_given_no_setting_that_the_broker_does_not_have(
+    fake: Fake, hooks: Hooks
+) -> None:
+    has = {"share.auto.offset.reset": "latest", "share.record.lock.duration.ms": "30000",
+           "group.share.delivery.count.limit": "4"}  # fmt: skip
+    answers(fake, has)
+    can = hooks.capabilities()
+    assert (can.config, can.committed, can.group_limits) == (True, False, False)
+    assert can.delivery_limits == (4,)
+    hooks.configure("g", EARLIEST)
+    (asked,) = fake.of("incremental_alter_configs")
+    named = {config.name for config in asked.resources[0].configs}
+    assert named == {"share.auto.offset.reset", "share.record.lock.duration.ms"}
 
 
 def test_batches_and_markers_are_where_they_were_asked_for(fake: Fake, hooks: Hooks) -> None:

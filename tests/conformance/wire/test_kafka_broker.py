@@ -212,9 +212,39 @@ def fake_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A command that stands in for Java; tests write what it does."""
     (tmp_path / "kafka_2.13-4.4.0.jar").touch()
     java = tmp_path / "java"
-    monkeypatch.setattr(module, "kafka_java", lambda: (str(java), f"classes:{tmp_path}/*"))
+    monkeypatch.setattr(
+        module, "kafka_java", lambda **_release: (str(java), f"classes:{tmp_path}/*")
+    )
     monkeypatch.setattr(module, "_START_SECONDS", 1)
     return java
+
+
+def test_a_release_that_speaks_early_access_alone_is_refused() -> None:
+    said = "'4.0.2' cannot be driven, since it speaks version 0 of ShareFetch.*: 4.1.0, .*4.4.0$"
+    with pytest.raises(TargetError, match=said), kafka_broker(version="4.0.2"):
+        pass
+
+
+@pytest.mark.broker
+@pytest.mark.xdist_group("kafka-broker")
+def test_an_older_release_is_asked_for_what_it_has() -> None:
+    try:
+        kafka.kafka_java(version="4.1.2")
+    except TargetError as missing:
+        skip_unbuilt(missing)
+    with kafka_broker(version="4.1.2") as target:
+        hello = target.hello()
+        place = target.open(CONFIG, 1)
+        target.finish(place)
+    can = hello.capabilities
+    assert (hello.version, can.fetch_versions, can.renew, can.lag) == (
+        "4.1.2",
+        (1, 1),
+        False,
+        False,
+    )
+    assert (can.delivery_limits, can.lock_limits, can.group_limits) == ((3,), (100,), False)
+    assert (can.config, can.committed, len(hello.skipped)) == (True, True, 1)
 
 
 def does(java: Path, script: str) -> None:

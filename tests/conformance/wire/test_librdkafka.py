@@ -1,9 +1,10 @@
 """librdkafka's mock cluster: found in its wheel, told in one line where it is not, and driven."""
 
 import socket
+import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from conformance.target import TargetError
 from conformance.wire import librdkafka
 from conformance.wire.librdkafka import WHEEL, MockCluster, library_path
+from tests.conformance.unbuilt import skip_unbuilt
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +75,31 @@ def test_another_version_of_the_wheel_is_reported(
     monkeypatch.setattr(librdkafka, "distribution", lambda _name: wheel)
     with pytest.raises(TargetError, match=said):
         library_path()
+
+
+def test_another_wheel_is_one_that_has_share_groups() -> None:
+    with pytest.raises(TargetError, match=r"'2\.14\.0' cannot be driven; allowed: 2\.15\.0, "):
+        MockCluster("2.14.0")
+
+
+def test_a_wheel_that_pip_cannot_have_is_reported(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pip = tmp_path / "pip"
+    pip.write_text("#!/bin/sh\necho ERROR: no such wheel >&2\nexit 1\n")
+    pip.chmod(0o755)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(sys, "executable", str(pip))
+    with pytest.raises(TargetError, match=r"pip has no confluent-kafka 2\.15\.1: ERROR: no such"):
+        librdkafka.downloaded("2.15.1")
+    assert not [*(tmp_path / "sharespec" / "wheels").iterdir()]
+
+
+@pytest.mark.broker
+def test_an_older_cluster_is_run_from_its_own_wheel() -> None:
+    try:
+        older = MockCluster("2.15.0")
+    except TargetError as missing:
+        skip_unbuilt(missing)
+    assert older.version == "2.15.0"
+    older.close()

@@ -14,7 +14,7 @@ from tests.doubles.spec_broker import SpecBroker
 
 
 @contextmanager
-def running(*_seconds: float) -> Iterator[WireTarget]:
+def running(*_seconds: float, **_version: str) -> Iterator[WireTarget]:
     yield SpecBroker()
 
 

@@ -115,3 +115,23 @@ def test_a_missing_tool_is_reported(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(TargetError, match=r"needs (Go 1\.26|Rust 1\.95) or newer: there is no"):
         start({}, tmp_path)
+
+
+def test_a_version_of_kfake_that_is_no_pseudo_version_is_refused() -> None:
+    with pytest.raises(TargetError, match="'main' is no pseudo-version; allowed: v0"):
+        kfake_server({}, version="main")
+
+
+def test_another_version_of_kfake_is_required_and_its_checksums_are_left_to_go(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    go = tmp_path / "go"
+    go.write_text("#!/bin/sh\ngrep pkg/kfake go.mod >&2\nls >&2\nexit 1\n")
+    go.chmod(0o755)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    with pytest.raises(TargetError) as said:
+        kfake_server({}, version="v0.0.0-20260101000000-0123456789ab")
+    text = str(said.value)
+    assert "kfake v0.0.0-20260101000000-0123456789ab" in text
+    assert "go.sum" not in text

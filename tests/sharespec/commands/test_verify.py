@@ -91,7 +91,7 @@ def test_a_known_deviation_fails_the_run_only_when_it_is_gone(tmp_path: Path) ->
 def test_a_broker_is_verified_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     for fault, status in ((HONEST, 0), (UNCOUNTED, 1)):
         broker = SpecBroker(fault)
-        monkeypatch.setitem(NAMES, "kfake", lambda _seconds: nullcontext(broker))  # noqa: B023 - used at once
+        monkeypatch.setitem(NAMES, "kfake", lambda *_how: nullcontext(broker))  # noqa: B023 - used at once
         result = run("kfake", "--sequences", "4", "--known", os.devnull)
         assert result.exit_code == status, result.output
     assert "1. DELIVERY_COUNT in fetch" in result.output
@@ -280,7 +280,7 @@ def test_the_results_before_a_broker_dies_are_reported(
 ) -> None:
     for left, verdict in ((300, "unknown: 0 new"), (10, "")):
         broker = DyingBroker(left)
-        monkeypatch.setitem(NAMES, "kfake", lambda _seconds: nullcontext(broker))  # noqa: B023 - used at once
+        monkeypatch.setitem(NAMES, "kfake", lambda *_how: nullcontext(broker))  # noqa: B023 - used at once
         result = run("kfake", "--sequences", "99", "--known", os.devnull)
         assert result.exit_code == 2
         assert verdict in result.stdout
@@ -298,7 +298,7 @@ def test_the_results_before_a_broker_dies_in_known_deviations_are_reported(
         f"sequence = '''{json.dumps(asked)}'''\n"
     )
     monkeypatch.setattr("sharespec.verifying.replayed", _gone)
-    monkeypatch.setitem(NAMES, "kfake", lambda _seconds: nullcontext(SpecBroker()))
+    monkeypatch.setitem(NAMES, "kfake", lambda *_how: nullcontext(SpecBroker()))
     result = run("kfake", "--sequences", "2", "--known", str(known))
     assert result.exit_code == 2
     assert "unknown: 0 new, 0 known, 0 gone; 2 sequences" in result.stdout
