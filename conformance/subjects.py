@@ -1,4 +1,4 @@
-"""Targets of ``sharespec verify``: cores and brokers, by name, command or address."""
+"""Targets of ``sharespec verify``: cores, coordinators and brokers, by name, command or address."""
 
 import shlex
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 
+from conformance.coordinators.named import COORDINATORS, coordinator_target
 from conformance.cores.builtin import EngineTarget
 from conformance.cores.crabka_core import KNOWN as CRABKA_CORE_KNOWN
 from conformance.cores.crabka_core import crabka_core_target
@@ -24,8 +25,8 @@ from conformance.wire.kit import BROKERS
 from conformance.wire.named import NAMES, known_of, named_broker
 
 CORE_NAMES = ("spec", "impl", "kafka", "crabka-core")
-SUBJECT_NAMES = (*CORE_NAMES, *NAMES)
-VERSIONED = ("kafka", "kafka-broker", "librdkafka-mock", "kfake")
+SUBJECT_NAMES = (*CORE_NAMES, *COORDINATORS, *NAMES)
+VERSIONED = ("kafka", *COORDINATORS, "kafka-broker", "librdkafka-mock", "kfake")
 """Those of which other versions than the newest can be verified."""
 
 
@@ -68,13 +69,16 @@ class Subject:
         """Return the kit that drives it."""
         if self.bootstrap or self.name in NAMES:
             return BROKERS
+        if self.name in COORDINATORS:
+            return COORDINATORS[self.name].kit
         return attrs.evolve(CORES, offered_within=self.offered_within)
 
     @property
     def known(self) -> Path | None:
         """Return the file of its known deviations; None if it has none."""
-        cores = {"kafka": KNOWN, "crabka-core": CRABKA_CORE_KNOWN}
-        return cores.get(self.name or "") or known_of(self.name or "")
+        files = {name: coordinator.known for name, coordinator in COORDINATORS.items()}
+        files |= {"kafka": KNOWN, "crabka-core": CRABKA_CORE_KNOWN}
+        return files.get(self.name or "") or known_of(self.name or "")
 
 
 @contextmanager
@@ -96,6 +100,8 @@ def opened(subject: Subject) -> Iterator[Any]:
         address = ProcessTarget(subject.command, subject.silence)
     elif subject.name == "kafka":
         address = kafka_target(subject.silence, version=subject.version or NEWEST)
+    elif subject.name in COORDINATORS:
+        address = coordinator_target(subject.name, subject.silence, subject.version or NEWEST)
     elif subject.name == "crabka-core":
         address = crabka_core_target(subject.silence)
     else:

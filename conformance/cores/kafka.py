@@ -29,15 +29,17 @@ _MAVEN = Recipe(
 _RECORDER_MAVEN = attrs.evolve(_MAVEN, name="the recorder", seconds=900)
 
 
-def kafka_target(seconds: float, project: Path = _PROJECT, version: str = NEWEST) -> ProcessTarget:
+def kafka_target(
+    seconds: float, project: Path = _PROJECT, version: str = NEWEST, main: str = "Driver"
+) -> ProcessTarget:
     """Start the driver of a release, and build it first if a source is newer than the last build.
 
-    Raises TargetError if there is no such release, Java 17 or Maven is missing, or Maven Central
-    cannot be reached.
+    ``main`` is the driver's class. Raises TargetError if there is no such release, Java 17 or Maven
+    is missing, or Maven Central cannot be reached.
     """
     flags = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     java, path = kafka_java(project, version)
-    return ProcessTarget(f"{java} {flags} -cp '{path}' kafka.server.share.Driver", seconds)
+    return ProcessTarget(f"{java} {flags} -cp '{path}' kafka.server.share.{main}", seconds)
 
 
 def kafka_java(project: Path = _PROJECT, version: str = NEWEST) -> tuple[str, str]:

@@ -4,7 +4,9 @@
 """
 
 import json
-from typing import Any
+from typing import Any, TypeVar
+
+import attrs
 
 from conformance.cores.target import Capabilities, Hello
 from conformance.target import TargetError
@@ -12,6 +14,8 @@ from judge.words import printable
 from model.errors import ErrorCode, value_text
 from model.profile import PROFILES
 from model.states import AcquireMode
+
+K = TypeVar("K", bound=attrs.AttrsInstance)
 
 VERSION = 1
 
@@ -40,7 +44,16 @@ def _shown(line: bytes) -> str:
 
 
 def hello_from(message: dict[str, Any]) -> Hello:
-    """Return a driver's description of itself. Raises TargetError that names the wrong field."""
+    """Return a core's description of itself. Raises TargetError that names the wrong field."""
+    name, version, profile, capabilities = described(message, Capabilities)
+    return Hello(name, version, profile, capabilities)
+
+
+def described(message: dict[str, Any], kind: type[K]) -> tuple[str, str, str, K]:
+    """Return a driver's name, version, profile and capabilities, which are flags or lists.
+
+    Raises TargetError that names the wrong field.
+    """
     spoken = message.get("protocol")
     if type(spoken) is not int or spoken != VERSION:
         raise TargetError(f"it speaks protocol {value_text(spoken)}, and not {VERSION}")
@@ -50,14 +63,14 @@ def hello_from(message: dict[str, Any]) -> Hello:
     given = message.get("capabilities", {})
     if not isinstance(given, dict):
         raise TargetError("its capabilities are not an object")
-    known = {field.name for field in Capabilities.__attrs_attrs__}
+    known = {field.name for field in attrs.fields(kind)}
     if unknown := sorted(set(given) - known):
         raise TargetError(f"it claims {unknown[0]!r}; capabilities are {', '.join(sorted(known))}")
     values: dict[str, Any] = {
         key: _named(key, value) if key in _LISTS else _flag(key, value)
         for key, value in given.items()
     }
-    return Hello(name, version, profile, Capabilities(**values))
+    return name, version, profile, kind(**values)
 
 
 _LISTS: dict[str, dict[str, Any]] = {

@@ -89,8 +89,9 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
 ) -> None:
     """Search an implementation, the target, for what no rule allows.
 
-    NAME is one of the cores spec, impl and kafka, or a broker that the kit starts itself; or give
-    --exec or --bootstrap. A core runs the test vectors first; with --sequences 0 nothing else.
+    NAME is one of the cores spec, impl and kafka, a coordinator of Apache Kafka, or a broker that
+    the kit starts itself; or give --exec or --bootstrap. A core runs the test vectors first; with
+    --sequences 0 nothing else.
 
     Exits with 0 if there is no new deviation, 1 if there is one or a known deviation is gone, 2 if
     the target could not be driven or stopped responding, 130 if interrupted: results so far are

@@ -1,0 +1,36 @@
+"""Coordinators that the kit can start itself, by name, with their known deviations."""
+
+from pathlib import Path
+
+import attrs
+
+from conformance.coordinators.target import CoordinatorTarget
+from conformance.cores.kafka import kafka_target
+from conformance.kit import AnyKit
+
+
+@attrs.frozen
+class NamedCoordinator:
+    """A coordinator of Apache Kafka: the kit that drives it, and what its driver is.
+
+    ``capabilities`` is the class of what it can do, ``main`` the driver's class in Java, ``known``
+    the file of its known deviations.
+    """
+
+    kit: AnyKit
+    capabilities: type[attrs.AttrsInstance]
+    main: str
+    known: Path
+
+
+COORDINATORS: dict[str, NamedCoordinator] = {}
+"""Each coordinator by its name."""
+
+
+def coordinator_target(
+    name: str, seconds: float, version: str
+) -> CoordinatorTarget[attrs.AttrsInstance]:
+    """Start a coordinator of ``COORDINATORS``, as ``kafka_target`` does. Raises TargetError."""
+    coordinator = COORDINATORS[name]
+    process = kafka_target(seconds, version=version, main=coordinator.main)
+    return CoordinatorTarget(process, coordinator.capabilities)
