@@ -89,7 +89,8 @@ class ScriptStage:
         mode = "explicit" if script.settings.explicit else "implicit"
         if mode not in self.hello.modes:
             raise TargetError(f"its client has no {mode} mode")
-        settings = attrs.evolve(script.settings, callbacks=self.hello.callbacks)
+        limit = script.settings.record_limit and "record_limit" in self.hello.acquire_modes
+        settings = attrs.evolve(script.settings, callbacks=self.hello.callbacks, record_limit=limit)
         record = play(attrs.evolve(script, settings=settings), self.start, self.pace)
         self.record, self.unjudged = record, record.full
         self.answered.update(f"event {type(each).__name__.lower()}" for each in record.events)
@@ -129,6 +130,7 @@ class Clients(Kit[Command, Callable[[], Driver], Hello, ScriptStage]):
     pace: Pace = attrs.Factory(Pace)
     tries: int = 3
     shrink_tries = 3
+    confirmations = 5
     passes_over_known = True
     shrink_seconds = 60.0
 

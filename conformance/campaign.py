@@ -25,6 +25,8 @@ S = TypeVar("S", bound=Stage[Any])
 
 _NO_COVERAGE = Coverage()
 _WAITING = 3
+_MOST_DOUBTED = 5
+"""How many sequences of one signature are played again before it is left unconfirmed."""
 _LONG_EVERY = 25
 """One of so many sequences is longer, as the kit says."""
 
@@ -53,6 +55,7 @@ class Fault(Generic[C_co]):
 
     ``kinds`` are the features of the sequence, which distinguish it from others of the same
     signature; ``seen`` counts the random sequences with this signature and probable cause.
+    ``in_vain``: how many plays again of such sequences did not show it.
     """
 
     deviation: Finding
@@ -60,6 +63,7 @@ class Fault(Generic[C_co]):
     steps: tuple[StepText, ...]
     kinds: tuple[str, ...]
     seen: int = 0
+    in_vain: int = 0
 
 
 @attrs.frozen
@@ -72,7 +76,8 @@ class Campaign(Generic[C_co]):
     ``hello`` describes the target. ``unjudged`` counts the sequences that ended early because the
     judge could no longer follow. ``failure`` is why the target stopped responding; else empty.
     ``lack``: why what was exercised bears no verdict; empty if it does. ``met`` counts those that
-    showed what was known before, by name, where the search passes over that.
+    showed what was known before, by name, where the search passes over that. ``unconfirmed`` are
+    deviations that no play again showed, as often as the kit asks for.
     """
 
     hello: Hello
@@ -90,6 +95,7 @@ class Campaign(Generic[C_co]):
     judges_invariants: bool = True
     lack: str = ""
     met: dict[str, int] = attrs.field(factory=dict)
+    unconfirmed: tuple[Fault[C_co], ...] = ()
 
 
 @attrs.frozen
@@ -150,6 +156,7 @@ def campaign(  # noqa: PLR0913 - how long, with which chance, and beside what
         judges_invariants=kit.judges_invariants,
         lack=kit.lack(search.exercised, hello) if sequences else "",
         met=dict(search.met),
+        unconfirmed=search.sorted_doubts(),
     )
 
 
@@ -279,6 +286,8 @@ class _Search(Generic[C, T, H, S]):
         self.exercised: Counter[str] = Counter()
         self.met: Counter[str] = Counter()
         self.faults: dict[tuple[_Kind, tuple[str, ...]], Fault[C]] = {}
+        self.doubts: dict[_Kind, Fault[C]] = {}
+        self.doubted: Counter[_Kind] = Counter()
         self.unjudged = 0
 
     def sequence(self, random: Random, times: int = 1) -> None:
@@ -324,31 +333,76 @@ class _Search(Generic[C, T, H, S]):
         )
         return tuple(sorted(faults, key=lambda f: (-f.seen, f.deviation.signature, f.kinds)))
 
+    def sorted_doubts(self) -> tuple[Fault[C], ...]:
+        """Return what did not come back in any sequence, the most frequent first."""
+        shown = {kind for kind, _features in self.faults}
+        doubts = (
+            attrs.evolve(fault, seen=self.seen[kind])
+            for kind, fault in self.doubts.items()
+            if kind not in shown
+        )
+        return tuple(sorted(doubts, key=lambda f: (-f.seen, f.deviation.signature)))
+
     def _note(self, fault: Fault[C]) -> None:
         if accounting := next((each for each in self._known if _accounts(each, fault)), None):
             self.met[accounting.name] += 1
             return
         kind = _kind(fault.deviation)
         self.seen[kind] += 1
-        if self.seen[kind] > self._limits.examples:
+        if self.seen[kind] - self.doubted[kind] > self._limits.examples:
             return
-        best, until = fault, time.monotonic() + self._limits.shrink_seconds
-
-        def shows(sequence: tuple[C, ...]) -> int | None:
-            nonlocal best
-            for _try in range(self._kit.shrink_tries):
-                if time.monotonic() > until:
-                    return None
-                stage, index, found = _played(self._target, self._hello, sequence, self._kit)
-                for deviation in found:
-                    if _kind(deviation) == kind:
-                        best = _fault(self._kit, stage, deviation, sequence[: index + 1])
-                        return index
-            return None
-
+        if self.doubted[kind] >= _MOST_DOUBTED or not self._comes_back(fault, kind):
+            return
+        found = [fault]
         try:
-            shrunk(fault.sequence, shows, self._kit)
+            self._shrink(found, kind)
         finally:
+            best = found[-1]
             known = self.faults.get((kind, best.kinds))
             if known is None or len(best.sequence) < len(known.sequence):
                 self.faults[kind, best.kinds] = best
+
+    def _comes_back(self, fault: Fault[C], kind: _Kind) -> bool:
+        """Play a sequence again until it shows the same; keep a doubt while none has done so."""
+        doubt, confirmed = self.doubts.get(kind, fault), not self._kit.confirmations
+        in_vain = 0
+        try:
+            while not confirmed and in_vain < self._kit.confirmations:
+                confirmed = self._again(fault.sequence, kind) is not None
+                in_vain += not confirmed
+        finally:
+            if not confirmed:
+                self.doubted[kind] += 1
+                self.doubts[kind] = attrs.evolve(doubt, in_vain=doubt.in_vain + in_vain)
+        return confirmed
+
+    def _again(self, sequence: tuple[C, ...], kind: _Kind) -> Fault[C] | None:
+        """Play a sequence; return what it shows of this kind."""
+        stage, index, found = _played(self._target, self._hello, sequence, self._kit)
+        shown = (
+            _fault(self._kit, stage, each, sequence[: index + 1])
+            for each in found
+            if _kind(each) == kind
+        )
+        return next(shown, None)
+
+    def _shrink(self, found: list[Fault[C]], kind: _Kind) -> None:
+        """Add shorter sequences that show the fault; where the last does not come back, the first.
+
+        It comes back as a new deviation must.
+        """
+        until = time.monotonic() + self._limits.shrink_seconds
+
+        def shows(sequence: tuple[C, ...]) -> int | None:
+            for _try in range(self._kit.shrink_tries):
+                if time.monotonic() > until:
+                    return None
+                if shown := self._again(sequence, kind):
+                    found.append(shown)
+                    return len(shown.sequence) - 1
+            return None
+
+        shrunk(found[0].sequence, shows, self._kit)
+        plays = range(self._kit.confirmations if len(found) > 1 else 0)
+        if plays and not any(self._again(found[-1].sequence, kind) for _ in plays):
+            found.append(found[0])

@@ -10,7 +10,7 @@ from conformance.campaign import Fault
 from conformance.citations import DRAFT, cited
 from conformance.deviation import UNREADABLE
 from conformance.goals import Group
-from conformance.report import Report, plain_steps, reproducing, rule_text
+from conformance.report import Report, plain_steps, reproducing, rule_text, unconfirmed_text
 from judge.finding import CRASHED
 from model.rules import VERDICT_RULES
 from report.junit import JUnitCase, junit_text
@@ -32,7 +32,8 @@ def as_junit(report: Report) -> str:
     """Return a document with one test suite.
 
     A rule that could not be broken in this search is skipped with the reason, and so is a known
-    deviation that shows: it is expected to fail. One that is gone is a failure.
+    deviation that shows: it is expected to fail. One that is gone is a failure. A rule of which
+    only an unconfirmed deviation showed is skipped.
     """
     hello = report.campaign.hello
     name = f"{report.title} {hello.name} {hello.version}".strip()
@@ -79,7 +80,8 @@ def _rules(report: Report) -> Iterator[JUnitCase]:
     for fault in (fault for group in report.groups for fault in group.forms):
         if fault.deviation.label not in report.vectors.names:
             faults.setdefault(fault.deviation.name, []).append(fault)
-    reasons = _not_at_stake(report)
+    doubts = {each.deviation.name: each for each in report.campaign.unconfirmed}
+    reasons = _not_at_stake(report) | {n: unconfirmed_text(each) for n, each in doubts.items()}
     at_stake = [i.name for i, _count in report.coverage.covered if i.group is Group.RULE]
     judged = (at_stake or reasons) and report.campaign.judges_invariants
     always = _ALWAYS if judged else ()
@@ -90,7 +92,8 @@ def _rules(report: Report) -> Iterator[JUnitCase]:
             yield _failed(name, report, fault, causes[fault])
         if not broken:
             reason = reasons.get(rule, "")
-            yield JUnitCase("rule", rule, "skipped" if reason else "", reason)
+            again = reproducing(report, doubts[rule]) if rule in doubts else ""
+            yield JUnitCase("rule", rule, "skipped" if reason else "", reason, again)
 
 
 def _vectors(report: Report) -> Iterator[JUnitCase]:

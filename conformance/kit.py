@@ -88,6 +88,10 @@ class Kit(ABC, Generic[C, T, H, S]):
     not shrunk yet tells one known deviation from another."""
     shrink_tries: ClassVar[int] = 1
     """How often a shorter sequence is played before it counts as showing nothing."""
+    confirmations: ClassVar[int] = 0
+    """How often a sequence with a new deviation is played again until it shows: what does not come
+    back is unconfirmed, which in real time may be the fault of a busy machine. 0: a target does
+    the same twice, and nothing need be confirmed."""
     judges_invariants: ClassVar[bool] = False
     """Whether the invariants of a share-partition are checked after every command."""
     plays_vectors: ClassVar[bool] = False

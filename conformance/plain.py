@@ -13,7 +13,7 @@ from conformance.report import Report, reproducing
 
 
 def as_json(report: Report) -> Iterator[str]:
-    """Yield a line for each new fault and known deviation, what was covered, and the whole.
+    """Yield a line for each new, unconfirmed and known deviation, what was covered, and the whole.
 
     ``group`` is the number of the probable cause, from 1; its simplest form comes first.
     """
@@ -22,6 +22,9 @@ def as_json(report: Report) -> Iterator[str]:
             about = {"group": number, "cause": group.title, "again": reproducing(report, fault)}
             yield json.dumps({"kind": "new", **about, **_plain(report, fault)})
     campaign, coverage = report.campaign, report.coverage
+    for fault in campaign.unconfirmed:
+        about = {"again": reproducing(report, fault), "in_vain": fault.in_vain}
+        yield json.dumps({"kind": "unconfirmed", **about, **_plain(report, fault)})
     for each in report.replayed:
         shows = each.fault is not None
         again = reproducing(report, each.fault, each.known.name) if each.fault else ""

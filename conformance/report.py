@@ -40,13 +40,14 @@ class KitVerdict(StrEnum):
 
     Known: every deviation is known, and none of these is gone. Deviates: one is new, or gone.
     Unknown: none is, but too little was judged, it was interrupted, or the target stopped
-    responding.
+    responding. Unconfirmed: none of these, but a deviation showed that did not come back.
     """
 
     CONFORMS = "conforms"
     KNOWN = "known"
     DEVIATES = "deviates"
     UNKNOWN = "unknown"
+    UNCONFIRMED = "unconfirmed"
 
 
 @attrs.frozen
@@ -99,6 +100,8 @@ class Report:
             return KitVerdict.DEVIATES
         if self.unknown:
             return KitVerdict.UNKNOWN
+        if self.campaign.unconfirmed:
+            return KitVerdict.UNCONFIRMED
         return KitVerdict.KNOWN if self.replayed else KitVerdict.CONFORMS
 
     @property
@@ -119,6 +122,8 @@ class Report:
 
 def headline_text(report: Report) -> str:
     """Return the verdict in words; over known deviations nothing is called conforming."""
+    if report.verdict is KitVerdict.UNCONFIRMED:
+        return f"{len(report.campaign.unconfirmed)} unconfirmed, nothing else new"
     if report.verdict is not KitVerdict.KNOWN:
         return report.verdict.value
     known = len(report.replayed)
@@ -134,7 +139,9 @@ def totals_text(report: Report) -> str:
     known = len(report.replayed) - len(report.gone)
     groups = len(report.groups)
     forms = f" in {len(report.new)} forms" if groups < len(report.new) else ""
+    doubts = len(campaign.unconfirmed)
     counts = f": {groups} new{forms}, {known} known, {len(report.gone)} gone"
+    counts += f", {doubts} unconfirmed" if doubts else ""
     return (
         f"{headline_text(report)}{'' if report.verdict is KitVerdict.KNOWN else counts}; "
         f"{campaign.sequences:,} sequences{rest}, {campaign.steps:,} operations "
@@ -208,6 +215,14 @@ def _counted(count: int, name: str) -> str:
     return f"{count} {name}{'s' if count > 1 else ''}" if count else ""
 
 
+def unconfirmed_text(fault: Fault[object]) -> str:
+    """Return how often a deviation showed and its sequences were played again without it."""
+    return (
+        f"unconfirmed: {_counted(fault.seen, 'random sequence')} showed it, and played again "
+        f"{_counted(fault.in_vain, 'time')} they did not"
+    )
+
+
 def form_text(fault: Fault[object]) -> str:
     """Return in one line how a deviation shows: the vector, or the commands of the sequence."""
     deviation, steps = fault.deviation, f"{len(fault.steps)} steps"
@@ -236,6 +251,7 @@ def document(report: Report) -> Document:
         totals_text(report),
     )
     new = (_group_section(report, n, group) for n, group in enumerate(report.groups, start=1))
+    doubts = (_doubt_section(report, fault) for fault in report.campaign.unconfirmed)
     gone = (_gone_section(each.known) for each in report.gone)
     known = (_known_section(report, e.known, e.fault) for e in report.replayed if e.fault)
     return Document(
@@ -243,7 +259,7 @@ def document(report: Report) -> Document:
         f"{hello.name} {hello.version}".strip(),
         Toned(headline_text(report), report.verdict.value),
         tuple(paragraph(text) for text in told if text),
-        (*new, *gone, *known),
+        (*new, *doubts, *gone, *known),
         tuple(_others(report)),
     )
 
@@ -264,6 +280,15 @@ def _group_section(report: Report, number: int, group: Group[object]) -> Section
             Folded(form_text(fault), _fault_blocks(fault, reproducing(report, fault)))
             for fault in group.forms[1:]
         ),
+    )
+
+
+def _doubt_section(report: Report, fault: Fault[object]) -> Section:
+    deviation = fault.deviation
+    return (
+        Heading(f"{deviation.where}: {deviation.sentence}", "unconfirmed"),
+        paragraph(f"It is {unconfirmed_text(fault)}. It does not fail the run."),
+        *_fault_blocks(fault, reproducing(report, fault)),
     )
 
 

@@ -159,7 +159,7 @@ def verify(target: Any, plan: Plan, command: str, title: str) -> NoReturn:  # no
     ``command`` does the same, quoted for a shell, and ``title`` is its name.
     """
     wanted, kit = plan.wanted, plan.kit
-    if plan.may_lack_known:
+    if plan.may_lack_known and kit.plays_vectors:
         hello = kit.hello(target)
         shows = tuple(known for known in plan.known if not lacking(hello, known.sequence))
         plan = attrs.evolve(plan, known=shows)

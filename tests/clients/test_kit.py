@@ -1,8 +1,10 @@
 """Clients are searched as cores and brokers are: what of their duties is found, known and told."""
 
+import itertools
 import json
 import random
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +30,13 @@ from clients.play import Pace
 from clients.scripts import Do, Script
 from clients.subjects import NAMES, known_of
 from conformance.campaign import Campaign, Limits, Replayed, alone, campaign, replayed
+from conformance.junit import as_junit
 from conformance.known import KnownDeviation, KnownError, read_known
 from conformance.plain import as_json
-from conformance.report import KitVerdict, Report, document
+from conformance.report import KitVerdict, Report, document, totals_text
 from conformance.target import TargetError
 from report.markdown import markdown_text
-from tests.clients.controls import CONTROLS, PART, REJECTED, TWO_POLLS
+from tests.clients.controls import CONTROLS, LIMIT, PART, REJECTED, TWO_POLLS
 from tests.doubles.share_client import ShareClient
 from tests.doubles.share_faults import Fault
 
@@ -189,9 +192,64 @@ def test_a_client_is_not_held_to_a_call_that_it_does_not_have() -> None:
     assert "its client has no such call" in str(FAST.coverage({}, FAST.hello(Without)).skipped)
 
 
+class Batches(ShareClient):
+    """A client that has no record_limit, as Apache Kafka's of 4.1."""
+
+    def hello(self, command: Values) -> Values:
+        return {**super().hello(command), "acquire_modes": ["batch_optimized"]}
+
+
+def test_a_client_without_record_limit_is_not_held_to_it() -> None:
+    assert duties(played(lambda: ShareClient(Fault.RETURNS_MORE), LIMIT)) == [Duty.AT_MOST.value]
+    assert duties(played(lambda: Batches(Fault.RETURNS_MORE), LIMIT)) == []
+    assert duties(played(lambda: Batches(Fault.ASKS_MORE), LIMIT)) == [Duty.AT_MOST.value]
+
+
 def test_a_script_in_a_mode_that_a_client_does_not_have_is_refused() -> None:
     with pytest.raises(TargetError, match="no implicit mode"):
         played(Without, TWO_POLLS)
+
+
+def at_starts(fault: Fault, *faulty: int) -> Callable[[], Driver]:
+    """Return what starts a client that has a fault in these of its lives, counted from 1."""
+    lives = itertools.count()  # The first says hello.
+    return lambda: ShareClient(fault if next(lives) in faulty else None)
+
+
+def test_what_does_not_come_back_is_unconfirmed_and_fails_nothing() -> None:
+    result = campaign(at_starts(Fault.STAYS, 2), limits(8, 0), FAST)
+    (doubt,) = result.unconfirmed
+    assert (result.faults, doubt.deviation.name) == ((), Duty.LEAVES.value)
+    assert (doubt.seen, doubt.in_vain, result.sequences) == (1, FAST.confirmations, 8)
+    report = Report(FAST, result, (), (), command="verify-client X")
+    assert report.verdict is KitVerdict.UNCONFIRMED
+    says = "unconfirmed: 1 random sequence showed it, and played again 5 times they did not"
+    assert says in markdown_text(document(report))
+    assert "1 unconfirmed, nothing else new: 0 new, 0 known, 0 gone, 1" in totals_text(report)
+    shown, *_, whole = map(json.loads, as_json(report))
+    assert (shown["kind"], shown["rule"], shown["in_vain"]) == (
+        "unconfirmed",
+        "leaves-the-group",
+        5,
+    )
+    assert (whole["verdict"], FAST.read(shown["sequence"])) == ("unconfirmed", doubt.sequence)
+    junit = as_junit(report)
+    assert f'name="leaves-the-group" time="0.000">\n      <skipped message="{says}"' in junit
+    assert 'failures="0"' in junit
+
+
+def test_what_comes_back_once_is_confirmed_and_a_doubt_about_it_is_dropped() -> None:
+    lives = (2, 8, 11)  # In vain in the third to the seventh; the eighth shows it, the eleventh.
+    result = campaign(at_starts(Fault.STAYS, *lives), limits(5, 0), FAST)
+    assert (duties(result), result.unconfirmed) == ([Duty.LEAVES.value], ())
+
+
+def test_a_shorter_script_that_does_not_come_back_is_not_the_one_reported() -> None:
+    # Life 1 shows it, 2 confirms it, 3 shows it in a shorter script, and no later life does.
+    result = campaign(at_starts(Fault.STAYS, 1, 2, 3), limits(1), FAST)
+    (fault,) = result.faults
+    whole = campaign(at_starts(Fault.STAYS, 1), limits(1, 0), FAST).unconfirmed[0]
+    assert fault.sequence == whole.sequence
 
 
 STAYS = KnownDeviation(

@@ -35,6 +35,36 @@ def test_a_client_that_violates_a_duty_exits_with_1_and_says_how_to_see_it_again
     assert f"sharespec verify-client --exec '{wrong}' --play '" in output
 
 
+ONCE = """
+import sys
+from pathlib import Path
+from tests.doubles import share_client
+from tests.doubles.share_faults import Fault
+
+mark = Path(sys.argv.pop())
+
+class Once(share_client.ShareClient):
+    def has(self, fault):
+        if fault is not Fault.STAYS or mark.exists():
+            return False
+        mark.touch()
+        return True
+
+share_client.ShareClient = Once
+share_client.main()
+"""
+"""A client that once stays in the group as it closes, and never again."""
+
+
+def test_a_violation_that_does_not_come_back_exits_with_0(tmp_path: Path) -> None:
+    once = tmp_path / "once.py"
+    once.write_text(ONCE)
+    driver = f"{sys.executable} {once} {tmp_path / 'mark'}"
+    status, output, _ = run("--exec", driver, "--runs", "12")
+    assert (status, "1 unconfirmed, nothing else new: 0 new" in output) == (0, True)
+    assert "unconfirmed: leaves-the-group: " in output
+
+
 def test_no_run_is_drawn_where_none_is_asked_for() -> None:
     status, output, error = run("--exec", DOUBLE, "--runs", "0")
     assert (status, "unknown: 0 new, 0 known, 0 gone; 0 sequences" in output) == (2, True)
