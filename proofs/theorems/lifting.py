@@ -30,6 +30,7 @@ from spec import logic
 from spec.logic import Term
 
 Ask = Callable[[z3.BoolRef], bool]
+Made = dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]]
 _HASH = 0x5EED_0F_7E2A5
 """The hash of every term, so that a dict or a set asks which of its keys are equal."""
 _hash = hash
@@ -53,8 +54,11 @@ def is_term(value: object) -> bool:
 
 
 @contextmanager
-def lifted(decide: Ask, offsets: tuple[z3.ArithRef, ...]) -> Iterator[None]:
-    """Let ``decide`` answer questions about terms, and let ranges visit the named offsets."""
+def lifted(decide: Ask, offsets: tuple[z3.ArithRef, ...], made: Made) -> Iterator[None]:
+    """Let ``decide`` answer questions about terms, and let ranges visit the named offsets.
+
+    ``made`` keeps the terms that runs have made.
+    """
     ask = _asking(decide)
 
     def between(*bounds: Term) -> Iterable[Term]:
@@ -71,6 +75,7 @@ def lifted(decide: Ask, offsets: tuple[z3.ArithRef, ...]) -> Iterator[None]:
     words = {"range": between, "max": _largest, "min": _smallest, "len": _length}
     with (
         attrs.validators.disabled(),
+        _remembering(made),
         _standing_in_the_specification(words),
         _keeping_its_kinds(),
         patch.object(builtins, "isinstance", is_instance),
@@ -81,6 +86,50 @@ def lifted(decide: Ask, offsets: tuple[z3.ArithRef, ...]) -> Iterator[None]:
         patch.object(RecordState, "_missing_", _state_of, create=True),
     ):
         yield
+
+
+_MAKERS = (
+    *((z3.ExprRef, name) for name in ("__eq__", "__ne__")),
+    *((z3.ArithRef, name) for name in ("__lt__", "__le__", "__gt__", "__ge__")),
+    *((z3.ArithRef, name) for name in ("__add__", "__radd__", "__sub__", "__rsub__", "__neg__")),
+    *((module, name) for module in (z3, z3.z3) for name in ("And", "Or", "Not", "If", "Implies")),
+)
+"""What makes terms of terms: operators and functions of Z3."""
+
+
+@contextmanager
+def _remembering(made: Made) -> Iterator[None]:
+    """Let what makes terms return the term that it made of the same terms before.
+
+    A run is the same up to where it leaves another, and Z3 is slow to make a term from Python.
+    """
+    originals = [(place, name, getattr(place, name)) for place, name in _MAKERS]
+    for place, name, original in originals:
+        setattr(place, name, _remembered(original, made))
+    try:
+        yield
+    finally:
+        for place, name, original in originals:
+            setattr(place, name, original)
+
+
+def _remembered(make: Callable[..., Any], made: Made) -> Callable[..., Any]:
+    def remembered(*parts: Any) -> Any:  # noqa: ANN401 - as Z3
+        key = make, *map(_same, parts)
+        known = made.get(key)
+        if known is None:
+            # The parts are kept too: a term that is gone may leave its id to another.
+            known = made[key] = (make(*parts), parts)
+        return known[0]
+
+    return remembered
+
+
+def _same(part: Any) -> object:  # noqa: ANN401 - what Z3 makes terms of
+    """Return what two parts have alike that make the same term."""
+    if isinstance(part, z3.ExprRef):
+        return id(part)
+    return tuple(map(_same, part)) if isinstance(part, list | tuple) else (type(part), part)
 
 
 def _asking(decide: Ask) -> Ask:

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 import attrs
 import z3
+from immutables import Map
 
-from proofs.theorems.lifting import MixedKeysError, UndecidedError, is_term, lifted
+from proofs.theorems.lifting import Made, MixedKeysError, UndecidedError, is_term, lifted
 from spec.logic import Term
 
 _LONGEST_RUN = 400
@@ -45,16 +46,15 @@ def branches(
     solver.set("timeout", limit_ms)
     solver.add(given)
     ahead = [_Way()]
+    made: Made = {}
     while ahead:
-        solver.push()
         run = _Run(solver, ahead.pop())
         value, is_known = None, True
-        with lifted(run.decide, offsets):
+        with lifted(run.decide, offsets, made):
             try:
                 value = function()
             except MixedKeysError:
                 is_known = False
-        solver.pop()
         ahead += run.others
         yield Branch(z3.And(*run.conditions, z3.BoolVal(val=True)), value, is_known)
 
@@ -87,32 +87,47 @@ def conjunction(*conditions: Term) -> Term:
     return z3.And(terms) if terms else True
 
 
+Answered = tuple[z3.BoolRef, bool]
+Known = Map[int, Answered]
+"""Answers by the id of the term, which is kept: a term that is gone may leave its id to another."""
+
+
+def _knowing(known: Known, *answers: Answered) -> Known:
+    return known.update({answer[0].get_id(): answer for answer in answers})
+
+
 @attrs.frozen
 class _Way:
-    """The start of a run: the answer to each question, and the conditions that they make."""
+    """The start of a run: the answer to each question, and the conditions that they make.
+
+    ``known``: what is known by the conditions, by term. ``example``: a model of them.
+    """
 
     answers: tuple[bool, ...] = ()
     conditions: tuple[z3.BoolRef, ...] = ()
+    known: Known = Map()
+    example: z3.ModelRef | None = None
 
 
 class _Run:
     """One run, which begins in a known way, and the ways that turned out to be possible beside it.
 
     A run is the same up to where it leaves another, so that what was answered there is not asked.
+    The solver has a scope for each condition; the last run's has all conditions of the way but one.
     """
 
     def __init__(self, solver: z3.Solver, way: _Way) -> None:
         self.solver = solver
         self.way = way
         self.answers: list[bool] = []
-        self.conditions = list(way.conditions)
-        self.kept: list[z3.BoolRef] = []  # A term that is gone may leave its id to another.
-        self.known: dict[int, bool] = {}
+        self.conditions = list(way.conditions[:-1])
+        self.known = way.known
+        self.asked = 0
         self.others: list[_Way] = []
-        self.example: z3.ModelRef | None = None
-        solver.add(self.conditions)
-        for condition in self.conditions:
-            self._note(condition)
+        self.example = way.example
+        solver.pop(solver.num_scopes() - len(self.conditions))
+        for condition in way.conditions[-1:]:
+            self._assume(condition)
 
     def decide(self, term: z3.BoolRef) -> bool:
         """Answer a question about terms."""
@@ -126,29 +141,27 @@ class _Run:
     def _answer(self, term: z3.BoolRef) -> bool:
         if z3.is_true(term) or z3.is_false(term):
             return bool(z3.is_true(term))
-        if term.get_id() in self.known:
-            return self.known[term.get_id()]
-        if len(self.conditions) >= _LONGEST_RUN:
+        if known := self.known.get(term.get_id()):
+            return known[1]
+        self.asked += 1
+        if self.asked > _LONGEST_RUN:
             raise UndecidedError("the run does not come to an end")
+        opposite = term.arg(0) if z3.is_not(term) else z3.Not(term)
         answer = self._can_be(term)
-        opposite = z3.Not(term)
-        if answer:
-            example = self.example
-            if self._can_be(opposite):
-                others = (*self.conditions, opposite)
-                self.others.append(_Way((*self.answers, False), others))
-            self.example = example
-        condition = term if answer else opposite
-        self.solver.add(condition)
-        self.conditions.append(condition)
-        self._note(condition)
+        example = self.example
+        if answer and self._can_be(opposite):
+            way = (*self.answers, False), (*self.conditions, opposite)
+            otherwise = _knowing(self.known, (term, False), (opposite, True))
+            self.others.append(_Way(*way, otherwise, self.example))
+            self._assume(term)
+        self.known = _knowing(self.known, (term, answer), (opposite, not answer))
+        self.example = example
         return answer
 
-    def _note(self, condition: z3.BoolRef) -> None:
-        """Know from now on that the condition holds, and that its opposite does not."""
-        opposite = condition.arg(0) if z3.is_not(condition) else z3.Not(condition)
-        self.kept += (condition, opposite)
-        self.known |= {condition.get_id(): True, opposite.get_id(): False}
+    def _assume(self, condition: z3.BoolRef) -> None:
+        self.solver.push()
+        self.solver.add(condition)
+        self.conditions.append(condition)
 
     def _can_be(self, term: z3.BoolRef) -> bool:
         if self.example is not None and z3.is_true(self.example.eval(term, model_completion=True)):
