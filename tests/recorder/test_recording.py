@@ -7,7 +7,11 @@ import pytest
 from tests.recorder.account import Trace, numbers_that_differ, problems, read
 from tests.recorder.released import Broker, broker
 
-pytestmark = [pytest.mark.slow, pytest.mark.broker]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.broker,
+    pytest.mark.xdist_group("recording"),  # one broker is recorded for all
+]
 
 OPS = {
     *("initialize", "acquire", "acknowledge", "release", "expire", "complete_write"),
