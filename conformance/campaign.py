@@ -357,10 +357,12 @@ class _Search(Generic[C, T, H, S]):
         try:
             self._shrink(found, kind)
         finally:
-            best = found[-1]
-            known = self.faults.get((kind, best.kinds))
-            if known is None or len(best.sequence) < len(known.sequence):
-                self.faults[kind, best.kinds] = best
+            self._keep(found[-1], kind)
+
+    def _keep(self, best: Fault[C], kind: _Kind) -> None:
+        known = self.faults.get((kind, best.kinds))
+        if known is None or len(best.sequence) < len(known.sequence):
+            self.faults[kind, best.kinds] = best
 
     def _comes_back(self, fault: Fault[C], kind: _Kind) -> bool:
         """Play a sequence again until it shows the same; keep a doubt while none has done so."""
@@ -370,6 +372,11 @@ class _Search(Generic[C, T, H, S]):
             while not confirmed and in_vain < self._kit.confirmations:
                 confirmed = self._again(fault.sequence, kind) is not None
                 in_vain += not confirmed
+        except TargetError:
+            # It may have ended by what it did: where nothing can be played again, it counts.
+            confirmed = True
+            self._keep(fault, kind)
+            raise
         finally:
             if not confirmed:
                 self.doubted[kind] += 1

@@ -228,6 +228,8 @@ def _verified(target: Any, plan: Plan) -> Report:  # noqa: ANN401 - of the kit
     if plan.may_lack_known:
         again = [each for each in again if each.fault]
     new = tuple(unknown((*played.faults, *searched.faults), plan.known))
+    doubts = tuple(unknown(searched.unconfirmed, plan.known))
+    searched = attrs.evolve(searched, unconfirmed=doubts)
     return Report(kit, searched, tuple(again), new, played)
 
 

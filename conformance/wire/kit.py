@@ -47,6 +47,7 @@ class Brokers(Kit[asks.Ask, WireTarget, WireHello, WireScene]):
     examples = 2
     shrink_seconds = 10.0
     tries: int = 3
+    confirmations = 3
 
     def hello(self, target: WireTarget) -> WireHello:
         """Return what the kit found out about a broker."""

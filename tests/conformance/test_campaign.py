@@ -14,6 +14,7 @@ from conformance.cores.target import Reply
 from conformance.target import TargetError
 from conformance.wire.kit import BROKERS
 from conformance.wire.target import Exchange, Place
+from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.share_messages import ShareRequest
 from tests.doubles.broker_faults import UNCOUNTED, BrokerFault
@@ -111,6 +112,22 @@ class Dying(SmallCore):
         return super().apply(seq, operation, answers)
 
 
+class SlippingBroker(SpecBroker):
+    """A broker that alters records in so many of its responses, and never again."""
+
+    def __init__(self, times: int, fault: BrokerFault = HONEST) -> None:
+        super().__init__(fault)
+        self.left = times
+
+    def ask(self, place: Place, request: ShareRequest, connection: str) -> Exchange:
+        exchange = super().ask(place, request, connection)
+        read = tuple((at, (some[0].first,)) for at, some in exchange.read if some)
+        if not (read and self.left):
+            return exchange
+        self.left -= 1
+        return attrs.evolve(exchange, altered=read)
+
+
 class DyingBroker(SpecBroker):
     """A broker that is gone after so many requests, and then removes nothing any more."""
 
@@ -191,3 +208,32 @@ def test_a_target_that_dies_in_the_first_sequence_is_an_error(after: int) -> Non
         campaign(Dying(after), Limits(), CORES)
     with pytest.raises(TargetError, match="the connection is closed"):
         campaign(DyingBroker(after), Limits(), BROKERS)
+
+
+def test_what_never_comes_back_is_unconfirmed() -> None:
+    found = campaign(SlippingBroker(1), Limits(sequences=6), BROKERS)
+    assert not found.faults
+    (once,) = found.unconfirmed
+    assert (once.deviation.name, once.seen, once.in_vain) == ("SENT_AS_WRITTEN", 1, 3)
+
+
+def test_what_comes_back_in_one_of_the_tries_is_confirmed() -> None:
+    found = campaign(SlippingBroker(2), Limits(sequences=2), BROKERS)
+    assert [fault.deviation.name for fault in found.faults] == ["SENT_AS_WRITTEN"]
+    assert not found.unconfirmed
+
+
+def test_a_later_sequence_confirms_what_did_not_come_back() -> None:
+    class Returning(SlippingBroker):
+        """A broker that slips in one sequence, and for good after the replays of that."""
+
+        opened = 0
+
+        def open(self, config: SharePartitionConfig, partitions: int) -> Place:
+            self.opened += 1
+            if self.opened == 2 + BROKERS.confirmations:
+                self.left = 10**6
+            return super().open(config, partitions)
+
+    found = campaign(Returning(1), Limits(sequences=2, shrink_seconds=1), BROKERS)
+    assert (len(found.faults), found.unconfirmed) == (1, ())

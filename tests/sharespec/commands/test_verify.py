@@ -22,7 +22,7 @@ from conformance.wire.named import NAMES
 from sharespec.commands.verify import verify_command
 from sharespec.exit import Exit
 from sharespec.verifying import Plan
-from tests.conformance.test_campaign import DyingBroker
+from tests.conformance.test_campaign import DyingBroker, SlippingBroker
 from tests.doubles.broker_faults import UNCOUNTED
 from tests.doubles.spec_broker import SpecBroker
 from tools.promises.behaviour import HONEST
@@ -303,6 +303,29 @@ def test_the_results_before_a_broker_dies_in_known_deviations_are_reported(
     assert result.exit_code == 2
     assert "unknown: 0 new, 0 known, 0 gone; 2 sequences" in result.stdout
     assert "it is gone" in result.stderr
+
+
+def test_what_does_not_come_back_is_told_and_fails_no_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    broker = SlippingBroker(1)
+    monkeypatch.setitem(NAMES, "kfake", lambda *_how: nullcontext(broker))
+    files = {kind: tmp_path / kind for kind in ("markdown", "junit", "html", "write-known")}
+    options = [word for kind, path in files.items() for word in (f"--{kind}", str(path))]
+    result = run("kfake", "--sequences", "40", "--known", os.devnull, *options)
+    assert result.exit_code == 0, result.stdout
+    assert (
+        "1 unconfirmed, nothing else new: 0 new, 0 known, 0 gone, 1 unconfirmed; 40 sequences"
+        in result.stdout
+    )
+    assert "SENT_AS_WRITTEN" not in files.pop("write-known").read_text()
+    for text in (result.stdout, *(path.read_text() for path in files.values())):
+        assert "SENT_AS_WRITTEN" in text
+        assert "played again 3 times they did not" in text
+    monkeypatch.setitem(NAMES, "kfake", lambda *_how: nullcontext(SlippingBroker(1)))
+    lines = run("kfake", "--sequences", "40", "--known", os.devnull, "--json").stdout.splitlines()
+    kinds = [json.loads(line)["kind"] for line in lines]
+    assert (kinds.count("unconfirmed"), kinds.count("new")) == (1, 0)
 
 
 def test_a_profile_that_would_be_ignored_is_refused() -> None:
