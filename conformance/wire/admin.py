@@ -88,6 +88,11 @@ class Admin:
         self._versions: Mapping[int, tuple[int, int]] | None = None
         self._nodes: tuple[int, ...] = (-1,)
 
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """Return the ids of the brokers, once ``check_alone`` or ``check_cluster`` has passed."""
+        return self._nodes
+
     def spoken(self, name: str) -> tuple[int, int] | None:
         """Return the versions of an API that both sides speak, both inclusive, or None."""
         api = SPOKEN[name]

@@ -70,7 +70,7 @@ class BrokerTarget:
             can = self._hooks.capabilities()
             can = attrs.evolve(can, lock_ms=self._lock_ms or can.lock_ms)
             skipped = () if can.group_limits else (_FIXED_LIMITS,)
-            self._hello = WireHello(*self._named, can, skipped)
+            self._hello = WireHello(*self._named, can, skipped, self._admin.nodes)
         return self._hello
 
     def open(self, config: SharePartitionConfig, partitions: int) -> Place:

@@ -27,6 +27,8 @@ from model.share_messages import (
 from model.states import AcquireMode
 
 _NO_ID = UUID(int=0)
+_NO_ERROR = ErrorCode.NONE, ErrorCode.NONE
+_NOBODY = -1
 
 
 def topic_uuid(text: str) -> UUID:
@@ -153,6 +155,12 @@ def exchange(asked: ShareRequest, answer: Answer) -> Exchange:
             (topic_partition, altered)
             for topic_partition, read in batches
             if (altered := tuple(offset for batch in read for offset in batch.altered))
+        ),
+        tuple(
+            (part.topic_partition, each.current_leader.leader_id)
+            for part, each in parts
+            if (part.error, part.acknowledge_error) != _NO_ERROR
+            and each.current_leader.leader_id != _NOBODY
         ),
     )
 

@@ -65,6 +65,7 @@ class WireScene:
         self._now = self._began = 0.0
         self._judge: Judge | None = None
         self._meter = Meter(self._can.lock_ms)
+        self._misled: Finding | None = None
         self.events: list[dict[str, Any]] = []
         self.answered: Counter[str] = Counter()
         self.steps: list[StepText] = []
@@ -102,8 +103,8 @@ class WireScene:
         return self._place.partitions
 
     def end(self) -> tuple[Finding, ...]:
-        """Return nothing: each answer is judged as it comes."""
-        return ()
+        """Return an error that names a leader which cannot be: it hides no other deviation."""
+        return (self._misled,) if self._misled else ()
 
     def steps_of(self, _deviation: Finding) -> tuple[StepText, ...]:
         """Return all steps: a deviation ends a sequence."""
@@ -285,6 +286,7 @@ class WireScene:
         except UnansweredError:
             return self._unanswered(op, request), Exchange(ShareResponse(), self._now, self._now)
         self._answered(exchange)
+        self._misled = self._misled or self.judge.misled(exchange, op, self._hello.nodes)
         wrong = None if self.judge.over else self.judge.exchange(request, connection, exchange)
         if isinstance(request, ShareFetch) and not self.judge.over:
             wrong = wrong or self.judge.hasty(request, exchange)

@@ -64,7 +64,8 @@ class WireCapabilities:
 class WireHello:
     """A broker's name and version, and the profile that judges it.
 
-    ``skipped``: what the kit cannot ask of it, each with the reason, for the report.
+    ``skipped``: what the kit cannot ask of it, each with the reason, for the report. ``nodes``: the
+    ids of the brokers of its cluster; empty if they are not known.
     """
 
     name: str
@@ -72,6 +73,7 @@ class WireHello:
     profile: str
     capabilities: WireCapabilities = WireCapabilities()
     skipped: tuple[str, ...] = ()
+    nodes: tuple[int, ...] = ()
 
 
 @attrs.frozen
@@ -96,7 +98,8 @@ class Exchange:
     for each log batch; ``markers`` those of the transactions' markers among them, ``altered`` those
     of records whose contents are not what the kit wrote.
     ``unknown_errors`` names errors that ``ErrorCode`` does not have: in ``response`` they are
-    UNKNOWN_SERVER_ERROR. ``lock_timeout_ms`` is None where the response has none.
+    UNKNOWN_SERVER_ERROR. ``lock_timeout_ms`` is None where the response has none. ``leaders`` has
+    the node that is named as the current leader with each error, unless that is -1.
     """
 
     response: ShareResponse
@@ -107,6 +110,7 @@ class Exchange:
     lock_timeout_ms: int | None = None
     unknown_errors: tuple[str, ...] = ()
     altered: tuple[tuple[TopicPartition, tuple[int, ...]], ...] = ()
+    leaders: tuple[tuple[TopicPartition, int], ...] = ()
 
 
 @attrs.frozen

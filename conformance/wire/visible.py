@@ -1,6 +1,6 @@
 """What a response shows by itself, whatever state its broker is in: contents, waiting, a name."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from conformance.wire.explain import AnswerMismatch, WireDifference
 from conformance.wire.target import Described, Exchange
@@ -30,6 +30,27 @@ def altered(
         if offset in written:
             texts = f"another record {offset}", f"record {offset} as it was produced"
             yield AnswerMismatch(kind.name, kind.value, "fetch", *texts, place)
+
+
+def misled(
+    exchange: Exchange, about: str, exist: Collection[TopicPartition], nodes: Collection[int]
+) -> Iterator[AnswerMismatch]:
+    """Yield where an error names a leader that cannot be: of what does not exist, or no broker."""
+    kind, moved = WireDifference.CURRENT_LEADER, {ErrorCode.NOT_LEADER_OR_FOLLOWER}
+    errors = {
+        part.topic_partition: {part.error, part.acknowledge_error}
+        for part in exchange.response.partitions
+    }
+    for place, node in exchange.leaders:
+        texts = f"node {node} as the leader of {_named(place, exist)}", "-1: no leader is known"
+        if place not in exist or (nodes and node not in nodes and errors[place] & moved):
+            yield AnswerMismatch(kind.name, kind.value, about, *texts, None)
+
+
+def _named(place: TopicPartition, exist: Collection[TopicPartition]) -> str:
+    topics = {known.topic_id for known in exist}
+    where = f"partition {place.partition}"
+    return where if place.topic_id in topics else f"{where} of a topic that does not exist"
 
 
 def is_empty(request: ShareFetch, exchange: Exchange) -> bool:

@@ -62,6 +62,7 @@ class WireFault(StrEnum):
     LEADER_EPOCH_IS_FUTURE = "the leader epoch that it tells is 99"
     LAG_IS_OFF_AT_TWO = "the lag is one more while two records are complete"
     NEVER_WAITS = "a fetch that gets nothing is answered at once"
+    NODE_0_LEADS = "errors name node 0 as the current leader"
     EPOCH_UNCHECKED_LATE = "any session epoch is taken after 25"
 
 

@@ -245,6 +245,15 @@ class SpecBroker:
             read,
             lock_timeout_ms=self._can.lock_ms,
             altered=self._altered(read),
+            leaders=self._leaders(response),
+        )
+
+    def _leaders(self, response: ShareResponse) -> tuple[tuple[TopicPartition, int], ...]:
+        wrong = self._fault is WireFault.NODE_0_LEADS
+        return tuple(
+            (p.topic_partition, 0)
+            for p in response.partitions
+            if wrong and p.error is not ErrorCode.NONE
         )
 
     def _waits(self, response: ShareResponse) -> bool:

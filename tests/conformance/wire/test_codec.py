@@ -208,3 +208,14 @@ def test_a_topic_id_is_a_uuid() -> None:
     assert str(topic_uuid(A)) == A
     with pytest.raises(InvalidValueError, match="topic_id is 'orders'"):
         topic_uuid("orders")
+
+
+def test_a_leader_is_told_with_an_error_unless_it_is_not_known() -> None:
+    asked = ShareAcknowledge("g", "m", 1)
+    told: list[Message] = [
+        {"partition_index": n, "error_code": error, "current_leader": {"leader_id": node,
+         "leader_epoch": 0}}
+        for n, (error, node) in enumerate([(0, 1), (3, 0), (6, 2), (6, -1)])
+    ]  # fmt: skip
+    found = exchange(asked, answered(asked, told)).leaders
+    assert [(place.partition, node) for place, node in found] == [(1, 0), (2, 2)]
