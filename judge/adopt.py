@@ -6,6 +6,7 @@ taken from the state that the rules lead to, where the two agree on a record. Wh
 nothing tells it, such as when a lock ends that only the recording has, there is no such state.
 """
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
@@ -15,7 +16,15 @@ from judge.engine import SpecEngine
 from judge.whole_state import partition_of, whole_state
 from judge.written import numbers_of
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
-from model.operations import Acknowledge, Acquire, AdvanceTime, CompleteWrite, Gap, Initialize
+from model.operations import (
+    Acknowledge,
+    Acquire,
+    AdvanceTime,
+    Checkpoint,
+    CompleteWrite,
+    Gap,
+    Initialize,
+)
 from model.outcome import Choice, Write
 from model.profile import Profile
 from model.ranges import RecordRange, number_of_offsets
@@ -53,8 +62,8 @@ def candidates(
     ``before`` is the state before it; None: that of a share-partition that no leader has begun.
     """
     expected = list(_expected(event, before, profile))
-    adopted, untold = [], ""
-    for state in expected:
+    adopted, untold = list(_told(event, before, profile)), ""
+    for state in expected if not adopted else ():
         try:
             whole = _adopted(event, _whole(before, profile), state, profile)
         except _UntoldError as error:
@@ -62,21 +71,31 @@ def candidates(
         except (InvalidValueError, ValueError, KeyError):
             untold = untold or "the state after it is none that a share-partition can be in"
         else:
-            adopted.append(Candidate(_replay_state(event, before, whole), adopted=True))
+            adopted.append(whole)
     if not expected:
         untold = "no state after it follows from the rules"
-    both = [
-        *adopted,
-        *(Candidate(_replay_state(event, before, s), adopted=False) for s in expected),
-    ]
-    return _distinct(both), untold
+    both = [*((s, True) for s in adopted), *((s, False) for s in expected)]
+    return _distinct(Candidate(_replay_state(event, before, s), adopted=a) for s, a in both), untold
 
 
-def forgotten(before: ReplayState, seq: int, profile: Profile) -> ReplayState:
+def forgotten(before: ReplayState | None, seq: int, profile: Profile) -> ReplayState:
     """Return the state in which nothing but what was durable is known; ``seq`` is next."""
-    engine = SpecEngine(profile, partition_of(before.state, profile))
+    engine = SpecEngine(profile, partition_of(_whole(before, profile), profile))
     engine.apply(Gap(None), Choice(), (), seq)
-    return ReplayState(engine.whole(), seq, before.time_ms)
+    return ReplayState(engine.whole(), seq, before.time_ms if before else 0)
+
+
+def _told(event: TraceEvent, before: ReplayState | None, profile: Profile) -> Iterator[WholeState]:
+    """Yield the state that a checkpoint tells, where what was durable allows it or else anyway."""
+    if not isinstance(event.operation, Checkpoint):
+        return
+    for known in (before, None):
+        nothing = forgotten(known, event.seq, profile).state
+        engine = SpecEngine(profile, partition_of(nothing, profile))
+        with contextlib.suppress(IllegalChoiceError, InvalidValueError):
+            engine.apply(event.operation, recorded_choice(event), (), event.seq)
+            yield engine.whole()
+            return
 
 
 def complete(state: WholeState) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from impl.kernel import KernelDivergence, KernelResult, replay_partition
 from judge.adopt import Candidate, candidates, complete, forgotten
@@ -32,11 +33,14 @@ from replay.pieces import PartitionRows
 from replay.plan import Plan
 from replay.result_schema import Lag, lag_row, lag_table, table_of_lag
 from replay.state_file import Carried
-from replay.tables import BadRowError, events_of, gaps_in
+from replay.tables import BEGINNINGS, BadRowError, events_of, gaps_in
 from replay.verdict import PartitionVerdict, merged
 
 _TRIED = 200
 """How many events tell which of several states is that of the recording."""
+
+_AWAITED = 20_000
+"""How many events the next state that is recorded may be away, to confirm that of the rules."""
 
 _MOST_REPEATS = 500
 """How often one wrong delivery complete count is passed over before a share-partition stops."""
@@ -203,7 +207,7 @@ def _follow(course: _Course, stretch: _Stretch, plan: Plan, lag: Lag) -> Partiti
     states, untold = candidates(event, stretch.before, plan.rules)
     chosen = _chosen(states, rest, plan)
     if chosen is None:
-        return _next_leader(course, stretch, rest, untold, plan)
+        return _next_told(course, stretch, rest, untold, plan)
     course.standing = _standing(event, chosen.state.state)
     if lag.wanted:
         adopted = chosen.state.state
@@ -221,8 +225,8 @@ def _chosen(states: Sequence[Candidate], rest: PartitionRows, plan: Plan) -> Can
 
     One that is not the recorded one is used only where the next recorded one confirms it.
     """
-    table = rest.table.slice(0, _TRIED)
-    confirmed = _first_told(table)
+    confirmed = _first_told(rest.table.slice(0, _AWAITED))
+    table = rest.table.slice(0, max(_TRIED, 1 + (confirmed or 0)))
     best, reach = None, -1
     for each in states:
         if not _is_whole(each.state, plan):
@@ -242,10 +246,14 @@ def _is_whole(state: ReplayState, plan: Plan) -> bool:
 
 def _first_told(table: pa.Table) -> int | None:
     """Return the first row that tells the records in flight after it."""
-    for row, after in enumerate(table.column("after").to_pylist()):
-        if after and after.get("records") is not None:
-            return row
-    return None
+    tells = pc.is_valid(pc.struct_field(table.column("after"), "records"))
+    return _first(tells)
+
+
+def _first(wanted: pa.ChunkedArray) -> int | None:
+    """Return the first row that is wanted."""
+    row = pc.index(wanted, True).as_py()
+    return None if row < 0 else row
 
 
 def _reach(state: ReplayState, rows: PartitionRows, plan: Plan) -> int:
@@ -266,13 +274,15 @@ def _reach(state: ReplayState, rows: PartitionRows, plan: Plan) -> int:
     return conform
 
 
-def _next_leader(
+def _next_told(
     course: _Course, stretch: _Stretch, rest: PartitionRows, untold: str, plan: Plan
 ) -> PartitionRows | None:
-    """Return the rows from the next leader on: what lies before it cannot be checked."""
-    ops = rest.table.column("op").to_pylist()
-    following = next((i for i, op in enumerate(ops) if op == "initialize"), None)
-    if following is None or stretch.before is None or stretch.row is None:
+    """Return the rows from the next whole state on: what lies before it cannot be checked.
+
+    A leader tells its own in a checkpoint, and the next leader begins with what was durable.
+    """
+    following = _first(pc.is_in(rest.table.column("op"), pa.array(BEGINNINGS)))
+    if following is None:
         course.stopped = untold or "no state after it explains what follows"
         return None
     course.passed_over += following - gaps_in(rest.table.slice(0, following))
@@ -297,7 +307,7 @@ def _verdict(rows: PartitionRows, course: _Course, last: _Stretch) -> PartitionV
 def _reasons(course: _Course, events: int) -> Iterator[str]:
     missed = events - sum(part.checked for part in course.parts)
     if course.passed_over:
-        yield f"{course.passed_over:,} events up to the next leader are not checked"
+        yield f"{course.passed_over:,} events up to the next checkpoint or leader are not checked"
     if missed > course.passed_over and course.stopped:
         missed -= course.passed_over
         yield f"{missed:,} events after the last are not checked: {course.stopped}"

@@ -17,6 +17,7 @@ from model.states import RecordState
 from model.trace import TraceEvent
 from model.trace_codec import event_from_row, row_from_event
 from model.whole_state import RecordsInFlight, WholeState
+from tests.checkpoints import checkpoint_of
 from tests.replay.samples import Row, kafka_rows
 
 AVAILABLE, ACQUIRED, ARCHIVED = RecordState.AVAILABLE, RecordState.ACQUIRED, RecordState.ARCHIVED
@@ -130,12 +131,19 @@ WRONG: dict[str, Change] = {
 """What a broker may do to its window at some event, and go on from there."""
 
 
-def broker(changes: dict[int, Change], name: str = "core", count: int = 300) -> list[Row]:
-    """Return what a broker records that changes its window by itself after some events."""
+def broker(
+    changes: dict[int, Change], name: str = "core", count: int = 300, checkpoint: int = 0
+) -> list[Row]:
+    """Return what a broker records that changes its window by itself after some events.
+
+    It tells its whole state in place of each event at which ``checkpoint`` others were recorded.
+    """
     engine = SpecEngine(KAFKA)
     rows: list[Row] = []
     for given in map(event_from_row, kafka_rows(name, count=count)):
         event = _as_read(given, engine) if rows else given
+        if checkpoint and rows and len(rows) % checkpoint == 0:
+            event = attrs.evolve(event, operation=checkpoint_of(engine.partition))
         outcome = _applied(engine, event, len(rows))
         if outcome is None:
             continue
@@ -143,6 +151,7 @@ def broker(changes: dict[int, Change], name: str = "core", count: int = 300) -> 
             wrong = _changed(engine.whole(), changes[len(rows)])
             engine.partition = partition_of(wrong, KAFKA)
         told = attrs.evolve(event, seq=len(rows), outcome=outcome, after=engine.snapshot())
+        told = attrs.evolve(told, time_ms=engine.partition.now)
         rows.append(row_from_event(told))
     return rows
 

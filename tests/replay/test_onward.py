@@ -92,6 +92,46 @@ def test_what_the_recording_does_not_tell_ends_a_share_partition_with_the_reason
     assert "when the lock of offset" in verdict.reason
 
 
+@pytest.mark.parametrize("against", [BOTH, SPEC, IMPL])
+def test_a_checkpoint_of_a_wrong_state_does_not_hide_that_it_is_wrong(
+    against: tuple[str, ...],
+) -> None:
+    change = WRONG["gives a lock away"]
+    place = first_place(change, 100)
+    rows = broker({place: change}, checkpoint=30)
+    verdict = check(rows, against)
+    assert [seq for seq, _name in places(verdict)] == [place]
+    missed = 120 - place - 1
+    assert verdict.checked == len(rows) - missed
+    assert verdict.reason == f"{missed} events up to the next checkpoint or leader are not checked"
+
+
+def test_behind_a_checkpoint_the_next_fault_is_found() -> None:
+    change = WRONG["gives a lock away"]
+    place = first_place(change, 100)
+    rows = broker({place: change}, checkpoint=30)
+    rows[150]["after"]["end_offset"] += 1
+    rows[200]["after"]["end_offset"] += 1
+    assert [seq for seq, _name in places(check(rows))] == [place, 150, 200]
+
+
+def test_a_checkpoint_that_is_wrong_is_one_divergence() -> None:
+    rows = broker({}, checkpoint=30)
+    assert rows[120]["op"] == "checkpoint"
+    rows[120]["after"]["records"][0]["delivery_count"] += 1
+    verdict = check(rows)
+    assert (places(verdict), verdict.checked) == ([(120, "RECORDS")], len(rows))
+
+
+def test_what_was_durable_does_not_keep_a_checkpoint_from_being_taken_over() -> None:
+    change = WRONG["gives a lock away"]
+    place = first_place(change, 100)
+    rows = broker({place: change}, checkpoint=30)
+    rows[120]["after"]["start_offset"] = 0
+    verdict = check(rows)
+    assert places(verdict) == [(place, "RECORDS"), (120, "START_NEVER_GOES_BACK")]
+
+
 def test_without_a_state_after_it_a_divergence_is_the_last() -> None:
     (rows,) = recorded("kafka-4.1.2").values()
     verdict = check(rows)
@@ -108,7 +148,7 @@ def test_a_new_leader_is_checked_where_nothing_else_is_known() -> None:
     assert [seq for seq, _name in places(verdict)] == [place]
     missed = leader - place - 1
     assert verdict.checked == len(rows) - missed
-    assert verdict.reason == f"{missed} events up to the next leader are not checked"
+    assert verdict.reason == f"{missed} events up to the next checkpoint or leader are not checked"
 
 
 def test_a_state_that_is_not_recorded_is_used_where_the_next_one_confirms_it() -> None:
