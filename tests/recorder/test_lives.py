@@ -1,6 +1,7 @@
 """Members that crash, brokers that end, transactions, dead letters, and attaching late."""
 
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,20 @@ def test_attached_and_switched_while_members_work(tmp_path: Path) -> None:
     assert {rows[0]["op"] for rows in trace.instances.values()} == {"checkpoint"}
     assert {key[2] for key in trace.instances} == {0, 1}
     assert len(trace.trailers) == len(trace.headers) >= 2
+
+
+@pytest.mark.parametrize("seconds", [0, 2])
+def test_a_checkpoint_comes_after_some_time_too(seconds: int, tmp_path: Path) -> None:
+    with broker(tmp_path, f"checkpoint_s={seconds}") as running:
+        running.work("produce,accept,mixed", 10)
+        running.stop()
+        trace = read(running.trace)
+    assert sound(trace)
+    for rows in trace.instances.values():
+        # What was not heard of while it was initialized is told at once.
+        told = [row["time_ms"] for row in rows[5:] if row["op"] == "checkpoint"]
+        assert bool(told) == bool(seconds)
+        assert all(later - before >= 1000 * seconds for before, later in pairwise(told))
 
 
 def test_a_write_that_fails_after_a_checkpoint_gives_its_records_back(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ final class Options {
     final byte[] key;
     final long records;
     final long checkpoint;
+    final long checkpointMs;
     final long maxFile;
     final long maxAgeMs;
     final long quota;
@@ -45,6 +46,7 @@ final class Options {
         key = hash.isEmpty() ? null : hash.getBytes(StandardCharsets.UTF_8);
         records = size("records", "0");
         checkpoint = size("checkpoint", "10000");
+        checkpointMs = 1000 * size("checkpoint_s", "60");
         maxFile = atLeastOne("max_file", "64m");
         maxAgeMs = 1000 * atLeastOne("max_age_s", "3600");
         quota = atLeastOne("quota", "1g");
@@ -119,6 +121,6 @@ final class Options {
     @Override
     public String toString() {
         return "dir=" + dir.toAbsolutePath() + ", sample=" + sample + ", records=" + records
-            + ", checkpoint=" + checkpoint;
+            + ", checkpoint=" + checkpoint + ", checkpoint_s=" + checkpointMs / 1000;
     }
 }

@@ -43,6 +43,7 @@ final class Partition {
     private volatile int lossesSeen;
     private long rows;
     private long rowsAtCheckpoint;
+    private long checkpointMs;
     private Config config;
     private Config initialConfig;
     private volatile boolean readCommitted;
@@ -122,6 +123,7 @@ final class Partition {
         initialConfig = Kafka.config(source, group, null).withReadCommitted(readCommitted);
         config = initialConfig;
         live = true;
+        checkpointMs = recorder.nowMs();
         return new Row(this, next(source), "initialize").records(Kafka.records(source));
     }
 
@@ -130,9 +132,7 @@ final class Partition {
         if (!isWhole()) {
             return;
         }
-        boolean due = recorder.options().checkpoint > 0
-            && rows - rowsAtCheckpoint >= recorder.options().checkpoint;
-        if (!(due || wanted || !live) || undecided.get() > 0 || recorder.nowMs() < wantedFromMs
+        if (!(isDue() || wanted || !live) || undecided.get() > 0 || recorder.nowMs() < wantedFromMs
                 || !recorder.hasRoom() || !live && !recorder.isSettled() || !Kafka.isActive(source)) {
             return;
         }
@@ -144,6 +144,7 @@ final class Partition {
         }
         wanted = false;
         rowsAtCheckpoint = rows;
+        checkpointMs = recorder.nowMs();
         if (!live) {
             instance = recorder.nextInstance(key);
             live = true;
@@ -151,6 +152,14 @@ final class Partition {
         Row row = checkpointRow(source, records, seen != lossesSeen);
         lossesSeen = seen;
         recorder.offer(row);
+    }
+
+    /** Whether so many rows, or so much time with any, have passed since the last one. */
+    private boolean isDue() {
+        Options options = recorder.options();
+        long since = rows - rowsAtCheckpoint;
+        return options.checkpoint > 0 && since >= options.checkpoint
+            || options.checkpointMs > 0 && since > 0 && recorder.nowMs() - checkpointMs >= options.checkpointMs;
     }
 
     /** Returns what is held of a write that failed although its locks are over: their timer is late. */

@@ -17,7 +17,7 @@ public final class Runs {
     static final String OPTION = "runs";
 
     /** The state of each record with each row; no checkpoints, as nothing is lost: a whole run may wait. */
-    private static final String OPTIONS = "records=1,checkpoint=0,min_free=0,queue=10m,memory=4g";
+    private static final String OPTIONS = "records=1,checkpoint=0,checkpoint_s=0,min_free=0,queue=10m,memory=4g";
 
     private static Header woven;
     private static Map<Integer, Writer> writers = Map.of();
