@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import partial
 from math import inf
@@ -13,11 +13,13 @@ import attrs
 import click
 
 from conformance.campaign import Campaign, Limits, Replayed, alone, campaign, replayed, unknown
+from conformance.cores.java_calls import NoJavaTestError
+from conformance.cores.java_test import JavaCase, class_name, java_class, java_method
 from conformance.junit import as_junit
 from conformance.kit import AnyKit, Hello
 from conformance.known import KnownDeviation, KnownError, as_toml, read_known, read_sequence
 from conformance.plain import as_json
-from conformance.report import KitVerdict, Report, document, known_now, known_section
+from conformance.report import KitVerdict, Report, document, known_now, known_section, reproducing
 from conformance.target import TargetError
 from conformance.vectors.play import Played, all_cases, lacking, play_vectors, reason_to_skip
 from conformance.vectors.source import Case
@@ -47,6 +49,7 @@ class VerifyOptions:
     json_lines: bool
     operations: int | None = None
     vector: str | None = None
+    junit_test: Path | None = None
 
 
 def _file_option(name: str, text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -166,7 +169,9 @@ def verify(target: Any, plan: Plan, command: str, title: str) -> NoReturn:  # no
     if wanted.only:
         (again,) = replayed(target, kit.hello(target), plan.known, kit)
         show_section(known_section(again.known, again.fault), output())
-        sys.exit(Exit.WRONG if again.fault else Exit.WELL)
+        report = Report(kit, _nothing(kit.hello(target)), (again,), (), command=command)
+        status = _write_java(target, report, wanted)
+        sys.exit(Exit.WRONG if again.fault else status)
     if plan.sequence is not None:
         searched = alone(target, plan.sequence, kit)
         report = Report(kit, searched, (), searched.faults)
@@ -175,10 +180,41 @@ def verify(target: Any, plan: Plan, command: str, title: str) -> NoReturn:  # no
     else:
         report = _verified(target, plan)
     option = f" --known {shlex.quote(str(wanted.known))}" if wanted.known else ""
-    _tell(attrs.evolve(report, command=command, known_option=option, title=title), wanted)
+    report = attrs.evolve(report, command=command, known_option=option, title=title)
+    _tell(report, wanted, _write_java(target, report, wanted))
 
 
-def _tell(report: Report, wanted: VerifyOptions) -> NoReturn:
+def _write_java(target: Any, report: Report, wanted: VerifyOptions) -> Exit:  # noqa: ANN401 - a core
+    """Write each deviation that can be expressed as a test in Java; say of the others why not."""
+    if wanted.junit_test is None:
+        return Exit.WELL
+    methods: dict[str, str] = {}
+    for case in _java_cases(report):
+        try:
+            name, text = java_method(target, report.kit, case, methods)
+        except NoJavaTestError as error:
+            click.echo(f"sharespec: no test of {case.name}: {error}", err=True)
+        else:
+            methods[name] = text
+    if not methods:
+        click.echo(f"sharespec: {wanted.junit_test} is not written: no deviation", err=True)
+        return Exit.COULD_NOT_RUN
+    name, version = class_name(wanted.junit_test), report.campaign.hello.version
+    text = java_class(name, tuple(methods.values()), version)
+    return write_reports([(wanted.junit_test, lambda: text)])
+
+
+def _java_cases(report: Report) -> Iterator[JavaCase]:
+    for known, fault in ((each.known, each.fault) for each in report.replayed):
+        if fault is not None:
+            told = (f"{known.title}.", known.consequence)
+            yield JavaCase(known.name, fault, told, reproducing(report, fault, known.name))
+    for group in report.groups:
+        name, command = group.first.deviation.where, reproducing(report, group.first)
+        yield JavaCase(name, group.first, (f"{group.title}.",), command)
+
+
+def _tell(report: Report, wanted: VerifyOptions, written: Exit) -> NoReturn:
     shown = document(report)
     files: list[tuple[Path | None, Callable[[], str]]] = [
         (wanted.markdown, partial(markdown_text, shown)),
@@ -188,7 +224,7 @@ def _tell(report: Report, wanted: VerifyOptions) -> NoReturn:
     if not report.unknown:
         listed = partial(known_now, report)
         files.append((wanted.write_known, lambda: as_toml(listed(), report.kit.plain)))
-    status = write_reports(files)
+    status = write_reports(files) or written
     if wanted.json_lines:
         for line in as_json(report):
             click.echo(line)

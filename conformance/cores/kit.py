@@ -1,7 +1,8 @@
 """The kit for cores: implementations of one share-partition, in virtual time."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import groupby
 from random import Random
 
 import attrs
@@ -19,6 +20,8 @@ from model.profile import Profile, profile_named
 _ALL = 500
 _WRITING = asks.Acknowledge | asks.MemberLeaves | asks.AdvanceTime | asks.FinishDeadLetter
 _FIRST = "m1"
+_MANY = 10
+"""From how many fetches in a row on they are made equal."""
 
 
 @attrs.frozen
@@ -73,7 +76,10 @@ class Cores(Kit[asks.Ask, Target, Hello, Scene]):
                 yield asks.Compact(batch - 1)
 
     def plainer(self, sequence: tuple[asks.Ask, ...]) -> Iterable[tuple[asks.Ask, ...]]:
-        """Yield the sequence with a log that begins at 0."""
+        """Yield the sequence with equal fetches in a row, and with a log that begins at 0."""
+        for place in (-1, 0):
+            if (even := tuple(_even(sequence, place))) != sequence:
+                yield even
         first, *others = sequence
         if isinstance(first, asks.TakeOver) and first.log_start:
             lower = (self.moved_down(ask, first.log_start) for ask in others)
@@ -114,6 +120,13 @@ def _lower(batch: AcknowledgementBatch, less: int) -> AcknowledgementBatch:
     """Return the batch so many offsets lower, or as far as it can go and stay as wide."""
     by = min(less, max(0, batch.first))
     return attrs.evolve(batch, first=batch.first - by, last=batch.last - by)
+
+
+def _even(sequence: Sequence[asks.Ask], place: int) -> Iterator[asks.Ask]:
+    """Yield the sequence with one fetch of many in a row, the first or last, for each of them."""
+    for is_fetch, run in groupby(sequence, key=lambda ask: isinstance(ask, asks.Fetch)):
+        asked = list(run)
+        yield from [asked[place]] * len(asked) if is_fetch and len(asked) >= _MANY else asked
 
 
 def _simpler_produces(ask: asks.Produce | asks.ProduceAborted) -> Iterator[asks.Ask]:

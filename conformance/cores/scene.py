@@ -80,6 +80,11 @@ class Scene:
         return self._engine.partition
 
     @property
+    def expected(self) -> Outcome:
+        """Return what the rules make of the last event, with the choices that it shows."""
+        return self._follower.outcome
+
+    @property
     def waits(self) -> bool:
         """Return whether fetches passed over a record, or found the window full, so far."""
         return bool(self.partition.passed_over) or self.partition.stuck is not None

@@ -34,11 +34,11 @@ def free(before: SharePartition, event: TraceEvent) -> dict[str, Any]:
             expired = [batch for write in event.outcome.writes for batch in write.state_batches]
             if sum(batch.last - batch.first + 1 for batch in expired) > 1:
                 allowed_values = {"writes": True}
-    lowest, start = _lowest_start(before, event), event.after.start_offset
+    lowest, start = lowest_start(before, event), event.after.start_offset
     return allowed_values | ({"start_offset": [lowest, start]} if lowest < start else {})
 
 
-def _lowest_start(before: SharePartition, event: TraceEvent) -> int:
+def lowest_start(before: SharePartition, event: TraceEvent) -> int:
     """Return the lowest legal start offset: an implementation may move it late."""
     match event.operation:
         case Initialize(persisted=persisted):
@@ -51,14 +51,24 @@ def _lowest_start(before: SharePartition, event: TraceEvent) -> int:
 
 def _of_acquire(before: SharePartition, operation: Acquire) -> dict[str, Any]:
     """Return the offsets that may be acquired, and the end offsets that may result."""
-    if operation.max_fetch_records:
-        operation = attrs.evolve(operation, max_fetch_records=_NO_MAXIMUM)
-    taken = _most(before, operation, lambda offsets: Choice(acquired=offsets, entered=()))
+    taken, operation = allowed_of(before, operation), _unlimited(operation)
     entered = _most(before, operation, lambda offsets: Choice(acquired=(), entered=offsets))
     end = before.window.end_offset
     furthest = max([end, *(part.last + 1 for part in (*taken, *entered))])
     ends = {"end_offset": [end, furthest]} if end < furthest else {}
     return ({"acquired": [[part.first, part.last] for part in taken]} if taken else {}) | ends
+
+
+def allowed_of(before: SharePartition, operation: Acquire) -> tuple[OffsetRange, ...]:
+    """Return the offsets of a read that may be acquired, whatever the maximum."""
+    unlimited = _unlimited(operation)
+    return _most(before, unlimited, lambda offsets: Choice(acquired=offsets, entered=()))
+
+
+def _unlimited(operation: Acquire) -> Acquire:
+    if not operation.max_fetch_records:
+        return operation
+    return attrs.evolve(operation, max_fetch_records=_NO_MAXIMUM)
 
 
 def _most(

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from copy import deepcopy
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,12 @@ import attrs
 
 from conformance.cores import asks
 from conformance.cores.builtin import EngineTarget
+from conformance.cores.remembering import RememberingTarget
 from conformance.cores.scene import Scene
-from conformance.cores.target import Hello, Reply, Request
 from conformance.vectors.free import free
 from conformance.vectors.play import needs
 from conformance.vectors.source import Case
 from judge.view import durable
-from model.errors import ErrorCode
 from spec.lag import lag
 
 DATA = Path(__file__).parent / "data"
@@ -64,37 +62,8 @@ def vectors(case: Case) -> Iterator[dict[str, Any]]:
         }
 
 
-class _Recorder:
-    """The specification as a target that remembers its last request and reply."""
-
-    def __init__(self, profile: str) -> None:
-        self._engine = EngineTarget("spec", profile)
-        self._last: tuple[dict[str, Any], Reply] | None = None
-
-    def hello(self) -> Hello:
-        return self._engine.hello()
-
-    def reset(self) -> None:
-        self._engine.reset()
-
-    def close(self) -> None:
-        self._engine.close()
-
-    def apply(self, seq: int, operation: Request, answers: Sequence[ErrorCode]) -> Reply:
-        reply = self._engine.apply(seq, operation, answers)
-        names = [answer.name for answer in answers]
-        asked = deepcopy(operation)  # It contains the log of the scene, which changes.
-        self._last = {"do": "apply", "seq": seq, "operation": asked, "answers": names}, reply
-        return reply
-
-    def taken(self) -> tuple[dict[str, Any], Reply] | None:
-        """Return the last request and reply once, then None."""
-        last, self._last = self._last, None
-        return last
-
-
 def _steps(case: Case, profile: str) -> Iterator[dict[str, Any]]:
-    target = _Recorder(profile)
+    target = RememberingTarget(EngineTarget("spec", profile))
     scene = Scene(target, target.hello())
     texts: list[str] = []
     durable_before = None
@@ -103,16 +72,21 @@ def _steps(case: Case, profile: str) -> Iterator[dict[str, Any]]:
         if deviation := scene.ask(ask):
             raise VectorError(f"{case.name}: {words}: {deviation.sentence}")
         texts.append(words)
-        if (last := target.taken()) is None:
+        if not (asked := target.taken()):
             if not isinstance(ask, asks.Compact):
                 raise VectorError(f"{case.name}: {words}: there is nothing to ask")
             continue
-        request, reply = last
+        last = asked[-1]
         event = scene.events[-1]
         step = {
             "says": "; ".join(texts),
-            "request": request,
-            "reply": {name: value for name, value in reply.items() if name not in _AS_IT_LIKES},
+            "request": {
+                "do": "apply",
+                "seq": last.seq,
+                "operation": last.operation,
+                "answers": list(last.answers),
+            },
+            "reply": {n: value for n, value in last.reply.items() if n not in _AS_IT_LIKES},
         }
         texts.clear()
         if choices := free(before, event):

@@ -1,18 +1,31 @@
 """``sharespec verify``: check an implementation against the specification."""
 
+from pathlib import Path
 from typing import Any
 
 import attrs
 import click
 from click.core import ParameterSource
 
+from conformance.cores.java_calls import NoJavaTestError
+from conformance.cores.java_test import class_name
 from conformance.known import KnownError
 from conformance.releases import NEWEST
 from conformance.subjects import SUBJECT_NAMES, VERSIONED, Subject, opened
 from conformance.target import TargetError
 from sharespec.commands.options import SECONDS
 from sharespec.exit import exits_on
+from sharespec.reports import writable_file
 from sharespec.verifying import VerifyOptions, read_plan, verify, verifying_options
+
+
+def _java_file(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
+    """Check that the file can be written and can have a class of its name."""
+    try:
+        class_name(path) if path else None
+    except NoJavaTestError as error:
+        raise click.BadParameter(str(error)) from None
+    return writable_file(context, option, path)
 
 
 @click.command("verify")
@@ -71,6 +84,13 @@ from sharespec.verifying import VerifyOptions, read_plan, verify, verifying_opti
     show_default=True,
     help="How long the target may take for one answer, in seconds.",
 )
+@click.option(
+    "--junit-test",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    metavar="FILE.java",
+    callback=_java_file,
+    help="With kafka: write what shows as tests for Apache Kafka's own, a method each.",
+)
 @click.option("--vector", metavar="NAME", help="Play only this vector, and take nothing as known.")
 @verifying_options
 @exits_on(TargetError, KnownError)
@@ -116,3 +136,5 @@ def _check_options(name: str | None, bootstrap: str | None) -> None:
         raise click.UsageError("--profile is for --bootstrap: other targets have their own")
     if name not in VERSIONED and source_of("version") is not ParameterSource.DEFAULT:
         raise click.UsageError(f"--version is for {', '.join(VERSIONED)}")
+    if name != "kafka" and source_of("junit_test") is not ParameterSource.DEFAULT:
+        raise click.UsageError("--junit-test is for kafka")

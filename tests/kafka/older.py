@@ -4,6 +4,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from conformance.cores.java_test import OLDER
 from conformance.releases import NEWEST, read_changes, rewritten
 
 PROJECT = Path(__file__).parent
@@ -16,7 +17,7 @@ def main(version: str) -> Path:
     shutil.copytree(PROJECT / "src", folder / "src")
     pom = (PROJECT / "pom.xml").read_text()
     (folder / "pom.xml").write_text(pom.replace(f">{NEWEST}<", f">{version}<"))
-    changes = read_changes(PROJECT / "older.toml")
+    changes = read_changes(OLDER)
     for path in folder.rglob("*.java"):
         path.write_text(rewritten(path.read_text(), version, changes))
         if version < "4.2" and "Renewal" in path.name:

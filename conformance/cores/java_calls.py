@@ -1,0 +1,167 @@
+"""The operations of a sequence as calls of a test in Java."""
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from conformance.cores.remembering import Exchanged
+from conformance.cores.target import Hello, Request
+from judge.words import span
+from model.states import AcknowledgeType, AcquireMode
+
+
+class NoJavaTestError(Exception):
+    """A deviation cannot be expressed as a test; one line says why."""
+
+
+_INT = 1 << 31
+
+_SETTINGS = {
+    "delivery_count_limit": "maxDeliveryCount = {}",
+    "partition_max_record_locks": "maxInFlightRecords = {}",
+    "record_lock_duration_ms": "lockDurationMs = {}",
+}
+
+
+def statements(
+    exchanges: Sequence[Exchanged], hello: Hello, awaited_calls: Collection[int]
+) -> Iterator[tuple[list[str], str, str]]:
+    """Yield for each operation the lines before its call, the call, and a comment on its answer.
+
+    ``awaited_calls``: the ``seq`` of each that ends later, as the test asserts.
+    """
+    config: dict[str, Any] = {}
+    left_over = False
+    awaited = {e.operation["id"] for e in exchanges if e.operation["op"] == "complete_write"}
+    for exchange in exchanges:
+        setup = list(_configured(exchange, config, hello))
+        scripted = list(_scripted(exchange, awaited))
+        setup += scripted or (["answerNextWrites();"] if left_over else [])
+        left_over = len(exchange.answers) > len(exchange.reply.get("writes", ()))
+        set_up, call = _call(exchange)
+        if exchange.seq in awaited_calls:
+            call = f"CompletableFuture<Void> answered{exchange.seq} = {call}"
+        yield [*setup, *set_up], call, _seen(exchange)
+
+
+def _configured(exchange: Exchanged, config: dict[str, Any], hello: Hello) -> Iterator[str]:
+    """Yield the settings that an operation changes."""
+    given = exchange.operation.get("config", config)
+    if exchange.operation["op"] == "alter_config" and not hello.capabilities.alter_config:
+        raise NoJavaTestError("the configuration cannot be altered in this release")
+    for name, form in _SETTINGS.items():
+        if given.get(name) != config.get(name):
+            yield f"{form.format(given[name])};"
+    if given.get("dead_letter_queue", False) != config.get("dead_letter_queue", False):
+        queue = 'Optional.of("dlq")' if given["dead_letter_queue"] else "Optional.empty()"
+        yield f"deadLetterQueue = {queue};"
+    level = given.get("isolation_level", "read_uncommitted")
+    if level != config.get("isolation_level", "read_uncommitted"):
+        name = "TXN_COMMITTED" if level == "read_committed" else "HIGH_WATERMARK"
+        yield f"isolation = FetchIsolation.{name};"
+    if given.get("renew_acknowledge_enable") is False:
+        raise NoJavaTestError("it needs a group in which renewals are switched off")
+    config.update(given)
+
+
+def _scripted(exchange: Exchanged, awaited: set[int]) -> Iterator[str]:
+    """Yield what makes the persister answer so; a write that waits is a variable by its id."""
+    if not exchange.answers:
+        return
+    ids = iter(w["id"] for w in exchange.reply.get("writes", ()) if w["status"] == "PENDING")
+    texts = []
+    for answer in exchange.answers:
+        id_ = next(ids, None) if answer == "PENDING" else None
+        if answer != "PENDING":
+            texts.append(f"CompletableFuture.completedFuture(answer(Errors.{answer}))")
+        elif id_ in awaited:
+            kind = "CompletableFuture<WriteShareGroupStateResult>"
+            yield f"{kind} write{id_} = new CompletableFuture<>();"
+            texts.append(f"write{id_}")
+        else:
+            texts.append("new CompletableFuture<>()")
+    yield f"answerNextWrites({', '.join(texts)});"
+
+
+def _call(  # noqa: C901, PLR0911 - one for each operation
+    exchange: Exchanged,
+) -> tuple[list[str], str]:
+    """Return the lines before a call that stand for it alone, and the call itself."""
+    operation = exchange.operation
+    match operation["op"]:
+        case "initialize":
+            return _leads(operation)
+        case "produce":
+            rows = operation["log_batches"]
+            return [f"produce({number(first)}, {number(last)});" for first, last in rows], ""
+        case "abort":
+            first, last = operation["log_batches"][0]
+            return [f"produceAborted({number(first)}, {number(last)});"], ""
+        case "compact":
+            return [f"log.remove({first}L);" for first, _ in operation["gone"]], ""
+        case "alter_config":
+            return [], ""
+        case "acquire":
+            mode = AcquireMode(operation["acquire_mode"]).name
+            numbers = (operation[n] for n in ("batch_size", "max_fetch_records", "max_batches"))
+            limits = ", ".join(str(limit) for limit in numbers)
+            return [], f"fetch({java_text(operation['member'])}, ShareAcquireMode.{mode}, {limits})"
+        case "acknowledge":
+            batches = ", ".join(_batch(*row) for row in operation["batches"])
+            member = java_text(operation["member"])
+            return [], f"sharePartition.acknowledge({member}, List.of({batches}))"
+        case "release":
+            return [], f"sharePartition.releaseAcquiredRecords({java_text(operation['member'])})"
+        case "advance_time":
+            return [], f"advanceClock({operation['ms']})"
+        case "advance_log_start":
+            offset = number(operation["log_start_offset"])
+            return [
+                f"logStartOffset = {offset};"
+            ], "sharePartition.updateCacheAndOffsets(logStartOffset)"
+        case "complete_write":
+            return [], f"write{operation['id']}.complete(answer(Errors.{operation['status']}))"
+        case "finish_dead_letter":
+            return [], f"finishDeadLetter({operation['nth']})"
+    raise NoJavaTestError(f"no call stands for {operation['op']}")
+
+
+def _leads(operation: Request) -> tuple[list[str], str]:
+    persisted, log_start = operation["persisted"], operation["log_start_offset"]
+    if persisted["start_offset"] < 0:
+        raise NoJavaTestError("it needs a share-partition without a start offset")
+    setup = [f"logStartOffset = {number(log_start)};"] if log_start else []
+    batches = [
+        f"new PersisterStateBatch({number(first)}, {number(last)}, (byte) {state}, (short) {count})"
+        for first, last, state, count in persisted["state_batches"]
+    ]
+    return setup, f"lead({', '.join((number(persisted['start_offset']), *batches))})"
+
+
+def _batch(first: int, last: int, types: Sequence[int]) -> str:
+    names = (AcknowledgeType(type_).name if type_ else "" for type_ in types)
+    ids = ", ".join(f"AcknowledgeType.{name}.id" if name else "(byte) 0" for name in names)
+    return f"new ShareAcknowledgementBatch({number(first)}, {number(last)}, List.of({ids}))"
+
+
+def number(offset: int) -> str:
+    """Return an offset as Java has it."""
+    return f"{offset}L" if offset >= _INT else str(offset)
+
+
+def java_text(text: str) -> str:
+    """Return a literal of Java: its escapes are those of JSON."""
+    return json.dumps(text)
+
+
+def _seen(exchange: Exchanged) -> str:
+    """Return a comment about what the release answered; empty where that was plain."""
+    result = exchange.reply.get("result", {})
+    acquired = ", ".join(span(first, last) for first, last, _ in result.get("acquired", ()))
+    if exchange.operation["op"] == "acquire":
+        text = f"acquires {acquired or 'nothing'}"
+    else:
+        text = {"NONE": "", "PENDING": "its write is outstanding"}.get(
+            status := result.get("status", "NONE"), status
+        )
+    return f"  // {text.replace('–', '-')}" if text else ""

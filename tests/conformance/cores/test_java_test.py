@@ -1,0 +1,151 @@
+"""Deviations as JUnit tests: what each test asserts, and what cannot be expressed."""
+
+import re
+from pathlib import Path
+
+import attrs
+import pytest
+
+from conformance.campaign import alone
+from conformance.cores import asks
+from conformance.cores.java_calls import NoJavaTestError
+from conformance.cores.java_test import JavaCase, class_name, java_class, java_method
+from conformance.cores.kit import CORES
+from conformance.releases import NEWEST
+from model.config import SharePartitionConfig
+from model.errors import ErrorCode
+from model.operations import AcknowledgementBatch
+from model.states import AcquireMode
+from tools.promises.catalogue import BEHAVIOURS
+from tools.promises.faces import core
+
+BEGIN = asks.TakeOver(SharePartitionConfig(2, 4, 100))
+FETCH = asks.Fetch("m1", AcquireMode.BATCH_OPTIMIZED, 500, 500, 1)
+ONE = attrs.evolve(FETCH, mode=AcquireMode.RECORD_LIMIT, max_records=1)
+
+
+def acknowledge(first: int, last: int, kind: int, *answers: ErrorCode) -> asks.Acknowledge:
+    return asks.Acknowledge("m1", (AcknowledgementBatch(first, last, (kind,)),), answers)
+
+
+HELD: tuple[asks.Ask, ...] = (BEGIN, asks.Produce(((0, 3), (0, 3))), FETCH)
+DONE = (*HELD, acknowledge(0, 0, 1), asks.MemberLeaves("m1"), FETCH)
+WAITING = (*HELD, acknowledge(0, 1, 2, ErrorCode.PENDING))
+CASES: dict[str, tuple[tuple[asks.Ask, ...], str]] = {
+    "never moves the start offset": (
+        (*DONE, asks.AdvanceTime(100), FETCH, asks.AdvanceLogStart(2), *[FETCH] * 12),
+        "acquired.stream().filter(offset -> offset > 5).toList(),",
+    ),
+    "moves the start offset to the end of the window": (
+        DONE,
+        "assertTrue(sharePartition.startOffset() <= 1,",
+    ),
+    "does not follow the log start offset": (
+        (*HELD, asks.AdvanceLogStart(2)),
+        "assertTrue(sharePartition.startOffset() >= 2,",
+    ),
+    "acquires what another member holds": (
+        (*HELD, attrs.evolve(FETCH, member='"*/')),
+        'assertEquals("ACQUIRED(1) m1", stateOf(0), "offset 0");',
+    ),
+    "undoes a change whose write succeeded": (
+        (*WAITING, asks.CompleteWrite(0, ErrorCode.NONE)),
+        'assertEquals("AVAILABLE(1)", stateOf(0), "offset 0");',
+    ),
+    "does not tell the caller how its write ended": (
+        (*WAITING, asks.CompleteWrite(0, ErrorCode.NONE)),
+        'assertTrue(answered3.isDone(), "it is answered");',
+    ),
+    "counts deliveries from 0": (HELD, "assertEquals(1, countOf(0, acquired),"),
+    "never acquires anything": (
+        (*HELD[:2], *[FETCH] * 12),
+        'startOffset() > 0 || !stateOf(0).equals("not in flight"),',
+    ),
+    "says of each fetch that nothing can be acquired": (HELD, "canAcquireRecords(), "),
+    "releases what is accepted": (
+        (*HELD, acknowledge(0, 0, 1)),
+        'assertEquals("2(1)", lastWritten(0),',
+    ),
+    "refuses every acknowledgement": (
+        (*HELD, acknowledge(0, 0, 1)),
+        "assertTrue(List.of(Errors.NONE).contains(errorOf(answered)),",
+    ),
+    "reports a negative delivery complete count": (
+        (BEGIN,),
+        "assertEquals(0, sharePartition.deliveryCompleteCount(),",
+    ),
+}
+
+
+def written(behaviour: str, sequence: tuple[asks.Ask, ...]) -> str:
+    """Return the test of what a faulty core shows."""
+    (faulty,) = (b for b in BEHAVIOURS if b.name == behaviour)
+    (fault,) = alone(core(faulty), sequence, CORES).faults
+    case = JavaCase(behaviour, fault, ("About it */ \\u002a/.",), "a command")
+    return java_method(core(faulty), CORES, case)[1]
+
+
+@pytest.mark.parametrize("behaviour", CASES)
+def test_a_test_asserts_what_the_rules_expect(behaviour: str) -> None:
+    sequence, assertion = CASES[behaviour]
+    method = written(behaviour, sequence)
+    assert assertion in method
+    comment, code = method.split("    @Test\n")
+    assert comment.count("*/") == 1
+    assert "\\u" not in method
+    source = java_class("FoundTest", [method], NEWEST)
+    assert '"\\"*/"' in code or "member" not in behaviour
+    code = re.sub(r'"(?:\\.|[^"\\])*"', "", source)
+    assert code.count("{") == code.count("}")
+    assert "  // with" not in source
+
+
+def test_what_is_not_used_is_left_out() -> None:
+    source = java_class("FoundTest", [written("counts deliveries from 0", HELD)], NEWEST)
+    assert "countOf(long offset" in source
+    for name in ("advanceClock", "answerNextWrites", "produceAborted", "TimerTask", "DLQ topic"):
+        assert name not in source
+    for name in re.findall(r"(?m)^import .*\.(\w+);$", source):
+        assert len(re.findall(rf"\b{name}\b", source)) > 1
+
+
+def test_equal_calls_in_a_row_are_a_loop() -> None:
+    sequence, _ = CASES["never acquires anything"]
+    method = written("never acquires anything", sequence)
+    loop = "        for (int i = 0; i < 10; i++) {\n            fetch("
+    assert loop in method
+    assert method.count("fetch(") == 2
+
+
+def test_one_for_an_older_release_has_its_signatures() -> None:
+    method = written("counts deliveries from 0", HELD)
+    source = java_class("FoundTest", [method], "4.1.2")
+    assert "ShareAcquireMode" in method
+    assert "ShareAcquireMode" not in source
+    assert "GroupConfigManager config = mock(" in source
+
+
+NO_RENEWALS = attrs.evolve(BEGIN, config=SharePartitionConfig(renew_acknowledge_enable=False))
+
+
+@pytest.mark.parametrize(
+    ("begin", "reason"),
+    [
+        (BEGIN, "no assertion in Java is known for the rule NO_RECORD_LOST"),
+        (NO_RENEWALS, "it needs a group in which renewals are switched off"),
+    ],
+)
+def test_what_cannot_be_expressed_is_refused(begin: asks.Ask, reason: str) -> None:
+    with pytest.raises(NoJavaTestError, match=reason):
+        written("skips the first record that it reads", (begin, *HELD[1:]))
+
+
+@pytest.mark.parametrize(
+    "name", ["start-offset.java", "startOffset.java", "Start.kt", "Stärt.java"]
+)
+def test_a_file_must_have_the_name_of_a_class(name: str) -> None:
+    assert class_name(Path("somewhere", "StartOffsetTest.java")) == "StartOffsetTest"
+    with pytest.raises(
+        NoJavaTestError, match=r"is no file of a Java class; allowed: an upper-case"
+    ):
+        class_name(Path(name))
