@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 import cattrs
 from cattrs.strategies import configure_tagged_union
@@ -15,6 +16,8 @@ def _converter(*, short: bool = False) -> cattrs.Converter:
     converter = cattrs.Converter(forbid_extra_keys=True, omit_if_default=short)
     converter.register_unstructure_hook(ErrorCode, lambda status: status.name)
     converter.register_structure_hook(ErrorCode, lambda name, _type: ErrorCode[name])
+    converter.register_unstructure_hook(UUID, str)
+    converter.register_structure_hook(UUID, lambda text, _type: UUID(text))
     return converter
 
 

@@ -56,10 +56,15 @@ class Guard(_RuleName):
 
 
 class CoordinatorGuard(_RuleName):
-    """A condition that every choice of a share coordinator must meet."""
+    """A condition that every share coordinator must meet."""
 
     SNAPSHOT_ON_TIME = auto()
     PRUNED_IS_REDUNDANT = auto()
+    PRUNING_GOES_ON = auto()
+    IDLE_GETS_SNAPSHOT = auto()
+    STATE_IS_ANSWERED = auto()
+    STATE_IS_WRITTEN = auto()
+    COORDINATOR_IS_FOUND = auto()
 
 
 class Difference(_RuleName):

@@ -60,7 +60,9 @@ def _read() -> Mapping[RuleKind, Mapping[str, Rule]]:
 RULES = _read()
 """Every rule by its kind and its name, in the order of the table."""
 
-_OF_VERDICTS = tuple(map(RuleKind, ("guard", "difference", "broker", "invariant", "kit")))
+_OF_VERDICTS = tuple(
+    map(RuleKind, ("guard", "coordinator", "difference", "broker", "invariant", "kit"))
+)
 VERDICT_RULES = {name: rule for kind in _OF_VERDICTS for name, rule in RULES[kind].items()}
 """Every rule that a verdict on a share-partition or a broker can name, by its name."""
 

@@ -4,9 +4,13 @@ from pathlib import Path
 
 import attrs
 
+from conformance.coordinators.share_kit import SHARE_COORDINATORS
+from conformance.coordinators.share_scene import ShareCapabilities
 from conformance.coordinators.target import CoordinatorTarget
 from conformance.cores.kafka import kafka_target
 from conformance.kit import AnyKit
+
+_KAFKA = Path(__file__).parents[1] / "targets" / "kafka"
 
 
 @attrs.frozen
@@ -23,7 +27,14 @@ class NamedCoordinator:
     known: Path
 
 
-COORDINATORS: dict[str, NamedCoordinator] = {}
+COORDINATORS = {
+    "kafka-coordinator": NamedCoordinator(
+        SHARE_COORDINATORS,
+        ShareCapabilities,
+        "CoordinatorDriver",
+        _KAFKA / "known-share-coordinator.toml",
+    ),
+}
 """Each coordinator by its name."""
 
 

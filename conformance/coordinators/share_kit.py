@@ -1,0 +1,88 @@
+"""The kit for share coordinators, in virtual time."""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from random import Random
+
+import attrs
+
+from conformance.coordinators import share_asks as asks
+from conformance.coordinators.share_generate import next_state_ask, state_mix
+from conformance.coordinators.share_goals import GOALS
+from conformance.coordinators.share_scene import ShareCapabilities, ShareScene
+from conformance.coordinators.target import CoordinatorHello, CoordinatorTarget
+from conformance.goals import Coverage, coverage
+from conformance.kit import Kit
+from model.share_state_requests import InitializeState, StateRequest, WriteState
+
+_KEYED = StateRequest | asks.FindPartition
+
+_Target = CoordinatorTarget[ShareCapabilities]
+_Hello = CoordinatorHello[ShareCapabilities]
+
+
+@attrs.frozen
+class ShareCoordinators(Kit[asks.StateAsk, _Target, _Hello, ShareScene]):
+    """The kit. What is known is told apart before it is shrunk: each defect is a cause."""
+
+    commands = asks.StateAsk
+    passes_over_known = True
+    sequences = 1000
+    longer = 8
+    examples = 3
+
+    def hello(self, target: _Target) -> _Hello:
+        """Return what a coordinator says of itself."""
+        return target.hello()
+
+    def stage(self, target: _Target, hello: _Hello) -> ShareScene:
+        """Return a stage, which the first command resets."""
+        return ShareScene(target, hello)
+
+    def draws(
+        self, random: Random, hello: _Hello
+    ) -> tuple[asks.StateAsk, Callable[[ShareScene], asks.StateAsk | None]]:
+        """Begin with an empty state topic."""
+        mix = state_mix(random, hello.capabilities)
+        return mix.first, partial(next_state_ask, random, mix)
+
+    def simpler(self, ask: asks.StateAsk) -> Iterator[asks.StateAsk]:
+        """Yield fewer and shorter batches, the start offset kept, and less time."""
+        match ask:
+            case WriteState(state_batches=batches):
+                yield attrs.evolve(ask, state_batches=())
+                for place, batch in enumerate(batches):
+                    before, after = batches[:place], batches[place + 1 :]
+                    yield attrs.evolve(ask, state_batches=(*before, *after))
+                    short = attrs.evolve(batch, last=batch.first)
+                    yield attrs.evolve(ask, state_batches=(*before, short, *after))
+                yield attrs.evolve(ask, start_offset=-1)
+                yield attrs.evolve(ask, delivery_complete_count=-1)
+            case InitializeState():
+                yield attrs.evolve(ask, start_offset=-1)
+            case asks.PassTime(ms) if ms > 1:
+                yield asks.PassTime(1)
+
+    def plainer(self, sequence: tuple[asks.StateAsk, ...]) -> Iterator[tuple[asks.StateAsk, ...]]:
+        """Yield the sequence with one share-partition, and with the default settings."""
+        keys = dict.fromkeys(ask.key for ask in sequence if isinstance(ask, _KEYED))
+        for key, other in ((key, other) for key in keys for other in keys if key != other):
+            yield tuple(
+                attrs.evolve(ask, key=other) if isinstance(ask, _KEYED) and ask.key == key else ask
+                for ask in sequence
+            )
+        yield (asks.OpenCoordinator(), *sequence[1:])
+
+    def bounds(self, _hello: _Hello) -> tuple[str, ...]:
+        """Return what the KIPs leave open."""
+        return (
+            "pruning reaches the oldest of the latest snapshots at once",
+            "an idle share-partition gets its snapshot when the timer runs, unless all have one",
+        )
+
+    def coverage(self, counts: Mapping[str, int], hello: _Hello) -> Coverage:
+        """Return the goals for what the coordinator can do."""
+        return coverage(GOALS, counts, hello.capabilities)
+
+
+SHARE_COORDINATORS = ShareCoordinators()

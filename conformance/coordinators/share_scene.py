@@ -1,0 +1,388 @@
+"""A share coordinator with its state topic, its clock and its judge, for one sequence."""
+
+from collections import Counter
+from typing import Any
+from uuid import UUID
+
+import attrs
+from immutables import Map
+
+from conformance.coordinators import share_asks as asks
+from conformance.coordinators.share_goals import Observation, situations
+from conformance.coordinators.share_judge import (
+    DEFECTS,
+    Seen,
+    StateMismatch,
+    judged,
+    state_mismatch,
+    times_mismatch,
+)
+from conformance.coordinators.share_messages import APIS, answer_of, body_of, records_of
+from conformance.coordinators.target import CoordinatorHello, CoordinatorTarget
+from conformance.cores.malformed import error_text
+from conformance.deviation import UNREADABLE, StepText, target_finding
+from judge.finding import CRASHED, Finding
+from judge.words import durable_text, printable
+from model.errors import InvalidValueError
+from model.guards import CoordinatorGuard
+from model.profile import profile_named
+from model.share_state_requests import (
+    DeleteState,
+    InitializeState,
+    ReadState,
+    ReadStateSummary,
+    StateRequest,
+)
+from model.state_topic import SharePartitionKey, ShareSnapshot, StateRecord, state_partition
+from model.state_topic_codec import record_to_json
+from model.wire import uuid_text
+from spec.coordinator import Durable, durable_state
+from spec.share_coordinator import (
+    ShareCoordinator,
+    due_for_snapshot,
+    forget_topic,
+    serve,
+    snapshot_again,
+)
+from spec.state_topic import StateTopicPartition, append, prune, recover, redundant_below
+
+_GUARD = CoordinatorGuard
+
+
+@attrs.frozen
+class ShareCapabilities:
+    """What a release's share coordinator can do; the kit does not ask for the rest.
+
+    ``initialize``: it serves InitializeShareGroupState; elsewhere the state of a share-partition
+    begins with a record that another coordinator wrote. ``summary``, ``delete``: it serves
+    ReadShareGroupStateSummary and DeleteShareGroupState. ``cold_snapshots``: idle share-partitions
+    get snapshots, which say when. ``deleted_topics``: it forgets the state of topics that are gone.
+    ``delivery_complete_count``: it knows KIP-1226. ``validates_epochs``: it refuses negative ones.
+    """
+
+    initialize: bool = True
+    summary: bool = True
+    delete: bool = True
+    cold_snapshots: bool = True
+    deleted_topics: bool = True
+    delivery_complete_count: bool = True
+    validates_epochs: bool = True
+
+
+class _DeviatedError(Exception):
+    """What a target did that no rule allows; raised within a command, and returned by ``ask``."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.name)
+        self.finding = finding
+
+
+class ShareScene:
+    """A stage. ``coordinator`` and ``topic`` are what the specification makes of what happened.
+
+    ``keys`` are the share-partitions that were asked about.
+    """
+
+    over = unjudged = waits = False
+
+    def __init__(
+        self,
+        target: CoordinatorTarget[ShareCapabilities],
+        hello: CoordinatorHello[ShareCapabilities],
+    ) -> None:
+        """Wait for the first command."""
+        self._target, self.can = target, hello.capabilities
+        self._profile = profile_named(hello.profile)
+        self.coordinator = ShareCoordinator(self._profile)
+        self.topic = StateTopicPartition()
+        self._plain: list[dict[str, Any]] = []
+        self._interval = self.now = 0
+        self.keys: dict[SharePartitionKey, None] = {}
+        self._noted: list[tuple[Finding, int]] = []
+        self._operation = ""
+        self.steps: list[StepText] = []
+        self.answered: Counter[str] = Counter()
+        self.exercised: Counter[str] = Counter()
+
+    def ask(self, command: asks.StateAsk) -> Finding | None:
+        """Send a command and judge the answer. Raises TargetError if there is none."""
+        self._operation = type(command).__name__
+        try:
+            self._do(command)
+        except _DeviatedError as deviated:
+            return deviated.finding
+        return None
+
+    def end(self) -> tuple[Finding, ...]:
+        """Return the known defects that the sequence went on after."""
+        return tuple(finding for finding, _steps in self._noted)
+
+    def steps_of(self, deviation: Finding) -> tuple[StepText, ...]:
+        """Return the steps up to the deviation."""
+        steps = next((n for noted, n in self._noted if noted is deviation), len(self.steps))
+        return tuple(self.steps[:steps])
+
+    def close(self) -> None:
+        """Do nothing: the next stage resets the coordinator."""
+
+    def _do(self, command: asks.StateAsk) -> None:
+        match command:
+            case asks.OpenCoordinator():
+                self._open(command)
+            case asks.PassTime(ms):
+                self.now += ms
+                self._step(command, "")
+            case asks.FailOver():
+                self._fail_over()
+            case asks.TakeSnapshots():
+                self._take_snapshots()
+            case asks.PruneTopic():
+                self._prune()
+            case asks.DeleteTopic(topic_id):
+                self._delete_topic(topic_id)
+            case asks.FindPartition(key):
+                self._find(key)
+            case _:
+                self._request(command)
+
+    def _open(self, command: asks.OpenCoordinator) -> None:
+        self.coordinator = ShareCoordinator(
+            self._profile, Map(asks.TOPICS), updates_per_snapshot=command.updates_per_snapshot
+        )
+        self._interval = command.snapshot_interval_ms
+        self._target.reset(
+            topics={uuid_text(topic): partitions for topic, partitions in asks.TOPICS.items()},
+            updates_per_snapshot=command.updates_per_snapshot,
+            snapshot_interval_ms=command.snapshot_interval_ms,
+            partitions=asks.STATE_PARTITIONS,
+        )
+        self._step(command, "")
+
+    # The five requests.
+
+    def _request(self, request: StateRequest) -> None:
+        self.keys[request.key] = None
+        if isinstance(request, InitializeState) and not self.can.initialize:
+            self._write_elsewhere(request)
+            return
+        if isinstance(request, ReadStateSummary) and not self.can.summary:
+            return
+        if isinstance(request, DeleteState) and not self.can.delete:
+            return
+        asked = {"api": APIS[type(request)], "body": body_of(request)}
+        reply = self._asked(request, "request", **asked)
+        try:
+            answer = answer_of(reply.get("response"))
+            records = records_of(reply, stamped=self.can.cold_snapshots)
+        except InvalidValueError as error:
+            self._step(request, printable(str(reply), 300))
+            raise self._unreadable(error) from None
+        record = records[0] if records else None
+        self.answered[f"{self._operation} {answer.status.name}"] += 1
+        answered = "; ".join((answer.status.name, *map(_record_text, records)))
+        if len(records) > 1:
+            self._step(request, answered)
+            raise self._deviated(
+                StateMismatch(_GUARD.STATE_IS_WRITTEN, "several records", answered, "at most one")
+            )
+        can = self.can
+        seen = Seen(
+            request, self.now, answer, record, can.delivery_complete_count, can.cold_snapshots
+        )
+        self._judge(seen, answered)
+        self._plain += reply.get("records", [])
+
+    def _judge(self, seen: Seen, answered: str) -> None:
+        before, found = self.coordinator, judged(self.coordinator, seen)
+        if isinstance(found, StateMismatch):
+            self._step(seen.request, answered)
+            raise self._deviated(found)
+        self.coordinator = found.reply.coordinator
+        self.topic = append(self.topic, seen.record)
+        self._step(seen.request, answered)
+        # A known defect is told at the end: the sequence goes on as the defect has it.
+        for name, mismatch in found.defects.items():
+            noted = attrs.evolve(self._deviated(mismatch).finding, cause=(DEFECTS[name],))
+            self._noted.append((noted, len(self.steps)))
+        observation = Observation(before, seen.request, seen.answer.status, seen.record, self.topic)
+        self.exercised.update(situations(observation))
+
+    def _write_elsewhere(self, request: InitializeState) -> None:
+        """Begin the state of a share-partition with the record of another coordinator."""
+        reply = serve(self.coordinator, request, self.now)
+        if reply.record is None or request.key in self.coordinator.held:
+            return
+        self.coordinator, self.topic = reply.coordinator, append(self.topic, reply.record)
+        self._plain.append(record_to_json(reply.record))
+        self._step(request, "written by another coordinator")
+        self._recover()
+
+    # What befalls the coordinator.
+
+    def _fail_over(self) -> None:
+        self._recover()
+        self.coordinator = recover(self.topic, self.coordinator)
+        self._step(asks.FailOver(), "")
+        self.exercised.update(
+            situations(Observation(self.coordinator, None, None, None, self.topic))
+        )
+        for key in tuple(self.keys):
+            held = self.coordinator.held.get(key)
+            self._request(ReadState(key, held.leader_fence if held else 0))
+            self._request(ReadStateSummary(key))
+
+    def _recover(self) -> None:
+        offset = self.topic.first_offset
+        reply = self._target.ask("recover", records=self._plain, offset=offset)
+        if "error" in reply:
+            raise self._crashed(reply)
+
+    def _take_snapshots(self) -> None:
+        if not self.can.cold_snapshots:
+            return
+        records = self._appended(asks.TakeSnapshots(), "snapshots")
+        held = self.coordinator.held
+        # Apache Kafka lets the timer pass while every latest snapshot is one of an idle
+        # share-partition: nothing was written whole since, so that nothing waits for its pruning.
+        active = any(each.created_ms == each.written_ms for each in held.values())
+        due = set(due_for_snapshot(self.coordinator, self.now, self._interval) if active else ())
+        for record in records:
+            due.discard(record.key)
+            self._snapshot(record)
+        if due:
+            key = min(due, key=str)
+            mismatch = StateMismatch(
+                _GUARD.IDLE_GETS_SNAPSHOT, "none", "no snapshot", f"one of {asks.key_text(key)}"
+            )
+            raise self._deviated(mismatch)
+
+    def _snapshot(self, record: StateRecord) -> None:
+        """Judge a snapshot of an idle share-partition."""
+        if record.key not in self.coordinator.held or not isinstance(record.value, ShareSnapshot):
+            texts = _record_text(record), "a snapshot of what is held"
+            raise self._deviated(StateMismatch(_GUARD.STATE_IS_WRITTEN, "no such snapshot", *texts))
+        reply = snapshot_again(self.coordinator, record.key, self.now)
+        after = recover(append(self.topic, record), self.coordinator).held[record.key]
+        told = reply.record.value if reply.record else None
+        assert isinstance(told, ShareSnapshot)  # noqa: S101 - snapshot_again writes one
+        durable = reply.coordinator.held[record.key].durable
+        counts = self.can.delivery_complete_count
+        mismatch = state_mismatch(after.durable, durable, counts=counts)
+        if mismatch := mismatch or times_mismatch(record.value, told):
+            raise self._deviated(mismatch)
+        self.coordinator, self.topic = reply.coordinator, append(self.topic, record)
+        self.exercised["an idle share-partition gets a snapshot"] += 1
+
+    def _delete_topic(self, topic_id: UUID) -> None:
+        if not self.can.deleted_topics or topic_id not in self.coordinator.topics:
+            return
+        command = asks.DeleteTopic(topic_id)
+        after, wanted = forget_topic(self.coordinator, topic_id)
+        records = self._appended(command, "forget", topics=[uuid_text(topic_id)])
+        if sorted(map(_record_text, records)) != sorted(map(_record_text, wanted)):
+            texts = ["; ".join(map(_record_text, each)) or "nothing" for each in (records, wanted)]
+            rule = _GUARD.STATE_IS_WRITTEN
+            raise self._deviated(StateMismatch(rule, "the tombstones of a deleted topic", *texts))
+        self.coordinator = attrs.evolve(after, topics=after.topics.delete(topic_id))
+        self.topic = append(self.topic, *records)
+        self.exercised["a topic with state is deleted"] += bool(records)
+
+    def _appended(self, command: asks.StateAsk, do: str, **fields: object) -> list[StateRecord]:
+        """Return the records that the coordinator appends by itself."""
+        reply = self._asked(command, do, **fields)
+        try:
+            records = records_of(reply, stamped=True)
+        except InvalidValueError as error:
+            self._step(command, printable(str(reply), 300))
+            raise self._unreadable(error) from None
+        self._plain += reply.get("records", [])
+        self._step(command, "; ".join(map(_record_text, records)) or "no record")
+        self.answered[f"{self._operation} NONE"] += 1
+        return records
+
+    def _prune(self) -> None:
+        reply = self._asked(asks.PruneTopic(), "redundant")
+        told, first, limit = (
+            reply.get("offset"),
+            self.topic.first_offset,
+            redundant_below(self.topic),
+        )
+        self.answered[f"{self._operation} NONE"] += 1
+        self._step(asks.PruneTopic(), "nothing is redundant" if told is None else f"below {told}")
+        below = told if type(told) is int else first
+        recorded, expected = f"below {below}", f"below {limit}"
+        if below > limit:
+            raise self._deviated(
+                StateMismatch(_GUARD.PRUNED_IS_REDUNDANT, "too much", recorded, expected)
+            )
+        if below < limit and self.coordinator.held:
+            raise self._deviated(
+                StateMismatch(_GUARD.PRUNING_GOES_ON, "too little", recorded, expected)
+            )
+        del self._plain[: max(below - first, 0)]
+        self.topic = prune(self.topic, below)
+        self.exercised["records are pruned"] += below > first
+
+    def _find(self, key: SharePartitionKey) -> None:
+        text = f"{key.group_id}:{uuid_text(key.topic_id)}:{key.partition}"
+        command, wanted = asks.FindPartition(key), state_partition(key, asks.STATE_PARTITIONS)
+        reply = self._target.ask("find", key=text)
+        found = reply.get("partition")
+        got = error_text(reply) if "error" in reply else f"partition {found}"
+        self._step(command, got)
+        self.answered[f"{self._operation} {'refused' if 'error' in reply else 'NONE'}"] += 1
+        if found != wanted or "error" in reply:
+            way = "a key is refused" if "error" in reply else "another partition"
+            raise self._deviated(
+                StateMismatch(_GUARD.COORDINATOR_IS_FOUND, way, got, f"partition {wanted}")
+            )
+        self.exercised["a group id with a colon is found"] += ":" in key.group_id
+
+    # What is told of it.
+
+    def _asked(self, command: asks.StateAsk, do: str, **fields: object) -> dict[str, Any]:
+        end = self.topic.first_offset + len(self.topic.records)
+        reply = self._target.ask(do, now=self.now, offset=end, **fields)
+        if "error" in reply:
+            self._step(command, error_text(reply))
+            raise self._crashed(reply)
+        return reply
+
+    def _step(self, command: asks.StateAsk, answered: str) -> None:
+        key = getattr(command, "key", None)
+        held = self.coordinator.held.get(key) if key else None
+        after = _held_text(held.durable) if held else ""
+        asked = printable(asks.ask_text(command))
+        self.steps.append(StepText(asked, printable(answered), after, time_ms=self.now))
+
+    def _deviated(self, mismatch: StateMismatch) -> _DeviatedError:
+        rule = mismatch.rule
+        words = printable(mismatch.recorded), mismatch.expected
+        finding = target_finding(rule.name, self._operation, rule.value, *words)
+        return _DeviatedError(attrs.evolve(finding, cause=(self._operation, mismatch.cause)))
+
+    def _crashed(self, reply: dict[str, Any]) -> _DeviatedError:
+        text = printable(error_text(reply))
+        return _DeviatedError(
+            target_finding(CRASHED, self._operation, "every request is answered", text, "an answer")
+        )
+
+    def _unreadable(self, error: InvalidValueError) -> _DeviatedError:
+        finding = target_finding(
+            UNREADABLE, self._operation, "an answer is possible", str(error), "what is possible"
+        )
+        return _DeviatedError(attrs.evolve(finding, cause=(UNREADABLE, error.name)))
+
+
+def _held_text(durable: Durable) -> str:
+    epochs = f"state epoch {durable.state_epoch}, leader epoch {durable.leader_epoch}"
+    return f"{epochs}, {durable_text(durable_state(durable))}"
+
+
+def _record_text(record: StateRecord) -> str:
+    """Return a record in a few words."""
+    plain = record_to_json(record)
+    value = plain["value"]
+    data = value["data"] if isinstance(value, dict) else None
+    kind = type(record.value).__name__ if record.value else "tombstone"
+    return f"{kind} of {asks.key_text(record.key)}" + (f" {data}" if data else "")
