@@ -1,0 +1,228 @@
+package kafka.server.share;
+
+import com.yammer.metrics.core.MetricsRegistry;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.AbstractExecutorService;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.compress.Compression;
+import org.apache.kafka.common.metrics.Metrics;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.record.internal.MemoryRecords;
+import org.apache.kafka.common.record.internal.MutableRecordBatch;
+import org.apache.kafka.common.record.internal.Record;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorEvent;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorEventProcessor;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorLoader;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorPlayback;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorRuntimeMetrics;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorShardBuilderSupplier;
+import org.apache.kafka.coordinator.common.runtime.PartitionWriter;
+import org.apache.kafka.coordinator.group.GroupConfigManager;
+import org.apache.kafka.coordinator.group.GroupCoordinatorConfig;
+import org.apache.kafka.coordinator.group.GroupCoordinatorRecordSerde;
+import org.apache.kafka.coordinator.group.GroupCoordinatorService;
+import org.apache.kafka.coordinator.group.GroupCoordinatorShard;
+import org.apache.kafka.coordinator.group.metrics.GroupCoordinatorMetrics;
+import org.apache.kafka.image.MetadataDelta;
+import org.apache.kafka.image.MetadataImage;
+import org.apache.kafka.storage.internals.log.LogConfig;
+
+/** One GroupCoordinatorService that leads the only partition of __consumer_offsets, in one thread. */
+final class GroupNode implements CoordinatorEventProcessor, CoordinatorLoader<CoordinatorRecord> {
+    private static final GroupCoordinatorRecordSerde SERDE = new GroupCoordinatorRecordSerde();
+
+    final GroupCoordinatorService service;
+    private final List<MemoryRecords> log;
+    private final Deque<CoordinatorEvent> events = new ArrayDeque<>();
+    private final TopicPartition partition = new TopicPartition("__consumer_offsets", 0);
+    private final int epoch;
+    private PartitionWriter.Listener listener;
+    private boolean running;
+
+    /** Begins to lead in an epoch: what the log has is replayed. */
+    GroupNode(List<MemoryRecords> log, VirtualTimer timer, StatePersister persister, GroupCoordinatorConfig config, int epoch) {
+        this.log = log;
+        this.epoch = epoch;
+        GroupCoordinatorMetrics metrics = new GroupCoordinatorMetrics(new MetricsRegistry(), new Metrics());
+        GroupConfigManager settings = Assembled.create(GroupConfigManager.class, List.of(config, Map.of()));
+        CoordinatorShardBuilderSupplier<GroupCoordinatorShard, CoordinatorRecord> shards = () -> {
+            GroupCoordinatorShard.Builder shard = new GroupCoordinatorShard.Builder(config, settings);
+            for (String name : List.of("withAuthorizer", "withAuthorizerPlugin")) {
+                if (Assembled.has(GroupCoordinatorShard.Builder.class, name)) {
+                    Assembled.call(GroupCoordinatorShard.Builder.class, shard, name, Optional.empty());
+                }
+            }
+            return shard;
+        };
+        Supplier<Integer> bytes = () -> 1 << 20;
+        CoordinatorRuntime<?, ?> runtime = Assembled.create(CoordinatorRuntime.class, List.of(
+            "", this, Assembled.standIn(PartitionWriter.class, this::written), shards, timer, Duration.ofSeconds(60),
+            Assembled.standIn(CoordinatorRuntimeMetrics.class, (method, given) -> null), metrics, SERDE,
+            Compression.NONE, 0, OptionalInt.of(0), new Inline(), bytes));
+        service = Assembled.create(GroupCoordinatorService.class, List.of(
+            config, runtime, metrics, settings, persister, timer, Optional.empty()));
+        service.startup(() -> 1);
+    }
+
+    /** Loads the log, once the metadata of the cluster is known. */
+    void lead() {
+        service.onElection(0, epoch);
+        drain();
+    }
+
+    void resign() {
+        service.onResignation(0, OptionalInt.of(epoch + 1));
+        drain();
+    }
+
+    /** Takes up new metadata as the broker does, which tells of deleted topics before or with it. */
+    void update(MetadataImage image, MetadataDelta delta, Collection<TopicPartition> deleted) {
+        if (Assembled.has(GroupCoordinatorService.class, "onMetadataUpdate")) {
+            Assembled.call(GroupCoordinatorService.class, service, "onMetadataUpdate", delta, image);
+        } else {
+            if (!deleted.isEmpty()) {
+                Assembled.call(GroupCoordinatorService.class, service, "onPartitionsDeleted", List.copyOf(deleted), null);
+            }
+            Assembled.call(GroupCoordinatorService.class, service, "onNewMetadataImage", image, delta);
+        }
+        drain();
+    }
+
+    private Object written(String method, Object[] given) {
+        switch (method) {
+            case "registerListener" -> listener = (PartitionWriter.Listener) given[1];
+            case "deregisterListener" -> listener = null;
+            case "config" -> {
+                return new LogConfig(Map.of());
+            }
+            case "append" -> {
+                for (Object each : given) {
+                    if (each instanceof MemoryRecords records) {
+                        return appended(records);
+                    }
+                }
+            }
+            default -> { }
+        }
+        return null;
+    }
+
+    private long appended(MemoryRecords records) {
+        if (listener == null) {
+            throw Errors.NOT_LEADER_OR_FOLLOWER.exception();
+        }
+        // The runtime uses its buffer again.
+        ByteBuffer copy = ByteBuffer.allocate(records.sizeInBytes()).put(records.buffer().duplicate()).flip();
+        log.add(MemoryRecords.readableRecords(copy));
+        long end = end();
+        listener.onHighWatermarkUpdated(partition, end);
+        return end;
+    }
+
+    private long end() {
+        long number = 0;
+        for (MemoryRecords each : log) {
+            for (Record ignored : each.records()) {
+                number++;
+            }
+        }
+        return number;
+    }
+
+    @Override
+    public CompletableFuture<LoadSummary> load(TopicPartition tp, CoordinatorPlayback<CoordinatorRecord> playback) {
+        long offset = 0;
+        for (MemoryRecords records : log) {
+            for (MutableRecordBatch batch : records.batches()) {
+                for (Record record : batch) {
+                    playback.replay(offset++, batch.producerId(), batch.producerEpoch(),
+                        SERDE.deserialize(record.key(), record.value()));
+                }
+            }
+        }
+        if (offset > 0) {
+            playback.updateLastWrittenOffset(offset);
+            playback.updateLastCommittedOffset(offset);
+        }
+        return CompletableFuture.completedFuture(new LoadSummary(0, 0, 0, offset, 0));
+    }
+
+    @Override
+    public void enqueueLast(CoordinatorEvent event) {
+        events.addLast(event);
+        drain();
+    }
+
+    @Override
+    public void enqueueFirst(CoordinatorEvent event) {
+        events.addFirst(event);
+        drain();
+    }
+
+    /** Runs what waits, one event after the other. */
+    private void drain() {
+        if (running) {
+            return;
+        }
+        running = true;
+        try {
+            while (!events.isEmpty()) {
+                CoordinatorEvent event = events.poll();
+                try {
+                    event.run();
+                } catch (RuntimeException error) {
+                    event.complete(error);
+                }
+            }
+        } finally {
+            running = false;
+        }
+    }
+
+    @Override
+    public void close() { }
+
+    /** Runs what it is given at once. */
+    private static final class Inline extends AbstractExecutorService {
+        @Override
+        public void execute(Runnable task) {
+            task.run();
+        }
+
+        @Override
+        public void shutdown() { }
+
+        @Override
+        public List<Runnable> shutdownNow() {
+            return List.of();
+        }
+
+        @Override
+        public boolean isShutdown() {
+            return false;
+        }
+
+        @Override
+        public boolean isTerminated() {
+            return false;
+        }
+
+        @Override
+        public boolean awaitTermination(long timeout, TimeUnit unit) {
+            return true;
+        }
+    }
+}
