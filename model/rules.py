@@ -17,6 +17,7 @@ class RuleKind(StrEnum):
     DIFFERENCE = "difference"
     BROKER = "broker"
     INVARIANT = "invariant"
+    GROUP = "group"
     KIT = "kit"
     TRANSITION = "transition"
     CLUSTER = "cluster"
@@ -61,7 +62,7 @@ RULES = _read()
 """Every rule by its kind and its name, in the order of the table."""
 
 _OF_VERDICTS = tuple(
-    map(RuleKind, ("guard", "coordinator", "difference", "broker", "invariant", "kit"))
+    map(RuleKind, ("guard", "coordinator", "difference", "broker", "invariant", "group", "kit"))
 )
 VERDICT_RULES = {name: rule for kind in _OF_VERDICTS for name, rule in RULES[kind].items()}
 """Every rule that a verdict on a share-partition or a broker can name, by its name."""

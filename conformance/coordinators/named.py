@@ -4,6 +4,8 @@ from pathlib import Path
 
 import attrs
 
+from conformance.coordinators.group_kit import GROUP_COORDINATORS
+from conformance.coordinators.group_scene import GroupCapabilities
 from conformance.coordinators.share_kit import SHARE_COORDINATORS
 from conformance.coordinators.share_scene import ShareCapabilities
 from conformance.coordinators.target import CoordinatorTarget
@@ -33,6 +35,12 @@ COORDINATORS = {
         ShareCapabilities,
         "CoordinatorDriver",
         _KAFKA / "known-share-coordinator.toml",
+    ),
+    "kafka-group-coordinator": NamedCoordinator(
+        GROUP_COORDINATORS,
+        GroupCapabilities,
+        "GroupDriver",
+        _KAFKA / "known-group-coordinator.toml",
     ),
 }
 """Each coordinator by its name."""

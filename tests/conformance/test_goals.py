@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 import pytest
 
 from conformance import goals as module
-from conformance.coordinators import share_goals
+from conformance.coordinators import group_goals, share_goals
 from conformance.cores import goals as cores
 from conformance.cores.target import Capabilities
 from conformance.goals import Goal, Group, Scope, coverage, lacking, recognised, rule_goals
@@ -85,13 +85,15 @@ def test_a_rule_is_put_at_stake_by_the_goals_that_the_table_names(
         ("core", cores.goals(Capabilities())),
         ("broker", wire.GOALS),
         ("coordinator", share_goals.GOALS),
+        ("group", group_goals.GOALS),
     ],
 )
 def test_each_goal_that_the_table_names_is_one_of_the_kit(
     kit: str, goals: tuple[Goal, ...]
 ) -> None:
     rules = [rule for rules in RULES.values() for rule in rules.values()]
-    assert {name for rule in rules for name in rule.at_stake} == {"core", "broker", "coordinator"}
+    kits = {"core", "broker", "coordinator", "group"}
+    assert {name for rule in rules for name in rule.at_stake} == kits
     named = [name for rule in rules for name in rule.at_stake.get(kit, ())]
     assert [n for n in named if not any(fnmatchcase(goal.name, n) for goal in goals)] == []
 

@@ -33,7 +33,7 @@ def test_the_codes_are_those_of_kafka(name: str, code: int | str) -> None:
 
 
 def test_no_two_names_share_a_code() -> None:
-    assert len(ErrorCode.__members__) == len(ErrorCode) == 19
+    assert len(ErrorCode.__members__) == len(ErrorCode) == 21
 
 
 def test_an_invalid_value_error_shows_name_value_and_what_is_allowed() -> None:

@@ -1,0 +1,124 @@
+"""What the kit knows of a group coordinator, its group and what share coordinators hold of it."""
+
+from collections.abc import Iterable
+
+import attrs
+from immutables import Map
+
+from conformance.coordinators.group_reply import DescribedGroup
+from model.share_messages import TopicPartition
+from spec.coordinator import Durable
+from spec.group_membership import Members
+from spec.share_group import Coordinators, PartitionMetadata, Partitions, ShareGroup
+
+RETRY_MS = 30_000
+"""How long an initialization may wait for its answer before it must be tried again, as
+group.share.initialize.retry.interval.ms of Apache Kafka; KIP-932 has no number."""
+
+SETTLED = 2
+"""After how many heartbeats of every member an assignment must be complete; KIP-932 has no number.
+The first raises the group epoch, the second brings each member what the first has computed."""
+
+
+@attrs.frozen
+class GroupBelief:
+    """A group as it must be now, and the cluster around it. Times in ms of virtual time.
+
+    ``topics`` has the partitions of each topic by its id, ``names`` the id of each that exists;
+    ``subscriptions`` are names. ``widths`` are the partitions that a topic had when the group began
+    to initialize it, ``begun`` when each share-partition was last initialized. ``waiting`` are the
+    calls without an answer. ``seen`` is what the group epoch was last raised for of the subscribed
+    topics; ``changed``: what is initialized changed since; ``beats`` counts heartbeats since
+    anything changed. ``group`` is the last description.
+    """
+
+    initializes: bool = True
+    max_members: int = 6
+    now_ms: int = 0
+    topics: Map[str, int] = Map()
+    names: Map[str, str] = Map()
+    exists: bool = False
+    epoch: int = 0
+    subscriptions: Map[str, frozenset[str]] = Map()
+    members: Members = Map()
+    metadata: PartitionMetadata = attrs.field(factory=PartitionMetadata)
+    states: Map[TopicPartition, Durable] = Map()
+    widths: Map[str, int] = Map()
+    begun: Map[TopicPartition, int] = Map()
+    waiting: Map[int, Partitions] = Map()
+    seen: frozenset[tuple[str, int]] = frozenset()
+    changed: bool = False
+    beats: Map[str, int] = Map()
+    group: DescribedGroup | None = None
+
+
+def ids_of(belief: GroupBelief, names: Iterable[str]) -> frozenset[str]:
+    """Return the ids of topics; the name of one that does not exist, which no topic has as id."""
+    return frozenset(belief.names.get(name, name) for name in names)
+
+
+def world(belief: GroupBelief) -> Coordinators:
+    """Return the same as the specification has it, with topics by their ids."""
+    ids = {member: ids_of(belief, names) for member, names in belief.subscriptions.items()}
+    group = ShareGroup(belief.epoch, Map(ids), belief.metadata) if belief.exists else None
+    return Coordinators(belief.topics, group, belief.states)
+
+
+def subscribed(belief: GroupBelief) -> frozenset[tuple[str, int]]:
+    """Return the topics that exist and to which members subscribe, with their partitions."""
+    names = {name for each in belief.subscriptions.values() for name in each}
+    ids = (belief.names[name] for name in names if name in belief.names)
+    return frozenset((topic, belief.topics[topic]) for topic in ids)
+
+
+def first_offsets(belief: GroupBelief, key: TopicPartition) -> frozenset[int]:
+    """Return the start offsets with which a share-partition may be initialized (decisions 92, 93).
+
+    -1 leaves it to the first leader: what the topic had when the group began with it. What was
+    added later starts at 0, and where nothing of the topic is initialized yet, at either.
+    """
+    width = belief.widths.get(key.topic_id)
+    if width is None or key.partition < width:
+        return frozenset({-1})
+    known = any(other.topic_id == key.topic_id for other in belief.metadata.initialized)
+    return frozenset({0}) if known else frozenset({0, -1})
+
+
+def without(belief: GroupBelief, keys: Partitions, *, states: Partitions) -> GroupBelief:
+    """Return the belief without share-partitions in the group's metadata, and without states."""
+    now = belief.metadata
+    metadata = PartitionMetadata(
+        now.initializing - keys, now.initialized - keys, now.deleting - keys
+    )
+    left = {key.topic_id for key in metadata.initializing | metadata.initialized}
+    return attrs.evolve(
+        belief,
+        metadata=metadata,
+        states=Map({k: v for k, v in belief.states.items() if k not in states}),
+        widths=Map({topic: n for topic, n in belief.widths.items() if topic in left}),
+        begun=Map({k: v for k, v in belief.begun.items() if k not in keys}),
+        changed=belief.changed or metadata.initialized != now.initialized,
+    )
+
+
+def initialized_now(belief: GroupBelief, keys: Partitions) -> GroupBelief:
+    """Return the belief once a share coordinator has answered that it holds share-partitions."""
+    now = belief.metadata
+    if keys <= now.initialized:
+        return belief
+    metadata = PartitionMetadata(
+        now.initializing - keys, now.initialized | keys, now.deleting - keys
+    )
+    return attrs.evolve(belief, metadata=metadata, changed=True, beats=Map())
+
+
+def begun_now(belief: GroupBelief, key: TopicPartition) -> GroupBelief:
+    """Return the belief once the group coordinator has begun to initialize a share-partition."""
+    now, topic = belief.metadata, key.topic_id
+    widths, known = belief.widths, now.initializing | now.initialized
+    if topic not in widths or not any(other.topic_id == topic for other in known):
+        widths = widths.set(topic, belief.topics[topic])
+    begun = now.initializing | ({key} - now.initialized)
+    metadata = PartitionMetadata(begun, now.initialized, now.deleting - {key})
+    times = belief.begun.set(key, belief.now_ms)
+    return attrs.evolve(belief, metadata=metadata, widths=widths, begun=times)

@@ -1,0 +1,156 @@
+"""Random sequences of commands for a group coordinator."""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import attrs
+
+from conformance.coordinators import group_asks as asks
+from conformance.coordinators.group_belief import GroupBelief
+from conformance.coordinators.group_scene import GroupCapabilities, GroupScene
+from conformance.coordinators.share_asks import FailOver, PassTime
+from model.errors import ErrorCode
+
+_ALWAYS: dict[type[Any], float] = {asks.MemberHeartbeat: 12.0, asks.Leave: 1.5}
+_SOMETIMES: dict[type[Any], float] = {
+    PassTime: 2.0,
+    asks.CreateTopic: 0.7,
+    asks.AddPartitions: 1.0,
+    asks.RemoveTopic: 0.7,
+    asks.AlterOffsets: 1.0,
+    asks.DeleteOffsets: 1.0,
+    asks.DeleteGroup: 1.0,
+    asks.DescribeOffsets: 1.5,
+    asks.AnswerCall: 3.0,
+    FailOver: 0.7,
+}
+_OF_OFFSETS = (asks.AlterOffsets, asks.DeleteOffsets, asks.DescribeOffsets)
+_OF_NOBODY = (asks.AlterOffsets, asks.DeleteOffsets, asks.DeleteGroup)
+"""What only a group without members allows; much more likely there, and seldom elsewhere."""
+
+TIMES = (7_001, 20_002, 31_003, 46_004)
+"""In ms: sums of them are never 30 s or 45 s, so that it is clear what is over."""
+
+_FAILURES = (ErrorCode.NOT_COORDINATOR, ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+@attrs.frozen
+class GroupMixture:
+    """What a sequence draws from: the commands with their weights, members, topics and answers.
+
+    ``empties``: how much more likely members leave, so that the group becomes empty.
+    """
+
+    weights: dict[type[Any], float]
+    members: int
+    topics: int
+    alike: bool
+    answers: tuple[ErrorCode, ...]
+
+
+def begin(random: Random, can: GroupCapabilities) -> tuple[GroupMixture, asks.Begin]:
+    """Return a random mixture of what a group coordinator can do, and the first command."""
+    optional = {kind: weight for kind, weight in _SOMETIMES.items() if random.random() < 0.5}
+    for kind in _OF_OFFSETS if not can.offsets else ():
+        optional.pop(kind, None)
+    late = can.initializes and asks.AnswerCall in optional
+    failures = _FAILURES if random.random() < 0.3 else ()
+    topics = random.randint(1, 3)
+    leaving = random.choice((1.5, 1.5, 6.0))
+    mix = GroupMixture(
+        {**_ALWAYS, asks.Leave: leaving, **optional},
+        random.choice((1, 2, 3, 3, 4, 7)),
+        topics,
+        alike=random.random() < 0.6,
+        answers=(*(ErrorCode.NONE,) * 3, *(ErrorCode.PENDING,) * 2 * late, *failures),
+    )
+    partitions = tuple(random.choice((1, 2, 2, 3, 5)) for _topic in range(topics))
+    return mix, asks.Begin(partitions, random.choice((2, 6, 6)))
+
+
+def next_ask(random: Random, mix: GroupMixture, scene: GroupScene) -> asks.GroupAsk:
+    """Return the next command of a sequence."""
+    belief = scene.belief
+    weights = {kind: weight * _factor(kind, belief) for kind, weight in mix.weights.items()}
+    (kind,) = random.choices(list(weights), list(weights.values()))
+    return _MAKERS[kind](random, mix, belief)
+
+
+def _factor(kind: type[Any], belief: GroupBelief) -> float:
+    if kind in _OF_NOBODY:
+        return 0.3 if belief.members else 4.0 if belief.exists else 1.0
+    if kind is asks.AnswerCall and not belief.waiting:
+        return 0.05
+    return 1.0
+
+
+def _heartbeat(random: Random, mix: GroupMixture, belief: GroupBelief) -> asks.GroupAsk:
+    """Choose mostly a heartbeat that has sense: joining, or staying with the epoch known."""
+    member = random.randint(1, mix.members)
+    answers = _answers(random, mix)
+    if f"m{member}" not in belief.members:
+        odd = random.random() < 0.1
+        epoch = asks.MemberEpoch.CURRENT if odd else asks.MemberEpoch.JOIN
+        return asks.MemberHeartbeat(member, epoch, None if odd else _topics(random, mix), answers)
+    if random.random() < 0.75:
+        return asks.MemberHeartbeat(member, answers=answers)
+    epoch = random.choice(tuple(asks.MemberEpoch))
+    joins = epoch is asks.MemberEpoch.JOIN
+    known = tuple(int(n[1:]) for n in sorted(belief.subscriptions[f"m{member}"]))
+    topics = random.choice((known, _topics(random, mix), *([] if joins else [None])))
+    return asks.MemberHeartbeat(member, epoch, topics, answers)
+
+
+def _topics(random: Random, mix: GroupMixture) -> tuple[int, ...]:
+    """Choose the same topics for all members, or any, of which one may not exist."""
+    if mix.alike and random.random() < 0.9:
+        return tuple(range(mix.topics))
+    number = mix.topics + 1
+    return tuple(sorted(random.sample(range(number), random.randint(1, number))))
+
+
+def _answers(random: Random, mix: GroupMixture) -> asks.Answers:
+    if len(set(mix.answers)) == 1 or random.random() < 0.4:
+        return ()
+    return (random.choice(mix.answers),)
+
+
+def _certain(random: Random, mix: GroupMixture) -> asks.Answers:
+    """Choose answers of which none is late: the request waits for them."""
+    return tuple(each for each in _answers(random, mix) if each is not ErrorCode.PENDING)
+
+
+def _alter(random: Random, mix: GroupMixture, belief: GroupBelief) -> asks.GroupAsk:
+    topic = random.randint(0, mix.topics)
+    width = belief.topics.get(belief.names.get(f"t{topic}", ""), 1) + (random.random() < 0.2)
+    parts = random.sample(range(width), random.randint(1, width))
+    offsets = tuple((topic, part, random.choice((0, 1, 100))) for part in sorted(parts))
+    return asks.AlterOffsets(offsets, _certain(random, mix))
+
+
+def _answer(random: Random, mix: GroupMixture, _belief: GroupBelief) -> asks.GroupAsk:
+    statuses = tuple(each for each in mix.answers if each is not ErrorCode.PENDING)
+    return asks.AnswerCall(random.randint(0, 2), random.choice(statuses))
+
+
+_MAKERS: dict[type[Any], Callable[[Random, GroupMixture, GroupBelief], asks.GroupAsk]] = {
+    asks.MemberHeartbeat: _heartbeat,
+    asks.Leave: lambda random, mix, _b: asks.Leave(random.randint(1, mix.members)),
+    PassTime: lambda random, _mix, _b: PassTime(random.choice(TIMES)),
+    asks.CreateTopic: lambda random, mix, _b: asks.CreateTopic(
+        random.randint(0, mix.topics), random.randint(1, 3)
+    ),
+    asks.AddPartitions: lambda random, mix, _b: asks.AddPartitions(
+        random.randrange(mix.topics), random.randint(1, 2)
+    ),
+    asks.RemoveTopic: lambda random, mix, _b: asks.RemoveTopic(random.randint(0, mix.topics)),
+    asks.AlterOffsets: _alter,
+    asks.DeleteOffsets: lambda random, mix, _b: asks.DeleteOffsets(
+        (random.randint(0, mix.topics),), _certain(random, mix)
+    ),
+    asks.DeleteGroup: lambda random, mix, _b: asks.DeleteGroup(_certain(random, mix)),
+    asks.DescribeOffsets: lambda _random, _mix, _b: asks.DescribeOffsets(),
+    asks.AnswerCall: _answer,
+    FailOver: lambda _random, _mix, _b: FailOver(),
+}

@@ -1,0 +1,451 @@
+"""Judges each answer of a group coordinator by the plans of ``spec.group_lifecycle``.
+
+The plans say which calls and errors are due; epochs are compared as a relation, since KIP-932 says
+when they rise and not by how much.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import attrs
+from immutables import Map
+
+from conformance.coordinators.group_belief import (
+    RETRY_MS,
+    SETTLED,
+    GroupBelief,
+    begun_now,
+    first_offsets,
+    ids_of,
+    initialized_now,
+    subscribed,
+    without,
+    world,
+)
+from conformance.coordinators.group_reply import GroupReply, StateCall
+from model.errors import ErrorCode
+from model.rules import RULES, RuleKind
+from model.share_messages import TopicPartition
+from spec.coordinator import Durable
+from spec.group_lifecycle import (
+    GroupPlan,
+    alter_offsets,
+    delete_group,
+    delete_offsets,
+    describe_offsets,
+    leave,
+    subscribe,
+)
+from spec.group_membership import (
+    LEAVING,
+    SESSION_MS,
+    beat,
+    ended,
+    heartbeat_answers,
+    restarted,
+    unassigned,
+    uneven,
+)
+from spec.share_group import CallInitialize, PartitionMetadata, assignable, listed, perform
+
+Request = Mapping[str, Any]
+NONE = ErrorCode.NONE.name
+_UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.name
+
+
+class BrokenRuleError(Exception):
+    """An answer breaks a rule: its name, its sentence, what was recorded and what was expected."""
+
+    def __init__(self, rule: str, recorded: str, expected: str) -> None:
+        """Take the sentence of the rule from the table."""
+        super().__init__(rule)
+        self.rule, self.recorded, self.expected = rule, recorded, expected
+        self.sentence = RULES[RuleKind.GROUP][rule].sentence
+
+
+def _require(holds: object, rule: str, recorded: object, expected: object) -> None:
+    if not holds:
+        raise BrokenRuleError(rule, str(recorded), str(expected))
+
+
+def judged(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:
+    """Return what is known after an answer. Raises BrokenRuleError."""
+    after = _JUDGES[request["op"]](belief, request, reply)
+    _described(belief, after, request, reply)
+    return attrs.evolve(after, group=reply.group)
+
+
+# Requests of members.
+
+
+def _heartbeat(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:
+    if request["epoch"] == LEAVING:
+        return _left(belief, request, reply)
+    member, named = request["member"], request["topics"]
+    members = belief.members if belief.exists else None
+    allowed = heartbeat_answers(members, member, request["epoch"], belief.max_members)
+    names = {error.name for error in allowed}
+    _require(reply.result.status in names, "REQUEST_ANSWER", reply.result.status, _any(names))
+    if reply.result.status != NONE:
+        return _refused(belief, reply)
+    topics = belief.subscriptions[member] if named is None else frozenset(named)
+    plan = subscribe(world(belief), member, ids_of(belief, topics))
+    is_new = belief.subscriptions.get(member) != topics
+    after = attrs.evolve(
+        belief,
+        exists=True,
+        subscriptions=belief.subscriptions.set(member, topics),
+        members=beat(belief.members, member, reply.result.member_epoch, belief.now_ms, SESSION_MS),
+    )
+    due = is_new or subscribed(after) != belief.seen
+    after = _raised(after, reply, must=due, may=belief.changed)
+    beats = Map[str, int]() if due else after.beats
+    after = attrs.evolve(after, changed=False, beats=beats.set(member, beats.get(member, 0) + 1))
+    return _assigned(_initialized(after, plan, reply), member, reply, rested=not due)
+
+
+def _left(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:
+    plan, member = leave(world(belief), request["member"]), request["member"]
+    _answered(reply, plan.error)
+    if plan.error is not ErrorCode.NONE:
+        return _refused(belief, reply)
+    _no_calls(reply)
+    return _raised(_without_members(belief, (member,)), reply, must=True)
+
+
+def _time_passed(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:
+    later = attrs.evolve(belief, now_ms=belief.now_ms + request["ms"])
+    gone = ended(later.members, later.now_ms)
+    _no_calls(reply)
+    after = _without_members(later, gone)
+    named = frozenset(reply.group.by_name) if reply.group else frozenset()
+    expected = frozenset(after.members)
+    _require(named == expected, "SESSION_TIMEOUT", _members(named), _members(expected))
+    return _raised(after, reply, must=bool(gone)) if belief.exists else after
+
+
+def _without_members(belief: GroupBelief, names: Iterable[str]) -> GroupBelief:
+    subscriptions, members = belief.subscriptions, belief.members
+    for name in names:
+        subscriptions, members = subscriptions.delete(name), members.delete(name)
+    beats = Map[str, int]() if subscriptions != belief.subscriptions else belief.beats
+    return attrs.evolve(belief, subscriptions=subscriptions, members=members, beats=beats)
+
+
+def _raised(
+    belief: GroupBelief, reply: GroupReply, *, must: bool, may: bool = False
+) -> GroupBelief:
+    """Take up the group epoch: higher if it must be, the same unless it may be higher."""
+    epoch, known = (reply.group.epoch if reply.group else -1), belief.epoch
+    _require(epoch > known or not must, "GROUP_EPOCH_RISES", f"epoch {epoch}", f"above {known}")
+    holds = epoch == known or (epoch > known and (must or may))
+    _require(holds, "GROUP_EPOCH_STAYS", f"epoch {epoch}", f"epoch {known}")
+    seen = subscribed(belief) if epoch > known else belief.seen
+    return attrs.evolve(belief, epoch=epoch, seen=seen)
+
+
+def _assigned(belief: GroupBelief, member: str, reply: GroupReply, *, rested: bool) -> GroupBelief:
+    """Check what a member has after its heartbeat, and what all have once they have sent two."""
+    described = reply.group.by_name if reply.group else {}
+    if member not in described:
+        return belief
+    mine, coordinators = described[member].assigned, world(belief)
+    topics = ids_of(belief, belief.subscriptions[member])
+    may_be = frozenset(key for key in assignable(coordinators) if key.topic_id in topics)
+    _require(
+        mine <= may_be, "ASSIGNED_IS_INITIALIZED", _keys(mine - may_be), f"some of {_keys(may_be)}"
+    )
+    told = reply.result.assignment
+    same = told is None or frozenset(TopicPartition(*each) for each in told) == mine
+    _require(same, "REQUEST_ANSWER", told, _keys(mine))
+    if not belief.initializes:
+        states = belief.states.update({key: Durable() for key in mine if key not in belief.states})
+        belief = attrs.evolve(belief, states=states)
+    if rested and all(belief.beats.get(each, 0) >= SETTLED for each in belief.members):
+        _settled(belief, reply)
+    return belief
+
+
+def _settled(belief: GroupBelief, reply: GroupReply) -> None:
+    described = reply.group.by_name if reply.group else {}
+    assignment = {name: each.assigned for name, each in described.items()}
+    nobody = unassigned(assignable(world(belief)), assignment)
+    _require(
+        not nobody, "EVERY_PARTITION_IS_ASSIGNED", f"nobody has {_keys(nobody)}", "a member has it"
+    )
+    for more, less in uneven(assignment, world(belief).group.subscriptions):  # type: ignore[union-attr] # it has members
+        texts = (f"{name} {_keys(assignment[name])}" for name in (more, less))
+        raise BrokenRuleError("ASSIGNMENT_IS_EVEN", "; ".join(texts), "one more at most")
+    late = [name for name, each in described.items() if each.epoch != belief.epoch]
+    _require(not late, "MEMBER_EPOCH", f"{late} behind", f"epoch {belief.epoch}")
+
+
+def _initialized(belief: GroupBelief, plan: GroupPlan, reply: GroupReply) -> GroupBelief:
+    due = {each.topic_partition for each in plan.effects if isinstance(each, CallInitialize)}
+    if not belief.initializes:
+        _no_calls(reply)
+        return initialized_now(belief, frozenset(due))
+    for call in reply.calls:
+        known = call.call == "initialize" and call.key in due
+        _require(known, "NEW_IS_INITIALIZED", call_text(call), f"calls for {_keys(due)}")
+        _offset_is(call, first_offsets(belief, call.key))
+    topics = {topic for topic, _partitions in subscribed(belief)}
+    since = belief.now_ms - RETRY_MS
+    called = {call.key for call in reply.calls}
+    late = {key for key in due - called if belief.begun.get(key, since) <= since}
+    late = {key for key in late if key.topic_id in topics}
+    _require(not late, "NEW_IS_INITIALIZED", f"no call for {_keys(late)}", "a call")
+    return _served(belief, reply)
+
+
+def _offset_is(call: StateCall, offsets: Iterable[int]) -> None:
+    expected = _any(f"start offset {offset}" for offset in offsets)
+    _require(call.start_offset in offsets, "FIRST_OFFSET", call_text(call), expected)
+
+
+def _served(belief: GroupBelief, reply: GroupReply) -> GroupBelief:
+    """Take up what share coordinators did for the calls of a request that initialize."""
+    for call in reply.calls:
+        expected = f"state epoch {belief.epoch}"
+        _require(call.state_epoch == belief.epoch, "STATE_EPOCH", call_text(call), expected)
+        belief = begun_now(belief, call.key)
+        if call.status not in (NONE, ErrorCode.PENDING.name):
+            continue
+        effect = CallInitialize(call.key, call.start_offset, call.state_epoch)
+        error, after = perform(world(belief), effect)
+        _require(error is ErrorCode.NONE, "STATE_EPOCH", call_text(call), f"not {error.name}")
+        belief = attrs.evolve(belief, states=after.states)
+        if call.status == NONE:
+            belief = initialized_now(belief, frozenset({call.key}))
+        else:
+            keys = belief.waiting.get(call.id, frozenset())
+            belief = attrs.evolve(belief, waiting=belief.waiting.set(call.id, keys | {call.key}))
+    return belief
+
+
+# Requests of administrators.
+
+
+def _altered(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:
+    offsets = {_key(belief, name, part): start for name, part, start in request["offsets"]}
+    plan = alter_offsets(world(belief), offsets)
+    failed = {call.key for call in reply.calls if call.status != NONE}
+    if plan.error is not ErrorCode.NONE or not failed:
+        _answered(reply, plan.error)
+    if plan.error is not ErrorCode.NONE:
+        return _refused(belief, reply)
+    for name, part, status in reply.result.partitions:
+        key = _key(belief, name, part)
+        told = {_UNKNOWN} if key in plan.refused else set() if key in failed else {NONE}
+        holds = status in told or (key in failed and status != NONE)
+        _require(holds, "REQUEST_ANSWER", f"{name}:{part} {status}", _any(told or {"an error"}))
+    altered = {key: start for key, start in offsets.items() if key not in plan.refused}
+    if not altered:
+        return _refused(belief, reply)
+    after = _raised(attrs.evolve(belief, exists=True), reply, must=True)
+    begun = {each.topic_partition for each in plan.effects if isinstance(each, CallInitialize)}
+    for call in reply.calls:
+        _require(
+            call.key in begun, "NEW_IS_INITIALIZED", call_text(call), f"calls for {_keys(begun)}"
+        )
+        starts = {altered[call.key]} if call.key in altered else first_offsets(belief, call.key)
+        _offset_is(call, starts)
+    missing = set(altered) - {call.key for call in reply.calls}
+    _require(not missing, "NEW_IS_INITIALIZED", f"no call for {_keys(missing)}", "a call")
+    return _served(after, reply)
+
+
+def _deleted_offsets(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:
+    ids = {name: belief.names.get(name, name) for name in request["topics"]}
+    plan = delete_offsets(world(belief), tuple(ids.values()))
+    called, after = {call.key for call in reply.calls}, belief
+    broken = any(call.status != NONE for call in reply.calls)
+    if plan.error is not ErrorCode.NONE or not broken:
+        _answered(reply, plan.error)
+    if plan.error is not ErrorCode.NONE:
+        return _refused(belief, reply)
+    told = dict(reply.result.topics)
+    for name, topic in ids.items():
+        status = told.get(name, reply.result.status)
+        keys = listed(belief.metadata, (topic,))
+        certain = keys - belief.metadata.initializing
+        failed = any(c.status != NONE for c in reply.calls if c.topic == topic)
+        allowed = {_UNKNOWN} if not certain else set()
+        allowed |= {NONE} if keys and not failed else set()
+        holds = status in allowed or (failed and status != NONE)
+        _require(holds, "REQUEST_ANSWER", f"{name} {status}", _any(allowed or {"an error"}))
+        gone = certain | (keys & called)
+        if failed:
+            now = after.metadata
+            stages = now.initializing - gone, now.initialized - gone, now.deleting | gone
+            after = attrs.evolve(after, metadata=PartitionMetadata(*stages), changed=True)
+        elif status == NONE:
+            left = (certain & set(belief.states)) - called
+            _require(not left, "STATE_IS_DELETED", f"state left of {_keys(left)}", "none")
+            after = without(after, gone, states=keys & called)
+    return after
+
+
+def _deleted_group(belief: GroupBelief, _request: Request, reply: GroupReply) -> GroupBelief:
+    plan = delete_group(world(belief))
+    failed = any(call.status != NONE for call in reply.calls)
+    if plan.error is not ErrorCode.NONE or not failed:
+        _answered(reply, plan.error)
+    if plan.error is not ErrorCode.NONE:
+        return _refused(belief, reply)
+    keys = listed(belief.metadata)
+    if failed:
+        _require(reply.result.status != NONE, "REQUEST_ANSWER", NONE, "an error")
+        metadata = PartitionMetadata(deleting=keys)
+        return attrs.evolve(belief, metadata=metadata, widths=Map(), begun=Map())
+    left = set(belief.states) - {call.key for call in reply.calls}
+    _require(not left, "STATE_IS_DELETED", f"state left of {_keys(left)}", "none")
+    after = without(belief, keys, states=frozenset(belief.states))
+    return attrs.evolve(after, exists=False, epoch=0, seen=frozenset(), changed=False)
+
+
+def _offsets(belief: GroupBelief, _request: Request, reply: GroupReply) -> GroupBelief:
+    missing = ErrorCode.GROUP_ID_NOT_FOUND.name
+    if not (reply.result.status == missing and not belief.exists):
+        _answered(reply, ErrorCode.NONE)
+    told = {TopicPartition(topic, part): start for topic, part, start in reply.result.offsets}
+    durable = describe_offsets(world(belief)).items()
+    expected = {key: -1 if start is None else start for key, start in durable}
+    _require(told == expected, "OFFSETS_DESCRIBED", _starts(told), _starts(expected))
+    return belief
+
+
+# What happens around the group coordinator.
+
+
+def _grown(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:
+    name, more = request["topic"], request["partitions"]
+    topic = belief.names.get(name, request.get("id", ""))
+    topics = belief.topics.set(topic, belief.topics.get(topic, 0) + more)
+    after = attrs.evolve(belief, names=belief.names.set(name, topic), topics=topics)
+    return _cluster_changed(belief, after, reply)
+
+
+def _topic_gone(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:
+    topic = belief.names[request["topic"]]
+    keys = frozenset(k for k in {*listed(belief.metadata), *belief.states} if k.topic_id == topic)
+    after = without(belief, keys, states=keys)
+    names, topics = after.names.delete(request["topic"]), after.topics.delete(topic)
+    return _cluster_changed(belief, attrs.evolve(after, names=names, topics=topics), reply)
+
+
+def _cluster_changed(belief: GroupBelief, after: GroupBelief, reply: GroupReply) -> GroupBelief:
+    _no_calls(reply)
+    if subscribed(after) == subscribed(belief) or not after.exists:
+        return after
+    return _raised(attrs.evolve(after, beats=Map()), reply, must=False, may=True)
+
+
+def _call_answered(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:
+    _no_calls(reply)
+    keys = belief.waiting.get(request["id"], frozenset()) & belief.metadata.initializing
+    after = attrs.evolve(belief, waiting=belief.waiting.delete(request["id"]))
+    served = request["status"] == NONE and belief.exists
+    return initialized_now(after, keys) if served else after
+
+
+def _failed_over(belief: GroupBelief, _request: Request, reply: GroupReply) -> GroupBelief:
+    _no_calls(reply)
+    _require(_plain(reply) == _plain(belief), "REPLAYED", _plain(reply), _plain(belief))
+    begun = Map(dict.fromkeys(belief.metadata.initializing, belief.now_ms))
+    members = restarted(belief.members, belief.now_ms, SESSION_MS)
+    # What waits was called by the instance before, and its answers come to nobody.
+    return attrs.evolve(
+        belief,
+        members=members,
+        begun=begun,
+        waiting=Map(dict.fromkeys(belief.waiting, frozenset())),
+    )
+
+
+_JUDGES: Mapping[str, Callable[[GroupBelief, Request, GroupReply], GroupBelief]] = {
+    "heartbeat": _heartbeat,
+    "advance_time": _time_passed,
+    "alter_offsets": _altered,
+    "delete_offsets": _deleted_offsets,
+    "delete_group": _deleted_group,
+    "describe_offsets": _offsets,
+    "create_topic": _grown,
+    "add_partitions": _grown,
+    "delete_topic": _topic_gone,
+    "answer": _call_answered,
+    "fail_over": _failed_over,
+}
+
+
+def _described(
+    before: GroupBelief, after: GroupBelief, request: Request, reply: GroupReply
+) -> None:
+    """Check the description of the group after a request."""
+    group = reply.group
+    if not after.exists or group is None:
+        found = "no group" if group is None else f"a group at epoch {group.epoch}"
+        expected = "a group" if after.exists else "no group"
+        _require(after.exists == (group is not None), "MEMBERS", found, expected)
+        return
+    _require(group.status == NONE, "REQUEST_ANSWER", group.status, NONE)
+    topics = {member.member: frozenset(member.topics) for member in group.members}
+    _require(topics == dict(after.subscriptions), "MEMBERS", topics, dict(after.subscriptions))
+    _require(group.epoch == after.epoch, "GROUP_EPOCH_STAYS", group.epoch, after.epoch)
+    for member in group.members:
+        known, lowest = after.members[member.member].epoch, 0
+        if member.member == request.get("member") and member.member in before.members:
+            lowest = before.members[member.member].epoch
+        holds = lowest <= member.epoch == known <= group.epoch
+        expected = f"epoch {known}, from {lowest} to {group.epoch}"
+        _require(holds, "MEMBER_EPOCH", f"{member.member} epoch {member.epoch}", expected)
+
+
+def _answered(reply: GroupReply, error: ErrorCode) -> None:
+    status = reply.result.status
+    _require(status == error.name, "REQUEST_ANSWER", status, error.name)
+
+
+def _refused(belief: GroupBelief, reply: GroupReply) -> GroupBelief:
+    _no_calls(reply)
+    return belief
+
+
+def _no_calls(reply: GroupReply) -> None:
+    calls = ", ".join(map(call_text, reply.calls))
+    _require(not reply.calls, "NEW_IS_INITIALIZED", calls, "no call of a share coordinator")
+
+
+def _key(belief: GroupBelief, name: str, partition: int) -> TopicPartition:
+    return TopicPartition(belief.names.get(name, name), partition)
+
+
+def _plain(of: GroupBelief | GroupReply) -> object:
+    """Return a description without the order of its parts."""
+    if of.group is None:
+        return None
+    members = {m.member: (m.epoch, m.topics, _keys(m.assigned)) for m in of.group.members}
+    return of.group.epoch, of.group.assignment_epoch, sorted(members.items())
+
+
+def _keys(keys: Iterable[Any]) -> str:
+    return ", ".join(f"{key.topic_id}:{key.partition}" for key in sorted(keys)) or "none"
+
+
+def _starts(starts: Mapping[TopicPartition, int]) -> str:
+    return ", ".join(f"{_keys((key,))} at {starts[key]}" for key in sorted(starts)) or "none"
+
+
+def call_text(call: StateCall) -> str:
+    """Return a call of a share coordinator in words."""
+    at = f" at {call.start_offset}, state epoch {call.state_epoch}"
+    rest = at if call.call == "initialize" else ""
+    return f"{call.call} {_keys((call.key,))}{rest} ({call.status})"
+
+
+def _any(texts: Iterable[str]) -> str:
+    return " or ".join(sorted(texts))
+
+
+def _members(names: Iterable[str]) -> str:
+    return f"members {', '.join(sorted(names)) or 'none'}"

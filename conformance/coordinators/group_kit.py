@@ -1,0 +1,102 @@
+"""The kit for group coordinators: the share part of one, for one group, in virtual time."""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from random import Random
+
+import attrs
+
+from conformance.coordinators import group_asks as asks
+from conformance.coordinators.group_belief import RETRY_MS, SETTLED
+from conformance.coordinators.group_generate import TIMES, begin, next_ask
+from conformance.coordinators.group_goals import GOALS
+from conformance.coordinators.group_scene import GroupCapabilities, GroupScene, Hello
+from conformance.coordinators.share_asks import PassTime
+from conformance.coordinators.target import CoordinatorTarget
+from conformance.goals import Coverage, coverage
+from conformance.kit import Kit
+
+_ANSWERED = asks.MemberHeartbeat | asks.AlterOffsets | asks.DeleteOffsets | asks.DeleteGroup
+
+
+@attrs.frozen
+class GroupCoordinators(
+    Kit[asks.GroupAsk, CoordinatorTarget[GroupCapabilities], Hello, GroupScene]
+):
+    """The kit for group coordinators."""
+
+    commands = asks.GroupAsk
+    sequences = 1000
+    longer = 3
+    examples = 3
+
+    def hello(self, target: CoordinatorTarget[GroupCapabilities]) -> Hello:
+        """Return what a group coordinator says of itself."""
+        return target.hello()
+
+    def stage(self, target: CoordinatorTarget[GroupCapabilities], hello: Hello) -> GroupScene:
+        """Return a stage, which the first command begins."""
+        return GroupScene(target, hello)
+
+    def draws(
+        self, random: Random, hello: Hello
+    ) -> tuple[asks.GroupAsk, Callable[[GroupScene], asks.GroupAsk]]:
+        """Begin with a few topics."""
+        mix, first = begin(random, hello.capabilities)
+        return first, partial(next_ask, random, mix)
+
+    def simpler(self, ask: asks.GroupAsk) -> Iterator[asks.GroupAsk]:
+        """Yield the first member and topic, fewer of what is named, less time and no answers."""
+        if isinstance(ask, _ANSWERED) and ask.answers:
+            yield attrs.evolve(ask, answers=())
+        match ask:
+            case asks.MemberHeartbeat():
+                yield attrs.evolve(ask, member=1)
+                yield attrs.evolve(ask, epoch=asks.MemberEpoch.CURRENT)
+                yield from (attrs.evolve(ask, topics=(topic,)) for topic in ask.topics or ())
+            case asks.Leave() if ask.member > 1:
+                yield asks.Leave(1)
+            case PassTime(ms):
+                yield from (PassTime(less) for less in TIMES if less < ms)
+            case asks.AlterOffsets(offsets):
+                yield from (attrs.evolve(ask, offsets=(each,)) for each in offsets)
+                yield attrs.evolve(ask, offsets=tuple((t, p, 0) for t, p, _start in offsets))
+            case asks.CreateTopic() | asks.AddPartitions() if ask.partitions > 1:
+                yield attrs.evolve(ask, partitions=ask.partitions - 1)
+            case asks.AnswerCall(nth) if nth:
+                yield attrs.evolve(ask, nth=0)
+
+    def plainer(self, sequence: tuple[asks.GroupAsk, ...]) -> Iterator[tuple[asks.GroupAsk, ...]]:
+        """Yield the sequence with fewer topics, and with fewer partitions."""
+        first, *others = sequence
+        if not isinstance(first, asks.Begin):
+            return
+        if len(first.partitions) > 1:
+            yield attrs.evolve(first, partitions=first.partitions[:-1]), *others
+        for place, number in enumerate(first.partitions):
+            if number > 1:
+                fewer = (*first.partitions[:place], number - 1, *first.partitions[place + 1 :])
+                yield attrs.evolve(first, partitions=fewer), *others
+
+    def features(self, ask: asks.GroupAsk) -> Iterator[str]:
+        """Yield the name of its class, a wrong epoch, changed topics, and answers that fail."""
+        yield type(ask).__name__
+        if isinstance(ask, asks.MemberHeartbeat):
+            yield f"MemberHeartbeat {ask.epoch}"
+        status = getattr(ask, "status", None)
+        answers = {*getattr(ask, "answers", ()), *([status] if status else [])}
+        yield from sorted(f"answer {each.name}" for each in answers if each.value)
+
+    def bounds(self, _hello: Hello) -> tuple[str, ...]:
+        """Return what KIP-932 has no number for."""
+        return (
+            f"an initialization without an answer is tried again after {RETRY_MS} ms",
+            f"an assignment is complete after {SETTLED} heartbeats of every member",
+        )
+
+    def coverage(self, counts: Mapping[str, int], hello: Hello) -> Coverage:
+        """Return the goals for what the group coordinator can do."""
+        return coverage(GOALS, counts, hello.capabilities)
+
+
+GROUP_COORDINATORS = GroupCoordinators()

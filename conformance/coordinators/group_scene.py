@@ -1,0 +1,187 @@
+"""One sequence of commands: what they ask of a group coordinator, and its answers judged."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from conformance.coordinators import group_asks as asks
+from conformance.coordinators.group_belief import GroupBelief
+from conformance.coordinators.group_goals import situations
+from conformance.coordinators.group_judge import BrokenRuleError, Request, call_text, judged
+from conformance.coordinators.group_reply import GroupReply, reply_from
+from conformance.coordinators.share_asks import FailOver, PassTime
+from conformance.coordinators.target import CoordinatorHello, CoordinatorTarget
+from conformance.cores.malformed import error_text
+from conformance.deviation import StepText, target_finding
+from judge.finding import CRASHED, Finding
+from judge.words import printable
+from model.rules import RULES, RuleKind
+from spec.group_membership import JOINING, LEAVING, SESSION_MS
+
+
+@attrs.frozen
+class GroupCapabilities:
+    """What a group coordinator can do; the kit does not ask for the rest.
+
+    ``initializes``: it initializes share-partitions itself, since 4.1. ``offsets``: offsets of a
+    group can be altered, deleted and described.
+    """
+
+    initializes: bool = True
+    offsets: bool = True
+
+
+Hello = CoordinatorHello[GroupCapabilities]
+
+
+class GroupScene:
+    """A fresh group coordinator with a cluster, a clock and a judge."""
+
+    def __init__(self, target: CoordinatorTarget[GroupCapabilities], hello: Hello) -> None:
+        """Wait for the first command, which says how to begin."""
+        self._target, self._hello = target, hello
+        self.belief = GroupBelief(initializes=hello.capabilities.initializes)
+        self.steps: list[StepText] = []
+        self.answered, self.exercised = Counter[str](), Counter[str]()
+        self.over = self.unjudged = self.waits = False
+        self._created = 0
+
+    def ask(self, command: asks.GroupAsk) -> Finding | None:
+        """Send what a command asks, and judge each answer. Raises TargetError."""
+        if isinstance(command, asks.Begin):
+            self._target.reset(max_members=command.max_members, session_ms=SESSION_MS)
+            self.belief = attrs.evolve(self.belief, max_members=command.max_members)
+        for request in self._requests(command):
+            if found := self._asked(request, command):
+                return found
+        return None
+
+    def end(self) -> tuple[Finding, ...]:
+        """Nothing shows at the end alone."""
+        return ()
+
+    def steps_of(self, _deviation: Finding) -> tuple[StepText, ...]:
+        """Return the steps so far: the last one deviates."""
+        return tuple(self.steps)
+
+    def close(self) -> None:
+        """Nothing is left behind: the next sequence begins anew."""
+
+    def _asked(self, request: Request, command: asks.GroupAsk) -> Finding | None:
+        answers = [status.name for status in getattr(command, "answers", ())]
+        plain = self._target.ask("apply", operation=dict(request), answers=answers)
+        operation, before = request["op"], self.belief
+        if "error" in plain:
+            text = printable(error_text(plain))
+            self._note(request, f"failed: {text}", None)
+            sentence = RULES[RuleKind.KIT][CRASHED].says
+            return target_finding(CRASHED, operation, sentence, text, "an answer")
+        reply = reply_from(operation, plain)
+        self.answered[f"{operation} {reply.result.status}"] += 1
+        self._note(request, _answer_text(reply), reply)
+        try:
+            self.belief = judged(before, request, reply)
+        except BrokenRuleError as error:
+            texts = printable(error.recorded), printable(error.expected)
+            return target_finding(error.rule, operation, error.sentence, *texts)
+        self.exercised.update(situations(before, request, reply, self.belief))
+        return None
+
+    def _note(self, request: Request, answer: str, reply: GroupReply | None) -> None:
+        words = ", ".join(f"{k} {v}" for k, v in request.items() if k not in ("op", "id"))
+        after = "" if reply is None else _group_text(reply)
+        now = self.belief.now_ms + request.get("ms", 0)
+        self.steps.append(StepText(f"{request['op']} {words}".strip(), answer, after, time_ms=now))
+
+    def _requests(self, command: asks.GroupAsk) -> Iterator[Request]:
+        """Yield the requests of a command; none where it has no sense."""
+        names = self.belief.names
+        match command:
+            case asks.Begin(partitions):
+                for topic, number in enumerate(partitions):
+                    yield self._creation(topic, number)
+            case asks.CreateTopic(topic, partitions) if f"t{topic}" not in names:
+                yield self._creation(topic, partitions)
+            case asks.AddPartitions(topic, partitions) if f"t{topic}" in names:
+                yield {"op": "add_partitions", "topic": f"t{topic}", "partitions": partitions}
+            case asks.RemoveTopic(topic) if f"t{topic}" in names:
+                yield {"op": "delete_topic", "topic": f"t{topic}"}
+            case asks.AnswerCall(nth, status) if self.belief.waiting:
+                ids = sorted(self.belief.waiting)
+                yield {"op": "answer", "id": ids[nth % len(ids)], "status": status.name}
+            case _ if make := _REQUESTS.get(type(command)):
+                yield make(self.belief, command)
+
+    def _creation(self, topic: int, partitions: int) -> Mapping[str, Any]:
+        self._created += 1
+        name, topic_id = f"t{topic}", f"t{topic}.{self._created}"
+        return {"op": "create_topic", "topic": name, "id": topic_id, "partitions": partitions}
+
+
+def _altering(_belief: GroupBelief, ask: asks.AlterOffsets) -> Request:
+    plain = [[f"t{topic}", part, start] for topic, part, start in ask.offsets]
+    return {"op": "alter_offsets", "offsets": plain}
+
+
+def _beating(belief: GroupBelief, ask: asks.MemberHeartbeat) -> Request:
+    name, named = f"m{ask.member}", None if ask.topics is None else _names(ask.topics)
+    return _heartbeat(name, _epoch(belief, name, ask.epoch), named)
+
+
+_REQUESTS: Mapping[type[Any], Callable[[GroupBelief, Any], Request]] = {
+    asks.MemberHeartbeat: _beating,
+    asks.Leave: lambda _belief, ask: _heartbeat(f"m{ask.member}", LEAVING, None),
+    PassTime: lambda _belief, ask: {"op": "advance_time", "ms": ask.ms},
+    asks.AlterOffsets: _altering,
+    asks.DeleteOffsets: lambda _belief, ask: {"op": "delete_offsets", "topics": _names(ask.topics)},
+    asks.DeleteGroup: lambda _belief, _ask: {"op": "delete_group"},
+    asks.DescribeOffsets: lambda _belief, _ask: {"op": "describe_offsets"},
+    FailOver: lambda _belief, _ask: {"op": "fail_over"},
+}
+
+
+def _names(topics: tuple[int, ...]) -> list[str]:
+    return [f"t{topic}" for topic in dict.fromkeys(topics)]
+
+
+def _heartbeat(member: str, epoch: int, topics: list[str] | None) -> Mapping[str, Any]:
+    return {"op": "heartbeat", "member": member, "epoch": epoch, "topics": topics}
+
+
+def _epoch(belief: GroupBelief, member: str, epoch: asks.MemberEpoch) -> int:
+    """Return the number of an epoch, never one that joins or leaves unless it says so."""
+    known = belief.members.get(member)
+    if epoch is asks.MemberEpoch.JOIN:
+        return JOINING
+    if known is None:
+        return 1
+    numbers = {
+        asks.MemberEpoch.CURRENT: known.epoch,
+        asks.MemberEpoch.BEFORE: known.previous_epoch,
+        asks.MemberEpoch.OLD: known.previous_epoch - 1,
+        asks.MemberEpoch.AHEAD: known.epoch + 1,
+    }
+    return numbers[epoch] if numbers[epoch] > 0 else known.epoch + 1
+
+
+def _answer_text(reply: GroupReply) -> str:
+    result = reply.result
+    parts = [result.status]
+    parts += [f"member epoch {result.member_epoch}"] if result.member_epoch else []
+    for name in ("partitions", "topics", "offsets"):
+        parts += [" ".join(map(str, each)) for each in getattr(result, name)]
+    parts += [call_text(call) for call in reply.calls]
+    return "; ".join(parts)
+
+
+def _group_text(reply: GroupReply) -> str:
+    if reply.group is None:
+        return "no group"
+    members = (
+        f"{m.member} epoch {m.epoch} of {' '.join(m.topics)}: "
+        f"{' '.join(f'{topic}:{part}' for topic, part in sorted(m.assignment)) or 'nothing'}"
+        for m in sorted(reply.group.members, key=lambda each: each.member)
+    )
+    return "; ".join((f"group epoch {reply.group.epoch}", *members))
