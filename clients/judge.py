@@ -358,7 +358,8 @@ class _Judging:
     def _committed(self) -> None:
         """Judge what a commit without an error did not send."""
         for held in self.holdings.every():
-            if held.due == RENEW and held.fate is Fate.UNSENT and held.lost is None:
+            unsent = held.due == RENEW and held.fate is Fate.UNSENT and held.lost is None
+            if unsent and not held.told_failure:
                 where = held.where
                 self.violated(
                     Duty.ALL_SENT, f"{where} was to be renewed, and a commit sent nothing"

@@ -13,6 +13,7 @@ from clients.events import (
     Answered,
     Asked,
     Called,
+    Completed,
     Cut,
     Delivered,
     Drained,
@@ -158,6 +159,24 @@ def test_a_renewal_that_did_not_arrive_may_be_sent_again_though_it_is_accepted_s
     for happened, expected in ((events, []), (without, [Duty.HELD])):
         found = judge(Record(Settings(explicit=True), happened))
         assert [each.duty for each in found if each.duty in (Duty.AS_SAID, Duty.HELD)] == expected
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"), [((Completed(PLACE, (0,), "lost"),), []), ((), [Duty.ALL_SENT])]
+)
+def test_a_commit_need_not_send_a_renewal_of_which_the_application_was_told_that_it_failed(
+    told: tuple[Completed, ...], expected: list[Duty]
+) -> None:
+    events = (
+        Asked(0, 1, "m", 0, fetches=True, max_records=1, named=(PLACE,)),
+        Answered(0, 1, granted=(Granted(PLACE, 0, 0, 1),)),
+        Returned(0, "poll", records=(Delivered(PLACE, 0, 1, value_of(0).decode()),)),
+        *(Called(0, "acknowledge", place=PLACE, offset=0, type=RENEW), Returned(0, "acknowledge")),
+        *(Called(0, "poll"), Returned(0, "poll", error="lost", completed=told)),
+        *(Called(0, "commit"), Returned(0, "commit")),
+    )
+    found = judge(Record(Settings(explicit=True), events))
+    assert [each.duty for each in found if each.duty is Duty.ALL_SENT] == expected
 
 
 def starved(*between: Event, by: int = 10_000, joins: bool = True) -> list[str]:
