@@ -156,6 +156,10 @@ class Kit(ABC, Generic[C, T, H, S]):
         """Return the numbers that the judgement takes where the KIPs have none, in words."""
         return ()
 
+    def lacking(self, _hello: H, _sequence: Sequence[C], /) -> str | None:
+        """Return the first capability that a sequence needs and a target lacks; else None."""
+        return None
+
     def lack(self, _counts: Mapping[str, int], _hello: H, /) -> str:
         """Return why such counts bear no verdict; empty if they do."""
         return ""

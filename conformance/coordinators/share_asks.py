@@ -84,6 +84,15 @@ StateAsk = (
     | PassTime
 )
 
+NEEDS: dict[type, str] = {
+    InitializeState: "initialize",
+    ReadStateSummary: "summary",
+    DeleteState: "delete",
+    TakeSnapshots: "cold_snapshots",
+    DeleteTopic: "deleted_topics",
+}
+"""The capability that a command needs. Without the first state begins with a given record."""
+
 _TOPIC_NUMBERS = {topic_id: number for number, topic_id in enumerate(TOPICS, start=1)}
 
 

@@ -34,12 +34,6 @@ _WEIGHTS = {
     asks.FindPartition: 3,
     asks.PassTime: 6,
 }
-_NEEDS = {
-    ReadStateSummary: "summary",
-    DeleteState: "delete",
-    asks.TakeSnapshots: "cold_snapshots",
-    asks.DeleteTopic: "deleted_topics",
-}
 
 
 @attrs.frozen
@@ -75,7 +69,7 @@ def state_mix(random: Random, can: ShareCapabilities) -> StateMix:
     weights = {
         kind: weight * random.choice((0, 0.3, 1, 1, 3))
         for kind, weight in _WEIGHTS.items()
-        if getattr(can, _NEEDS.get(kind, ""), True)
+        if kind is InitializeState or getattr(can, asks.NEEDS.get(kind, ""), True)
     }
     first = asks.OpenCoordinator(
         random.choice((0, 1, 1, 2, 3, 5, 500, 500, 500)), random.choice((1000, 1000, 300_000))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 import attrs
 
+from conformance.coordinators.share_asks import NEEDS
 from conformance.goals import Goal, Group, Scope, recognised, rule_goals
 from model.errors import ErrorCode
 from model.share_state_requests import InitializeState, ReadState, StateRequest, WriteState
@@ -44,7 +45,7 @@ _STATUSES = {
     "ReadStateSummary": "NONE INVALID_REQUEST UNKNOWN_TOPIC_OR_PARTITION",
     "DeleteState": "NONE INVALID_REQUEST UNKNOWN_TOPIC_OR_PARTITION",
 }
-_NEEDS = {"InitializeState": "initialize", "ReadStateSummary": "summary", "DeleteState": "delete"}
+_NEEDS = {kind.__name__: need for kind, need in NEEDS.items()}
 
 _Write = tuple[WriteState, Durable, Observation]
 

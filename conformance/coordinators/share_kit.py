@@ -1,6 +1,6 @@
 """The kit for share coordinators, in virtual time."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from random import Random
 
@@ -79,6 +79,14 @@ class ShareCoordinators(Kit[asks.StateAsk, _Target, _Hello, ShareScene]):
             "pruning reaches the oldest of the latest snapshots at once",
             "an idle share-partition gets its snapshot when the timer runs, unless all have one",
         )
+
+    def lacking(self, hello: _Hello, sequence: Sequence[asks.StateAsk]) -> str | None:
+        """Return the first capability that a command needs and the coordinator lacks.
+
+        The first state can begin without InitializeShareGroupState.
+        """
+        needs = (asks.NEEDS.get(type(ask), "") for ask in sequence[2:])
+        return next((f"needs {n}" for n in needs if not getattr(hello.capabilities, n, True)), None)
 
     def coverage(self, counts: Mapping[str, int], hello: _Hello) -> Coverage:
         """Return the goals for what the coordinator can do."""

@@ -27,7 +27,6 @@ from model.errors import InvalidValueError
 from model.guards import CoordinatorGuard
 from model.profile import profile_named
 from model.share_state_requests import (
-    DeleteState,
     InitializeState,
     ReadState,
     ReadStateSummary,
@@ -107,11 +106,18 @@ class ShareScene:
     def ask(self, command: asks.StateAsk) -> Finding | None:
         """Send a command and judge the answer. Raises TargetError if there is none."""
         self._operation = type(command).__name__
+        if not self._can(command):
+            if isinstance(command, InitializeState):
+                self._write_elsewhere(command)
+            return None
         try:
             self._do(command)
         except _DeviatedError as deviated:
             return deviated.finding
         return None
+
+    def _can(self, command: asks.StateAsk) -> bool:
+        return getattr(self.can, asks.NEEDS.get(type(command), ""), True)
 
     def end(self) -> tuple[Finding, ...]:
         """Return the known defects that the sequence went on after."""
@@ -162,13 +168,6 @@ class ShareScene:
 
     def _request(self, request: StateRequest) -> None:
         self.keys[request.key] = None
-        if isinstance(request, InitializeState) and not self.can.initialize:
-            self._write_elsewhere(request)
-            return
-        if isinstance(request, ReadStateSummary) and not self.can.summary:
-            return
-        if isinstance(request, DeleteState) and not self.can.delete:
-            return
         asked = {"api": APIS[type(request)], "body": body_of(request)}
         reply = self._asked(request, "request", **asked)
         try:
@@ -229,7 +228,8 @@ class ShareScene:
         for key in tuple(self.keys):
             held = self.coordinator.held.get(key)
             self._request(ReadState(key, held.leader_fence if held else 0))
-            self._request(ReadStateSummary(key))
+            if self.can.summary:
+                self._request(ReadStateSummary(key))
 
     def _recover(self) -> None:
         offset = self.topic.first_offset
@@ -238,8 +238,6 @@ class ShareScene:
             raise self._crashed(reply)
 
     def _take_snapshots(self) -> None:
-        if not self.can.cold_snapshots:
-            return
         records = self._appended(asks.TakeSnapshots(), "snapshots")
         held = self.coordinator.held
         # Apache Kafka lets the timer pass while every latest snapshot is one of an idle
@@ -274,7 +272,7 @@ class ShareScene:
         self.exercised["an idle share-partition gets a snapshot"] += 1
 
     def _delete_topic(self, topic_id: UUID) -> None:
-        if not self.can.deleted_topics or topic_id not in self.coordinator.topics:
+        if topic_id not in self.coordinator.topics:
             return
         command = asks.DeleteTopic(topic_id)
         after, wanted = forget_topic(self.coordinator, topic_id)

@@ -15,7 +15,7 @@ from conformance.subjects import Subject
 
 FOLDER = Path(__file__).parents[2] / "docs" / "findings"
 RELEASES_MEASURED = FOLDER / "releases.json"
-"""For each release the commit, the date and the verdict on each deviation, by tools.versions."""
+"""For each target and release the commit, date and verdict on each deviation, by tools.versions."""
 REPRODUCED = FOLDER / "reproduced.json"
 """For each target and finding the commit and the date (ISO 8601) at which it last showed."""
 
@@ -30,6 +30,9 @@ class Page:
 
 PAGES = {
     "kafka": Page("apache-kafka.md", "Apache Kafka 4.4.0, `SharePartition`"),
+    "kafka-coordinator": Page(
+        "share-coordinator.md", "Apache Kafka 4.4.0, `ShareCoordinatorShard`"
+    ),
     "kafka-broker": Page("kafka-broker.md", "Apache Kafka 4.4.0, a broker"),
     "librdkafka-mock": Page("librdkafka-mock.md", "librdkafka 2.16.0, mock cluster"),
     "kfake": Page("kfake.md", "kfake v0.0.0-20260918054303"),
@@ -110,9 +113,9 @@ def track_record() -> str:
 
 def _implementation(target: str, page: Page, known: KnownDeviation) -> str:
     """Return the implementation, with the oldest release from which on each shows a deviation."""
-    if target != "kafka":
+    measured = json.loads(RELEASES_MEASURED.read_text(encoding="utf-8")).get(target)
+    if measured is None:
         return page.implementation
-    measured = json.loads(RELEASES_MEASURED.read_text(encoding="utf-8"))
     verdicts = ((release, measured[release]["deviations"]) for release in reversed(RELEASES))
     showing = takewhile(lambda one: one[1].get(known.name) == "shows", verdicts)
     oldest = [NEWEST, *(release for release, _ in showing)][-1]

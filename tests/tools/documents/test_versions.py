@@ -2,14 +2,17 @@
 
 import json
 
+import pytest
+
 from conformance.releases import NEWEST, RELEASES
 from tools.documents.findings import RELEASES_MEASURED, known_of
 from tools.documents.versions import document
 
 
-def test_each_release_was_measured_with_each_known_deviation() -> None:
-    measured = json.loads(RELEASES_MEASURED.read_text())
-    names = {known.name for known in known_of("kafka")}
+@pytest.mark.parametrize("target", ["kafka", "kafka-coordinator"])
+def test_each_release_was_measured_with_each_known_deviation(target: str) -> None:
+    measured = json.loads(RELEASES_MEASURED.read_text())[target]
+    names = {known.name for known in known_of(target)}
     assert set(measured) == set(RELEASES)
     assert all(set(one["deviations"]) == names for one in measured.values())
     assert set(measured[NEWEST]["deviations"].values()) == {"shows"}
