@@ -51,6 +51,8 @@ from spec.share_group import CallInitialize, PartitionMetadata, assignable, list
 Request = Mapping[str, Any]
 NONE = ErrorCode.NONE.name
 _UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.name
+_WRITING = ("alter_offsets", "delete_offsets", "answer", "fail_over")
+"""What may write the metadata of share-partitions, also where it is as it was."""
 
 
 class BrokenRuleError(Exception):
@@ -72,6 +74,10 @@ def judged(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBel
     """Return what is known after an answer. Raises BrokenRuleError."""
     after = _JUDGES[request["op"]](belief, request, reply)
     _described(belief, after, request, reply)
+    if after.metadata != belief.metadata or request["op"] in _WRITING:
+        # Apache Kafka counts anew whenever it writes the record, which KIP-932 leaves open.
+        begun = Map(dict.fromkeys(after.metadata.initializing, after.now_ms))
+        after = attrs.evolve(after, begun=begun)
     return attrs.evolve(after, group=reply.group)
 
 
@@ -128,8 +134,11 @@ def _without_members(belief: GroupBelief, names: Iterable[str]) -> GroupBelief:
     subscriptions, members = belief.subscriptions, belief.members
     for name in names:
         subscriptions, members = subscriptions.delete(name), members.delete(name)
-    beats = Map[str, int]() if subscriptions != belief.subscriptions else belief.beats
-    return attrs.evolve(belief, subscriptions=subscriptions, members=members, beats=beats)
+    if subscriptions == belief.subscriptions:
+        return belief
+    # What they had is to be assigned anew, so that the next heartbeat may raise the epoch again.
+    after = attrs.evolve(belief, subscriptions=subscriptions, members=members)
+    return attrs.evolve(after, beats=Map(), changed=True)
 
 
 def _raised(
@@ -237,7 +246,8 @@ def _altered(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupB
     for name, part, status in reply.result.partitions:
         key = _key(belief, name, part)
         told = {_UNKNOWN} if key in plan.refused else set() if key in failed else {NONE}
-        holds = status in told or (key in failed and status != NONE)
+        # Where the call fails with an exception, all that the request names may have its error.
+        holds = status in told or (failed and told != {NONE} and status != NONE)
         _require(holds, "REQUEST_ANSWER", f"{name}:{part} {status}", _any(told or {"an error"}))
     altered = {key: start for key, start in offsets.items() if key not in plan.refused}
     if not altered:
@@ -352,13 +362,11 @@ def _call_answered(belief: GroupBelief, request: Request, reply: GroupReply) -> 
 def _failed_over(belief: GroupBelief, _request: Request, reply: GroupReply) -> GroupBelief:
     _no_calls(reply)
     _require(_plain(reply) == _plain(belief), "REPLAYED", _plain(reply), _plain(belief))
-    begun = Map(dict.fromkeys(belief.metadata.initializing, belief.now_ms))
     members = restarted(belief.members, belief.now_ms, SESSION_MS)
     # What waits was called by the instance before, and its answers come to nobody.
     return attrs.evolve(
         belief,
         members=members,
-        begun=begun,
         waiting=Map(dict.fromkeys(belief.waiting, frozenset())),
     )
 

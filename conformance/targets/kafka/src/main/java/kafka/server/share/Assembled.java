@@ -84,6 +84,9 @@ final class Assembled {
             .findFirst().orElseThrow(() -> new IllegalStateException(type + " has no " + name));
         try {
             found.setAccessible(true);
+            for (int place = 0; place < arguments.length; place++) {
+                arguments[place] = wrapped(found.getParameterTypes()[place], arguments[place]);
+            }
             return found.invoke(target, arguments);
         } catch (InvocationTargetException error) {
             if (error.getCause() instanceof RuntimeException thrown) {
@@ -93,6 +96,15 @@ final class Assembled {
         } catch (ReflectiveOperationException error) {
             throw new IllegalStateException(error);
         }
+    }
+
+    /** Returns the metadata of the cluster as the coordinators of some releases take it. */
+    private static Object wrapped(Class<?> type, Object argument) throws ReflectiveOperationException {
+        if (!type.getSimpleName().startsWith("CoordinatorMetadata")) {
+            return argument;
+        }
+        Class<?> wrapper = Class.forName(type.getPackageName() + ".KRaft" + type.getSimpleName());
+        return wrapper.getConstructors()[0].newInstance(argument);
     }
 
     /** What an interface's methods do. */
