@@ -10,20 +10,20 @@ from typing import TypeVar
 import attrs
 
 from clients.drivers import GROUP
-from clients.events import Compacted, Moved, Place
+from clients.events import Compacted, Corrupted, Moved, Place
 from clients.journal import Journal
 from clients.judge import RESTARTED
-from clients.transactions import control_batch, transaction_batch
+from clients.odd_batches import control_batch, corrupt_batch, empty_batch, transaction_batch
 from conformance.wire.records import Producer, record_batch
 from model.ranges import OffsetRange
 from model.share_messages import TopicPartition
 from serve.batches import produced_batch
-from serve.coordination import Beat, heartbeat, move_coordinator, move_on, remove
+from serve.coordination import Beat, heartbeat, move_coordinator, move_on, remove, update_all
 from serve.members import Group, Member
 from serve.node import Cluster, Options
 from serve.rare import START_SECONDS
 from serve.server import Server
-from serve.topics import create_topic, move_leader, produce, reconfigure
+from serve.topics import add_partition, create_topic, move_leader, produce, reconfigure
 from spec import share_broker
 from spec.share_broker import advance
 from spec.share_request import readable
@@ -61,6 +61,14 @@ class Broker:
         """Create a topic."""
         self.do(lambda cluster: create_topic(cluster, name, partitions))
 
+    def places(self, topics: tuple[str, ...]) -> list[Place]:
+        """Return the partitions of topics."""
+        return self.do(
+            lambda cluster: [
+                (name, nth) for name in topics for nth in range(len(cluster.topics[name].logs))
+            ]
+        )
+
     def produce(self, place: Place, count: int, removed: frozenset[int] = frozenset()) -> None:
         """Append one batch of records, each with a value that tells its offset.
 
@@ -75,6 +83,20 @@ class Broker:
                 batch = attrs.evolve(batch, data=record_batch(count, first=first, removed=removed))
                 offsets = frozenset(first + nth for nth in removed)
                 self.journal.note(Compacted(self.journal.now(), place, offsets))
+            produce(cluster, topic, place[1], batch)
+
+        self.do(append)
+
+    def odd(self, place: Place, count: int, *, corrupt: bool) -> None:
+        """Append a batch of so many offsets: without any record, or with a wrong checksum."""
+
+        def append(cluster: Cluster) -> None:
+            topic = cluster.topics[place[0]]
+            first, noted = topic.logs[place[1]].end, Corrupted if corrupt else Compacted
+            who = Producer(next(cluster.producers), 0, 0)
+            batch = corrupt_batch(count, first) if corrupt else empty_batch(count, first, who)
+            offsets = frozenset(range(first, first + count))
+            self.journal.note(noted(self.journal.now(), place, offsets))
             produce(cluster, topic, place[1], batch)
 
         self.do(append)
@@ -94,6 +116,21 @@ class Broker:
             produce(cluster, topic, place[1], control_batch(control, who, commits=commits))
 
         self.do(append)
+
+    def add_partition(self, name: str, *, late: bool) -> int | None:
+        """Add a partition to a topic, which Metadata may tell late; return as ``expel`` does."""
+
+        def add(cluster: Cluster) -> int | None:
+            topic = cluster.topics[name]
+            if late:
+                known = len(topic.leaders), time.monotonic() + START_SECONDS
+                cluster.rare.unheard.setdefault(name, known)
+            add_partition(cluster, topic)
+            update_all(cluster)
+            members = any(_members(group) for group in cluster.groups.values())
+            return self.journal.heartbeats if members else None
+
+        return self.do(add)
 
     def set_group(self, name: str, value: str) -> None:
         """Set a setting of the group, as an administrator does."""
@@ -128,19 +165,24 @@ class Broker:
 
         return self.do(go)
 
-    def has_available(self) -> bool:
-        """Whether a fetch could get records, or where it begins is not known yet."""
+    def has_available(self, topics: tuple[str, ...]) -> bool:
+        """Whether a fetch could get records of these topics, or where it begins is not known yet.
+
+        A member that tells the coordinator of them could be assigned what nobody is yet.
+        """
 
         def any_readable(cluster: Cluster) -> bool:
             shares = [advance(node.share, cluster.clock()) for node in cluster.nodes]
+            parts = {key[1]: part for share in shares for key, part in share.partitions.items()}
             others = _of_others(cluster)
-            parts = [
-                part
-                for share in shares
-                for key, part in share.partitions.items()
-                if key[1] not in others
-            ]
-            return not parts or any(not part.ready or readable(part, 1) for part in parts)
+            return not parts or any(
+                log.end > 0 if part is None else not part.ready or readable(part, 1)
+                for topic in map(cluster.topics.__getitem__, topics)
+                for nth, log in enumerate(topic.logs)
+                for place in (TopicPartition(str(topic.id), nth),)
+                for part in (parts.get(place),)
+                if place not in others
+            )
 
         return self.do(any_readable)
 
@@ -222,6 +264,24 @@ class Broker:
                 connection.cancel()
 
         self.do(start)
+
+    def hang_up(self) -> bool:
+        """End each connection with a share session on which nothing is under way, as idle ones end.
+
+        Returns whether there was one.
+        """
+
+        def end(cluster: Cluster) -> bool:
+            busy = frozenset(self.journal.underway.values())
+            sessions = (s for node in cluster.nodes for s in node.share.sessions.values())
+            idle = {session.connection for session in sessions} - busy
+            tasks = [task for node in cluster.nodes for task in node.connections]
+            ended = [task for task in tasks if task.get_name() in idle]
+            for task in ended:
+                task.cancel()
+            return bool(ended)
+
+        return self.do(end)
 
     def move_coordinator(self) -> int | None:
         """Let the next broker be the coordinator of each group.

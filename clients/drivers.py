@@ -44,7 +44,8 @@ class Hello:
     """What a driver says of its client; modes and acquire modes that it does not have are left out.
 
     ``callbacks``: it tells what callbacks for acknowledgements said. ``without``: the duties of a
-    call that its client does not have. ``renews``: it has RENEW.
+    call that its client does not have. ``renews``: it has RENEW. ``resubscribes``: its
+    subscription may change.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Hello:
     modes: tuple[str, ...] = MODES
     without: tuple[Duty, ...] = ()
     renews: bool = False
+    resubscribes: bool = False
     version: str = ""
     profile: str = "kip"
 
@@ -72,6 +74,7 @@ def hello(driver: Driver) -> Hello:
         _some(answer, "modes", MODES) or MODES,
         tuple(map(Duty, _some(answer, "without", tuple(duty.value for duty in Duty)))),
         _flag(answer, "renews"),
+        _flag(answer, "resubscribes"),
     )
 
 

@@ -93,6 +93,15 @@ class Compacted:
 
 
 @attrs.frozen
+class Corrupted:
+    """A batch was appended with a wrong checksum; these are its offsets."""
+
+    at_ms: int
+    place: Place
+    offsets: frozenset[int]
+
+
+@attrs.frozen
 class Lost:
     """What the member held it holds no more: its session ended, or its locks did.
 
@@ -198,6 +207,7 @@ Event: TypeAlias = (
     | Answered
     | Cut
     | Compacted
+    | Corrupted
     | Lost
     | Moved
     | Drained

@@ -33,7 +33,8 @@ class Held:
     ``moved_on``: where the client sent its next fetch, and so had the answer. ``due``: the type
     that is to be sent, by what the application said. ``lost``: where its lock or session ended, or
     its member gave it up. ``answer``: where it was given. ``is_gap``: it has no
-    record, as compaction leaves it. ``broker``: who gave it.
+    record, as compaction leaves it; ``is_corrupt``: its batch has a wrong checksum. ``broker``: who
+    gave it.
     ``given`` is the type that was sent last. ``renewing``: how often the application said
     RENEW, less how often it was sent and not cut off or refused with its whole request.
     ``renewed``: where that succeeded, until a poll returns the record again; ``passed_over``: one
@@ -46,6 +47,7 @@ class Held:
     answer: int = 0
     is_gap: bool = False
     broker: int = 1
+    is_corrupt: bool = False
     moved_on: int | None = None
     delivered: int | None = None
     due: int | None = None
@@ -90,6 +92,7 @@ class Holdings:
     _by_offset: dict[tuple[Place, int], list[Held]] = attrs.field(factory=lambda: defaultdict(list))
     _fresh: list[Held] = attrs.field(factory=list)
     _removed: set[tuple[Place, int]] = attrs.field(factory=set)
+    _corrupt: set[tuple[Place, int]] = attrs.field(factory=set)
     _delivered: dict[tuple[Place, int], int] = attrs.field(factory=dict)
 
     def deliver(self, held: Held, position: int) -> None:
@@ -120,14 +123,19 @@ class Holdings:
         """Take note of records that compaction removed."""
         self._removed.update((place, offset) for offset in offsets)
 
+    def spoil(self, place: Place, offsets: Iterable[int]) -> None:
+        """Take note of records whose batch has a wrong checksum."""
+        self._corrupt.update((place, offset) for offset in offsets)
+
     def grant(
         self, granted: Granted, lost: int | None = None, answer: int = 0, broker: int = 1
     ) -> None:
         """Take note of what an answer gives to the client, which it may have given up."""
         for offset in range(granted.first, granted.last + 1):
-            is_gap = (granted.place, offset) in self._removed
-            held = Held(granted.place, offset, granted.count, answer, is_gap, broker, lost=lost)
-            self._by_offset[granted.place, offset].append(held)
+            where = granted.place, offset
+            held = Held(*where, granted.count, answer, where in self._removed, broker, lost=lost)
+            held.is_corrupt = where in self._corrupt
+            self._by_offset[where].append(held)
             self._fresh.append(held)
 
     def move_on(self, position: int, broker: int = 1) -> None:

@@ -43,7 +43,8 @@ class Journal:
     """Is told by the broker in its thread, and by the harness in its own.
 
     Beyond its limits nothing more is kept. ``heartbeats`` counts those that were answered,
-    ``welcomed`` those without an error.
+    ``welcomed`` those without an error. ``underway``: the connection of each request that is not
+    answered yet, by its number.
     """
 
     cluster: Cluster
@@ -51,6 +52,7 @@ class Journal:
     full: bool = False
     heartbeats: int = 0
     welcomed: int = 0
+    underway: dict[int, str] = attrs.field(factory=dict)
     _beat: tuple[str, int] = ("", 0)
     _events: list[Event] = attrs.field(factory=list)
     _room: int = MOST_ACKNOWLEDGEMENTS
@@ -79,6 +81,7 @@ class Journal:
         self, number: int, broker: int, connection: str, api: str, body: SimpleNamespace
     ) -> None:
         """Take note of a request to a broker."""
+        self.underway[number] = connection
         if api == _HEARTBEAT:  # It is answered before any other request is looked at.
             self._beat = str(body.member_id)[:_LONGEST_ID], body.member_epoch
         if api not in _SHARE:
@@ -143,6 +146,7 @@ class Journal:
 
     def answered(self, number: int, api: str, values: Values) -> None:
         """Take note of an answer."""
+        self.underway.pop(number, None)
         if api == _HEARTBEAT:
             error = values["error_code"].value
             given = 0 if error else values["member_epoch"]
@@ -172,6 +176,7 @@ class Journal:
 
     def cut(self, number: int, *, took_effect: bool) -> None:
         """Take note of a connection that the broker cuts."""
+        self.underway.pop(number, None)
         self.note(Cut(self.now(), number, took_effect))
 
     def lose(self, why: str, broker: int = 0) -> None:

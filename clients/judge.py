@@ -10,6 +10,7 @@ from clients.duties import Duty
 from clients.events import (
     ACCEPT,
     GAP,
+    REJECT,
     RELEASE,
     RENEW,
     Acknowledgement,
@@ -18,6 +19,7 @@ from clients.events import (
     Called,
     Compacted,
     Completed,
+    Corrupted,
     Cut,
     Delivered,
     Drained,
@@ -34,7 +36,7 @@ from clients.events import (
 from clients.held import FAILED, REPEATABLE, SUCCEEDED, Fate, Held, Holdings
 from clients.leadership import Leadership
 from clients.liveness import empty_handed, starved, too_often, withheld
-from clients.membership import LEAVE, REFUSALS, Membership
+from clients.membership import LEAVE, REFUSALS, UNHEARD, Membership
 from clients.sessions import Session
 from conformance.wire.records import value_of
 from model.share_messages import INITIAL_EPOCH
@@ -190,7 +192,8 @@ class _Judging:
         if held.is_gap:
             may_release = self.closing or held.lost is not None or not self.holdings.is_passed(held)
             return given == GAP or (given == RELEASE and may_release)
-        released = given == RELEASE and (held.delivered is None or self.closing)
+        unread = held.is_corrupt and held.delivered is None and given == REJECT
+        released = unread or (given == RELEASE and (held.delivered is None or self.closing))
         return held.due == given or (released and held.due in (None, RENEW))
 
     def _misfit(self, held: Held, given: int, where: str) -> None:
@@ -248,10 +251,6 @@ class _Judging:
             held.fate = Fate.CUT
             held.renewing += given == RENEW  # It may be sent again.
 
-    def compacted(self, event: Compacted) -> None:
-        """Take note of offsets without a record."""
-        self.holdings.remove(event.place, event.offsets)
-
     def moved(self, event: Moved) -> None:
         """Take note of a leader that moved: its successor knows of no acquisition."""
         self.leadership.moved(event)
@@ -292,7 +291,7 @@ class _Judging:
         if event.assigned is not None or event.error in REFUSALS:
             self.leadership.assigned(event.assigned)
         if event.epoch == LEAVE:
-            self.is_member = False
+            self.is_member = self.is_member and event.error in UNHEARD
         elif event.error in REFUSALS:
             self.is_member = False
             self.holdings.lose(self.position)
@@ -483,7 +482,8 @@ _TAKES: Mapping[type[Any], Callable[[_Judging, Any], None]] = {
     Asked: _Judging.asked,
     Answered: _Judging.answered,
     Cut: _Judging.cut,
-    Compacted: _Judging.compacted,
+    Compacted: lambda judging, event: judging.holdings.remove(event.place, event.offsets),
+    Corrupted: lambda judging, event: judging.holdings.spoil(event.place, event.offsets),
     Lost: _Judging.lost,
     Moved: _Judging.moved,
     Drained: _Judging.drained,

@@ -156,6 +156,7 @@ class Clients(Kit[Command, Callable[[], Driver], Hello, ScriptStage]):
             callbacks=hello.callbacks,
             modes=hello.modes,
             renews=hello.renews,
+            resubscribes=hello.resubscribes,
         )
         first, *steps = commands_of(script)
         rest = iter(steps)

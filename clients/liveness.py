@@ -21,7 +21,7 @@ def empty_handed(holdings: Holdings, began: int) -> Iterator[tuple[Duty, str]]:
     """Judge a poll that returned nothing by what the client had in hand when it began."""
     for held in holdings.every():
         known = held.moved_on is not None and held.moved_on < began
-        if known and held.is_idle and not held.reported:
+        if known and held.is_idle and not (held.reported or held.is_corrupt):
             held.reported = True
             yield Duty.NONE_DROPPED, f"{held.where} was acquired, and poll is empty"
 

@@ -12,6 +12,9 @@ REFUSALS = {25: "UNKNOWN_MEMBER_ID", 110: "FENCED_MEMBER_EPOCH"}
 """The errors by which a member is told that it is none any more."""
 
 NOT_COORDINATOR = 16
+UNHEARD = (14, 15, NOT_COORDINATOR)
+"""The errors of who does not look at a heartbeat: it is no coordinator, or not yet."""
+
 MOST_MISDIRECTED = 3
 """How many heartbeats in a row may go to a broker that is not the coordinator."""
 

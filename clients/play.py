@@ -21,11 +21,11 @@ from clients.events import (
     Waited,
 )
 from clients.judge import keeps_back
-from clients.scripts import HABITS, TRANSACTIONS, Do, Script
+from clients.scripts import ADDS, HABITS, ODD, PRODUCES, SUBSCRIPTIONS, TRANSACTIONS, Do, Script
 from conformance.target import TargetError
 from serve.rare import Habit
 
-TOPIC = "t"
+TOPIC, OTHER = SUBSCRIPTIONS[-1]
 _TYPES = {Do.ACCEPT: ACCEPT, Do.RELEASE: RELEASE, Do.REJECT: REJECT, Do.RENEW: RENEW}
 _REFUSED = "share.renew.acknowledge.enable", "false"
 _COMMITTED = "share.isolation.level", "read_committed"
@@ -35,6 +35,7 @@ _MOST_POLLS = 200
 _HEARTBEATS = 2
 """The first tells a member that it is none any more, by the second it joins again."""
 _STEP_SECONDS = 0.005
+_IDLE_SECONDS = 1.0
 
 
 @attrs.frozen
@@ -49,6 +50,8 @@ def play(script: Script, start: Callable[[], Driver], pace: Pace | None = None) 
     """Play a script and return what happened. Raises TargetError where the driver fails."""
     with running(count=script.brokers) as broker:
         broker.topic(TOPIC, script.partitions)
+        if any(do is Do.SUBSCRIBE for do, _ in script.steps):
+            broker.topic(OTHER, 1)
         driver = start()
         try:
             _Application(broker, driver, script, pace or Pace()).run()
@@ -62,7 +65,7 @@ class _Application:
     """The application of a script. ``pending`` are records that it may acknowledge.
 
     ``renewed`` are those that it renewed: until it acknowledges them otherwise they are its own,
-    whether a poll returns them again or not.
+    whether a poll returns them again or not. ``awaits``: it waits for the heartbeats that are due.
     """
 
     broker: Broker
@@ -73,11 +76,13 @@ class _Application:
     renewed: dict[tuple[Place, int], Delivered] = attrs.field(factory=dict)
     turn: int = 0
     moves: int = 0
+    awaits: bool = True
+    topics: tuple[str, ...] = (TOPIC,)
 
     def run(self) -> None:
         """Open the client, take every step, and close it."""
         opened(self.driver, self.broker.address, self.script.settings)
-        self.call("subscribe", topics=[TOPIC])
+        self.call("subscribe", topics=list(self.topics))
         for do, number in self.script.steps:
             if self.broker.journal.full:
                 return
@@ -90,15 +95,13 @@ class _Application:
             self.broker.do(lambda cluster: cluster.rare.arm(HABITS[do]))
         elif do in _TYPES:
             self.acknowledge(_TYPES[do], number)
-        elif do in (Do.PRODUCE, Do.PRODUCE_COMPACTED):
-            removed = range(1, number - 1, 3) if do is Do.PRODUCE_COMPACTED else ()
-            place = (TOPIC, self.turn % self.script.partitions)
-            self.broker.produce(place, number, frozenset(removed))
-            self.turn += 1
-        elif do in TRANSACTIONS:
-            place = (TOPIC, self.turn % self.script.partitions)
-            self.broker.transact(place, number, commits=do is Do.PRODUCE_COMMITTED)
-            self.turn += 1
+        elif do in PRODUCES:
+            self.produce(do, number)
+        elif do in ADDS:
+            late = do is Do.ADD_PARTITION_LATE
+            self.rejoined(self.broker.add_partition(TOPIC, late=late))
+        elif do is Do.SUBSCRIBE:
+            self.subscribe(SUBSCRIPTIONS[number - 1])
         elif do is Do.ANSWER_LAST:
             self.broker.do(lambda cluster: cluster.rare.answer_last(number))
         elif do is Do.RESTART:
@@ -111,6 +114,23 @@ class _Application:
             self.moves += 1
         else:
             _STEPS[do](self)
+
+    def produce(self, do: Do, number: int) -> None:
+        """Append a batch of some kind to the partition whose turn it is."""
+        place = self.place()
+        if do in ODD:
+            self.broker.odd(place, number, corrupt=do is Do.PRODUCE_CORRUPT)
+        elif do in TRANSACTIONS:
+            self.broker.transact(place, number, commits=do is Do.PRODUCE_COMMITTED)
+        else:
+            removed = range(1, number - 1, 3) if do is Do.PRODUCE_COMPACTED else ()
+            self.broker.produce(place, number, frozenset(removed))
+
+    def place(self) -> Place:
+        """Return the partition whose turn it is to get records."""
+        places = self.broker.places(self.topics)
+        self.turn += 1
+        return places[(self.turn - 1) % len(places)]
 
     def call(self, name: str, event: Called | None = None, **arguments: object) -> Returned:
         """Make a call of the application, and keep what it returned."""
@@ -132,6 +152,14 @@ class _Application:
             self.pending = [*result.records, *kept]
         return result
 
+    def poll_slowly(self) -> Returned:
+        """Poll; one that brings nothing takes its part of the patience that polls are given."""
+        until = time.monotonic() + self.pace.patience_seconds / _MOST_POLLS
+        result = self.poll()
+        if not result.records:
+            time.sleep(max(0.0, until - time.monotonic()))
+        return result
+
     def poll_once(self) -> None:
         """Poll once."""
         self.poll()
@@ -140,7 +168,7 @@ class _Application:
         """Poll until something comes, as long as there is something."""
         until = time.monotonic() + self.pace.patience_seconds
         for _ in range(_MOST_POLLS):
-            result = self.poll()
+            result = self.poll_slowly()
             if result.records or result.error is not None or not self.has_more():
                 return
             if time.monotonic() > until:
@@ -184,12 +212,12 @@ class _Application:
 
     def drain(self) -> None:
         """Append a record to each partition; take and accept whatever there is."""
-        for partition in range(self.script.partitions):
-            self.broker.produce((TOPIC, partition), 1)
+        for place in self.broker.places(self.topics):
+            self.broker.produce(place, 1)
         until, empty = time.monotonic() + self.pace.patience_seconds, 0
         for _ in range(_MOST_POLLS):
             self.acknowledge(ACCEPT, 0)
-            result = self.poll()
+            result = self.poll_slowly()
             empty = empty + 1 if not (result.records or self.has_more()) else 0
             if result.records:
                 until = time.monotonic() + self.pace.patience_seconds
@@ -199,7 +227,7 @@ class _Application:
 
     def has_more(self) -> bool:
         """Whether a fetch could get records, or the client was given some and keeps them back."""
-        if self.broker.has_available():
+        if self.broker.has_available(self.topics):
             return True
         return keeps_back(self.broker.journal.record(self.script.settings))
 
@@ -233,6 +261,9 @@ class _Application:
 
     def wait_for_heartbeats(self, came: Callable[[], bool]) -> None:
         """Wait until heartbeats came. A client that seeks its coordinator in vain is not timed."""
+        if not self.awaits:
+            self.awaits = True
+            return
         journal, sought = self.broker.journal, (Habit.NO_COORDINATOR,)
         began, until = journal.now(), time.monotonic() + self.pace.patience_seconds
         while not came():
@@ -241,6 +272,23 @@ class _Application:
                     journal.note(Waited(journal.now(), journal.now() - began))
                 return
             time.sleep(_STEP_SECONDS)
+
+    def subscribe(self, topics: tuple[str, ...]) -> None:
+        """Change the subscription, and wait until the client can know its new assignment."""
+        self.topics, journal = topics, self.broker.journal
+        before = journal.heartbeats or None
+        self.call("subscribe", topics=list(topics))
+        self.rejoined(before)
+
+    def hang_up(self) -> None:
+        """End idle connections, once there is one; a client that has none keeps it waiting 1 s."""
+        until = time.monotonic() + _IDLE_SECONDS
+        while not self.broker.hang_up() and time.monotonic() < until:
+            time.sleep(_STEP_SECONDS)
+
+    def at_once(self) -> None:
+        """Let the next step that waits for heartbeats not do so."""
+        self.awaits = False
 
     def commit(self) -> None:
         """Commit, and wait for the outcome."""
@@ -267,6 +315,8 @@ _STEPS: dict[Do, Callable[[_Application], None]] = {
     Do.SECOND_MEMBER: _Application.second_member,
     Do.SECOND_LEAVES: _Application.second_leaves,
     Do.MOVE_COORDINATOR: _Application.move_coordinator,
+    Do.HANG_UP: _Application.hang_up,
+    Do.AT_ONCE: _Application.at_once,
 }
 
 __all__ = ["Pace", "TargetError", "play"]

@@ -63,18 +63,36 @@ class Do(Enum):
     MOVE_COORDINATOR = "move-coordinator"
     ANSWER_LAST = "answer-last"
     RESTART = "restart"
+    PRODUCE_EMPTY = "produce-empty"
+    PRODUCE_CORRUPT = "produce-corrupt"
+    HANG_UP = "hang-up"
+    AT_ONCE = "at-once"
+    ADD_PARTITION = "add-partition"
+    ADD_PARTITION_LATE = "add-partition-late"
+    SUBSCRIBE = "subscribe"
 
 
 ACKNOWLEDGE = (Do.ACCEPT, Do.RELEASE, Do.REJECT, Do.RENEW)
 OF_BROKERS = (Do.ANSWER_LAST, Do.RESTART)
 """The steps whose number is that of a broker, counted from 1."""
 TRANSACTIONS = (Do.PRODUCE_COMMITTED, Do.PRODUCE_ABORTED)
-NUMBERED = frozenset(
-    {Do.PRODUCE, Do.PRODUCE_COMPACTED, *TRANSACTIONS, Do.IDLE, *ACKNOWLEDGE, *OF_BROKERS}
-)
-_LEAST = {Do.PRODUCE_COMPACTED: 3, **dict.fromkeys((Do.PRODUCE, *TRANSACTIONS, *OF_BROKERS), 1)}
+ODD = (Do.PRODUCE_EMPTY, Do.PRODUCE_CORRUPT)
+PRODUCES = (Do.PRODUCE, Do.PRODUCE_COMPACTED, *TRANSACTIONS, *ODD)
+ADDS = (Do.ADD_PARTITION, Do.ADD_PARTITION_LATE)
+SUBSCRIPTIONS = (("t",), ("u",), ("t", "u"))
+"""The topics of a subscription by its number, from 1 on; the second topic has one partition."""
+NUMBERED = frozenset({*PRODUCES, *ACKNOWLEDGE, *OF_BROKERS, Do.IDLE, Do.SUBSCRIBE})
+_LEAST = {
+    Do.PRODUCE_COMPACTED: 3,
+    **dict.fromkeys((Do.PRODUCE, *TRANSACTIONS, *ODD, *OF_BROKERS, Do.SUBSCRIBE), 1),
+}
 MOVES = (Do.MOVE_LEADER, Do.MOVE_LEADER_UNNAMED, Do.MOVE_COORDINATOR)
 """The steps that need a second broker."""
+AWAITED = (
+    *(Do.EXPEL, Do.FENCE, Do.SECOND_MEMBER, Do.SECOND_LEAVES, Do.MOVE_COORDINATOR),
+    *(*ADDS, Do.SUBSCRIBE),
+)
+"""The steps after which heartbeats are waited for."""
 HABITS = {Do[habit.name]: habit for habit in Habit}
 
 Step: TypeAlias = tuple[Do, int]
@@ -127,6 +145,8 @@ def from_object(document: object) -> Script:
     strange = next((step for step in checked if step[0] in OF_BROKERS and step[1] > brokers), None)
     if strange is not None:
         raise ScriptError(f"{strange[0].value} is of broker {strange[1]}; brokers is {brokers}")
+    if partitions + sum(do in ADDS for do, _ in checked) > MOST_PARTITIONS:
+        raise ScriptError(f"with those added there are at most {MOST_PARTITIONS} partitions")
     return Script(settings, partitions, checked, brokers)
 
 
@@ -154,10 +174,10 @@ def _step(nth: int, step: object) -> Step:
             raise ScriptError(f"step {nth} is {step!r:.80}; {do.value} has no number")
         return do, 0
     number = step[1] if len(step) == 2 else None  # noqa: PLR2004 - a name and a number
-    least = _LEAST.get(do, 0)
-    if type(number) is not int or not least <= number <= MOST_COUNT:
+    least, most = _LEAST.get(do, 0), len(SUBSCRIPTIONS) if do is Do.SUBSCRIBE else MOST_COUNT
+    if type(number) is not int or not least <= number <= most:
         raise ScriptError(
-            f"step {nth} is {step!r:.80}; {do.value} needs a number from {least} to {MOST_COUNT}"
+            f"step {nth} is {step!r:.80}; {do.value} needs a number from {least} to {most}"
         )
     return do, number
 
@@ -167,7 +187,7 @@ _TROUBLE = (
     *(Do.CUT_FETCH, Do.CUT_FETCHED, Do.CUT_ACKNOWLEDGEMENT, Do.CUT_ACKNOWLEDGED),
     *(Do.NO_COORDINATOR, Do.EXPEL, Do.FENCE, Do.SLOW_HEARTBEAT, Do.THROTTLE, Do.PIECES),
     *(Do.SECOND_MEMBER, Do.SECOND_MEMBER, Do.SECOND_LEAVES, Do.READ_COMMITTED),
-    *(Do.RESTART, Do.RESTART),
+    *(Do.RESTART, Do.RESTART, Do.HANG_UP, Do.HANG_UP, *ADDS),
 )
 _MOVES = 4
 """How often each step that needs a second broker is drawn for one of the others."""
@@ -194,16 +214,20 @@ class _Drawing:
         if not self.happens(likely):
             return []
         do = self.random.choice(self.trouble)
-        return [(do, self.random.randint(1, self.brokers) if do in OF_BROKERS else 0)]
+        soon = do in AWAITED and self.happens(_AT_ONCE)
+        most = self.brokers if do in OF_BROKERS else len(SUBSCRIPTIONS)
+        number = self.random.randint(1, most) if do in (*OF_BROKERS, Do.SUBSCRIBE) else 0
+        return [*([(Do.AT_ONCE, 0)] if soon else []), (do, number)]
 
 
-def drawn(
+def drawn(  # noqa: PLR0913 - what a client has, one by one
     random: Random,
     acquire_modes: tuple[str, ...],
     *,
     callbacks: bool,
     modes: tuple[str, ...] = ("implicit", "explicit"),
     renews: bool = False,
+    resubscribes: bool = False,
 ) -> Script:
     """Draw a script: rounds of an application, with trouble between and within them."""
     limit = random.choice(acquire_modes) == "record_limit"
@@ -211,10 +235,11 @@ def drawn(
     most = 500 if many else random.choice((1, 3, 5, 500))
     explicit = random.choice(modes) == "explicit"
     settings = Settings(explicit, limit, most, callbacks)
-    brokers = random.choice((1, 1, 2, 3))
+    brokers = random.choice((1, 1, 1, 2, 2, 3, 5))
     renews = renews and explicit
     moves = MOVES * _MOVES if brokers > 1 else ()
     trouble = _TROUBLE + moves + ((Do.REFUSE_RENEWALS,) if renews else ())
+    trouble += (Do.SUBSCRIBE, Do.SUBSCRIBE) if resubscribes else ()
     says = (_RENEWING if renews else _ACKNOWLEDGE) if explicit else ()
     chance = _Drawing(random, brokers, random.choice((1, brokers, brokers, 2)), trouble, says)
     steps: list[Step] = [(Do.PRODUCE, random.randint(1, 8)) for _ in range(random.randint(1, 2))]
@@ -226,7 +251,15 @@ def drawn(
         steps.append((Do.DRAIN, 0))
     elif chance.says and chance.happens(_SAYS_LAST):
         steps += [(Do.POLL, 0), (random.choice(says), 0)]
-    return Script(settings, chance.partitions, tuple(steps), brokers)
+    steps += [] if many else chance.troubled(_TROUBLED_LAST)
+    return Script(settings, chance.partitions, _in_bounds(steps, chance.partitions), brokers)
+
+
+def _in_bounds(steps: list[Step], partitions: int) -> tuple[Step, ...]:
+    """Leave out what would add more partitions than there may be."""
+    added = [nth for nth, (do, _) in enumerate(steps) if do in ADDS]
+    beyond = added[MOST_PARTITIONS - partitions :]
+    return tuple(step for nth, step in enumerate(steps) if nth not in beyond)
 
 
 _MANY = 0.1
@@ -234,6 +267,7 @@ _MANY = 0.1
 
 _PRODUCES, _COMPACTED, _DRAINS, _TROUBLED, _IDLE_MS = 0.5, 0.3, 0.8, 0.35, 300
 _PARTED, _SPREAD, _SAYS_LAST = 0.3, 0.7, 0.5
+_AT_ONCE, _TROUBLED_LAST = 0.4, 0.3
 
 
 def _any_round(chance: _Drawing) -> list[Step]:
@@ -277,7 +311,7 @@ def _round(chance: _Drawing) -> list[Step]:
     random, steps = chance.random, chance.troubled(_TROUBLED)
     if chance.happens(_PRODUCES):
         gaps = chance.happens(_COMPACTED)
-        do = random.choice((Do.PRODUCE_COMPACTED, *TRANSACTIONS)) if gaps else Do.PRODUCE
+        do = random.choice((Do.PRODUCE_COMPACTED, *TRANSACTIONS, *ODD)) if gaps else Do.PRODUCE
         steps.append((do, random.randint(_LEAST[do], 8)))
     steps.append((random.choice((Do.POLL, Do.POLL, Do.POLL_ONCE)), 0))
     steps += chance.troubled(_TROUBLED)

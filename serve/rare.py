@@ -62,13 +62,15 @@ class Rare:
 
     ``skipped_ms`` is by how much the clock of acquisition locks was put forward. ``names_leaders``:
     whoever asks a broker for what another leads is told which one. ``starting``: brokers that start
-    again, by id, and until when, in s of the monotonic clock.
+    again, by id, and until when, in s of the monotonic clock. ``unheard``: topics of which Metadata
+    tells fewer partitions than there are, how many, and until when.
     """
 
     random: Random = attrs.field(factory=lambda: Random(0))  # noqa: S311 - chance, no secret
     skipped_ms: int = 0
     names_leaders: bool = True
     starting: dict[int, float] = attrs.field(factory=dict)
+    unheard: dict[str, tuple[int, float]] = attrs.field(factory=dict)
     _armed: deque[Habit] = attrs.field(factory=deque)
     _late: dict[int, int] = attrs.field(factory=dict)
 

@@ -129,6 +129,7 @@ class Server:
             return
         node.connections.add(task)
         name = f"c{next(self._numbers)}"
+        task.set_name(name)
         connection = _Connection(node, name, peer[0], self._requests, reader, writer)
         try:
             await connection.serve()

@@ -37,7 +37,7 @@ def metadata(node: Node, asked: Asked) -> Values:
         "brokers": [_broker(other) for other in node.cluster.nodes],
         "cluster_id": node.cluster.id,
         "controller_id": CONTROLLER,
-        "topics": [_leaderless(topic, starting) for topic in topics],
+        "topics": [_leaderless(_heard(node, topic), starting) for topic in topics],
         "cluster_authorized_operations": _EVERY_OPERATION,
         "error_code": _NONE,
     }
@@ -49,6 +49,13 @@ def _leaderless(topic: Values, starting: Collection[int]) -> Values:
     parts = topic["partitions"]
     parts = [{**part, **(unknown if part["leader_id"] in starting else {})} for part in parts]
     return {**topic, "partitions": parts}
+
+
+def _heard(node: Node, topic: Values) -> Values:
+    """Return a topic with the partitions that Metadata tells already."""
+    most, until = node.cluster.rare.unheard.get(topic["name"], (0, 0.0))
+    whole = time.monotonic() >= until
+    return topic if whole else {**topic, "partitions": topic["partitions"][:most]}
 
 
 def _broker(node: Node) -> Values:

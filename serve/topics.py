@@ -46,6 +46,13 @@ def create_topic(
     return topic
 
 
+def add_partition(cluster: Cluster, topic: Topic) -> None:
+    """Add a partition to a topic, led by the next broker in turn."""
+    topic.logs.append(RecordLog())
+    topic.leaders.append(Leader(CONTROLLER + len(topic.leaders) % len(cluster.nodes)))
+    _retopic(cluster)
+
+
 def check_topic_name(name: str, limits: Limits) -> None:
     """Raise RefusedError unless a topic may have this name (Kafka: Topic.validate)."""
     wrong = not name or name in (".", "..") or len(name) > limits.name_characters

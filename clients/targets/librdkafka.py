@@ -31,6 +31,7 @@ class Client:
             "protocol": 1,
             "name": f"librdkafka {confluent_kafka.libversion()[0]}",
             "callbacks": True,
+            "resubscribes": True,
             "acquire_modes": ["batch_optimized"],
         }
 

@@ -11,7 +11,9 @@ from clients.scripts import MOST_STEPS, Do, Script, ScriptError, as_object, draw
 
 def draw(seed: int) -> Script:
     chance = Random(seed)  # noqa: S311 - chance, no secret
-    return drawn(chance, ("batch_optimized", "record_limit"), callbacks=True, renews=True)
+    return drawn(
+        chance, ("batch_optimized", "record_limit"), callbacks=True, renews=True, resubscribes=True
+    )
 
 
 def test_a_script_as_json_is_the_same_script() -> None:
@@ -24,8 +26,8 @@ def test_every_step_and_every_setting_is_drawn() -> None:
     assert {do for script in scripts for do, _ in script.steps} == set(Do)
     assert {script.settings.explicit for script in scripts} == {False, True}
     assert {script.settings.record_limit for script in scripts} == {False, True}
-    assert {script.partitions for script in scripts} == {1, 2, 3}
-    assert {script.brokers for script in scripts} == {1, 2, 3}
+    assert {script.partitions for script in scripts} == {1, 2, 3, 5}
+    assert {script.brokers for script in scripts} == {1, 2, 3, 5}
 
 
 def test_records_of_several_leaders_are_committed_at_once_and_answered_in_every_order() -> None:
@@ -64,6 +66,8 @@ def test_what_a_script_leaves_out_has_a_default() -> None:
         ('{"steps":[["move-leader"]]}', "brokers is 1; move-leader needs 2 or more, at most 5"),
         ('{"brokers":2,"steps":[["restart",3]]}', "restart is of broker 3; brokers is 2"),
         ('{"steps":[["answer-last",0]]}', "answer-last needs a number from 1"),
+        ('{"steps":[["subscribe",4]]}', "subscribe needs a number from 1 to 3"),
+        ('{"partitions":8,"steps":[["add-partition"]]}', "with those added there are at most 8"),
         ('{"steps":[["poll"],["dance"]]}', "step 1 is ['dance']; allowed: [NAME], of produce,"),
         ('{"steps":[["produce"]]}', "step 0 is ['produce']; produce needs a number from 1"),
         ('{"steps":[["produce",0]]}', "produce needs a number from 1 to 10000"),

@@ -12,12 +12,12 @@ from typing import Any
 from uuid import UUID
 
 from clients.drivers import Values
-from clients.events import ACCEPT, GAP, RENEW, Place
+from clients.events import ACCEPT, GAP, REJECT, RENEW, Place
 from conformance.target import TargetError
 from conformance.wire.messages import Message, request
 from tests.doubles.share_faults import Fault
 from tests.doubles.share_member import GROUP, ShareMember
-from tests.doubles.share_records import Got, delivered, values_of
+from tests.doubles.share_records import Got, batches, delivered, has_empty, unread, values_of
 from tests.doubles.share_seats import Assigned, Seat, Seats
 
 SESSION_ERRORS = {122: "SHARE_SESSION_NOT_FOUND", 123: "INVALID_SHARE_SESSION_EPOCH"}
@@ -98,7 +98,7 @@ class ShareClient:
         """Describe it."""
         modes = ["batch_optimized", "record_limit"]
         name = self.fault.value if self.fault else "the double"
-        flags = {"callbacks": True, "renews": True}
+        flags = {"callbacks": True, "renews": True, "resubscribes": True}
         return {"protocol": 1, "name": name, **flags, "acquire_modes": modes}
 
     def open(self, command: Values) -> Values:
@@ -125,8 +125,11 @@ class ShareClient:
         return body
 
     def subscribe(self, command: Values) -> Values:
-        """Subscribe; the next poll joins."""
+        """Subscribe; the next poll joins, or a heartbeat tells of it."""
         self.topics = command["topics"]
+        if self.member is not None and not self.has(Fault.SUBSCRIBES_ONCE):
+            self.brokers.refresh(self.topics)
+            self.member.subscribe(self.topics)
         return {}
 
     def join(self) -> None:
@@ -139,10 +142,13 @@ class ShareClient:
 
     def take_assignment(self, assigned: list[Any]) -> None:
         """Take what it is to fetch now; what it has of other partitions it keeps."""
+        given = [(topic.topic_id, part) for topic in assigned for part in topic.partitions]
+        if not self.has(Fault.NEVER_LEARNS) and not self.brokers.knows(given):
+            self.brokers.refresh(self.topics)
         self.assigned = [
-            (topic.topic_id, self.brokers.names[topic.topic_id], partition)
-            for topic in assigned
-            for partition in topic.partitions
+            (topic_id, self.brokers.names[topic_id], part)
+            for topic_id, part in given
+            if self.brokers.knows([(topic_id, part)])
         ]
         self.known |= {(name, nth): (id_, name, nth) for id_, name, nth in self.assigned}
 
@@ -254,7 +260,7 @@ class ShareClient:
             member_id=self.member_id,
             share_session_epoch=epoch,
             is_renew_ack=RENEW in due.values(),
-            topics=self.batches(self.with_due([], due), due),
+            topics=batches(self.with_due([], due), due, self.fault),
         )
         body, errors = self.exchange(seat, asked, due, "error_code")
         refused = any(
@@ -287,6 +293,7 @@ class ShareClient:
         try:
             body = self.send(seat, asked, wait_ms)
         except FailureError as failure:
+            self.stopped |= self.has(Fault.GIVES_UP_CUT)
             self.drop(seat)
             seat.epoch = 0
             why = None if self.has(Fault.CUT_IS_SUCCESS) else str(failure)
@@ -342,21 +349,6 @@ class ShareClient:
             return parts or self.assigned
         return list(dict.fromkeys((*parts, *(self.known[place] for place, _ in due))))
 
-    def batches(self, parts_: list[Assigned], due: Due) -> list[Values]:
-        """Return partitions, and acknowledgements of them, as topics of a request."""
-        topics = []
-        for topic_id, name, partition in parts_:
-            mine = {o: type_ for (place, o), type_ in due.items() if place == (name, partition)}
-            if self.has(Fault.BEYOND) and mine:
-                mine = {o: mine.get(o, ACCEPT) for o in range(min(mine), max(mine) + 1)}
-            parts = [
-                {"first_offset": o, "last_offset": o, "acknowledge_types": [mine[o]]}
-                for o in sorted(mine)
-            ]
-            whole = {"partition_index": partition, "acknowledgement_batches": parts}
-            topics.append({"topic_id": topic_id, "partitions": [whole]})
-        return topics
-
     def name(self, topic_id: UUID) -> str:
         """Return the name of a topic."""
         return self.brokers.names[topic_id]
@@ -365,6 +357,7 @@ class ShareClient:
         """Fetch, with what is pending; what cannot go out with it fails."""
         assigned = [] if self.stopped else self.assigned
         leading = self.brokers.asked_for(self.topics, assigned, wait_ms)
+        leading = leading[:4] if self.has(Fault.FOUR_BROKERS) else leading
         if self.has(Fault.BUSY):
             for _ in range(MANY):
                 self.fetch_once(leading[0], {}, 0)
@@ -403,7 +396,7 @@ class ShareClient:
             batch_size=most,
             share_acquire_mode=int(limit and not self.has(Fault.RETURNS_MORE)),
             is_renew_ack=False,
-            topics=self.batches(self.with_due(led, due), due),
+            topics=batches(self.with_due(led, due), due, self.fault),
             forgotten_topics_data=[
                 {"topic_id": topic, "partitions": [partition]} for topic, _, partition in gone
             ],
@@ -439,7 +432,12 @@ class ShareClient:
         values = values_of(part.records or b"", self.fault)
         if self.has(Fault.WHOLE_BATCH):
             counts = {offset: counts.get(offset, 1) for offset in values}
-        for offset in counts.keys() - values.keys():
+        self.stopped |= self.has(Fault.STOPS_AT_EMPTY) and has_empty(part.records or b"")
+        spoilt = counts.keys() & unread(part.records or b"")
+        for offset in spoilt:
+            self.pending[place, offset] = ACCEPT if self.has(Fault.ACCEPTS_UNREAD) else REJECT
+            self.givers[place, offset] = seat.id
+        for offset in counts.keys() - values.keys() - spoilt:
             if not self.has(Fault.SILENT_ABOUT_GAPS):
                 self.pending[place, offset] = ACCEPT if self.has(Fault.ACCEPTS_GAPS) else GAP
                 self.givers[place, offset] = seat.id

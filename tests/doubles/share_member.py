@@ -32,6 +32,7 @@ class ShareMember:
         self._lock = threading.Lock()
         self._over = threading.Event()
         self._interval = 0.0
+        self._told = True
         self.assigned: list[SimpleNamespace] = []
         self._thread = threading.Thread(target=self._beat_on, name="heartbeats")
 
@@ -43,6 +44,10 @@ class ShareMember:
         self._take(answer)
         self._thread.start()
         return self.assigned
+
+    def subscribe(self, topics: list[str]) -> None:
+        """Tell the next heartbeat of other topics."""
+        self._topics, self._told = topics, False
 
     def leave(self) -> None:
         """Leave the group, if it is in it."""
@@ -101,13 +106,15 @@ class ShareMember:
             member_id=self.id,
             member_epoch=epoch,
             rack_id=None,
-            subscribed_topic_names=self._topics if epoch == JOIN else None,
+            subscribed_topic_names=None if self._told and epoch != JOIN else self._topics,
         )
+        self._told = True
         with self._lock:
             while True:
                 coordinator = self._coordinator or self._sought()
                 body = asked_again(coordinator, asked)
-                if body.error_code != NOT_COORDINATOR or self._fault is _FAITHFUL:
+                stays = self._fault is Fault.LEAVES_ONCE and epoch == LEAVE
+                if body.error_code != NOT_COORDINATOR or self._fault is _FAITHFUL or stays:
                     return body
                 coordinator.close()
                 self._coordinator = None

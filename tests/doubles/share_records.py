@@ -1,14 +1,17 @@
 """Records in the hands of our small share consumer."""
 
+from collections.abc import Iterable, Iterator, Mapping
+
 import attrs
+from crc32c import crc32c
 from kio.records.readers import read_batch
 
 from clients.drivers import Values
-from clients.events import Place
-from conformance.wire.records import BATCH_HEADER, CONTROL, LENGTH_FROM
+from clients.events import ACCEPT, Place
+from conformance.wire.records import BATCH_HEADER, CONTROL, CRC_FROM, LENGTH_FROM
 from tests.doubles.share_faults import Fault
+from tests.doubles.share_seats import Assigned
 
-ATTRIBUTES = slice(21, 23)
 _FAR, _SOME = 60, 150
 
 
@@ -51,12 +54,48 @@ def values_of(data: bytes, fault: Fault | None) -> dict[int, str]:
 
 def _values(data: bytes, *, control: bool) -> dict[int, str]:
     values: dict[int, str] = {}
-    while len(data) >= BATCH_HEADER.size:
-        _first, length = BATCH_HEADER.unpack_from(data)[:2]
-        size = LENGTH_FROM + length
-        batch, _ = read_batch(data[:size], 0)
-        is_control = int.from_bytes(data[ATTRIBUTES], "big") & CONTROL
-        for record in batch.records if control or not is_control else ():
+    for each, crc, attributes, _first, _count in _batches(data):
+        if crc != crc32c(each[CRC_FROM:]):
+            continue
+        batch, _ = read_batch(each, 0)
+        for record in batch.records if control or not attributes & CONTROL else ():
             values[record.offset] = (record.value or b"").decode()
-        data = data[size:]
     return values
+
+
+def unread(data: bytes) -> set[int]:
+    """Return the offsets of batches whose checksum is wrong."""
+    wrong = (each for each in _batches(data) if each[1] != crc32c(each[0][CRC_FROM:]))
+    return {first + nth for _, _, _, first, count in wrong for nth in range(count)}
+
+
+def has_empty(data: bytes) -> bool:
+    """Whether a batch has no record."""
+    return any(not count for *_, count in _batches(data))
+
+
+def _batches(data: bytes) -> Iterator[tuple[bytes, int, int, int, int]]:
+    """Yield each batch with its checksum, attributes, first offset and number of records."""
+    while len(data) >= BATCH_HEADER.size:
+        first, length, _, _, crc, attributes, *_, count = BATCH_HEADER.unpack_from(data)
+        size = LENGTH_FROM + length
+        yield data[:size], crc, attributes, first, count
+        data = data[size:]
+
+
+def batches(
+    parts: Iterable[Assigned], due: Mapping[tuple[Place, int], int], fault: Fault | None
+) -> list[Values]:
+    """Return partitions, and acknowledgements of them, as topics of a request."""
+    topics = []
+    for topic_id, name, partition in parts:
+        mine = {o: type_ for (place, o), type_ in due.items() if place == (name, partition)}
+        if fault is Fault.BEYOND and mine:
+            mine = {o: mine.get(o, ACCEPT) for o in range(min(mine), max(mine) + 1)}
+        sent = [
+            {"first_offset": o, "last_offset": o, "acknowledge_types": [mine[o]]}
+            for o in sorted(mine)
+        ]
+        whole = {"partition_index": partition, "acknowledgement_batches": sent}
+        topics.append({"topic_id": topic_id, "partitions": [whole]})
+    return topics

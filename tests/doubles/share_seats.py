@@ -68,6 +68,10 @@ class Seats:
             for part in topic.partitions:
                 self.leaders[topic.name, part.partition_index] = part.leader_id
 
+    def knows(self, parts: Iterable[tuple[UUID, int]]) -> bool:
+        """Whether Metadata has told who leads each of these partitions."""
+        return all((self.names.get(topic, ""), part) in self.leaders for topic, part in parts)
+
     def know(self, broker: Any) -> None:  # noqa: ANN401 - of a response
         """Take note of a broker, by its id and address."""
         if broker.node_id not in self._seats:

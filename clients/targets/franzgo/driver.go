@@ -54,6 +54,7 @@ type key struct {
 type driver struct {
 	client   *kgo.Client
 	settings command
+	topics   []string
 	polled   map[key]*kgo.Record
 	waiting  map[key]bool
 
@@ -81,6 +82,7 @@ func (d *driver) carryOut(c command) (values, error) {
 			"name":          "franz-go " + version(),
 			"callbacks":     true,
 			"renews":        true,
+			"resubscribes":  true,
 			"acquire_modes": []string{"batch_optimized", "record_limit"},
 			"without":       []string{"refuses-a-poll-with-records-unacknowledged"},
 		}, nil
@@ -116,6 +118,13 @@ func (d *driver) carryOut(c command) (values, error) {
 }
 
 func (d *driver) subscribe(topics []string) error {
+	added, gone := without(topics, d.topics), without(d.topics, topics)
+	d.topics = topics
+	if d.client != nil {
+		d.client.AddConsumeTopics(added...)
+		d.client.PurgeTopicsFromConsuming(gone...)
+		return nil
+	}
 	options := []kgo.Opt{
 		kgo.SeedBrokers(strings.Split(d.settings.Bootstrap, ",")...),
 		kgo.ShareGroup(d.settings.Group),
@@ -130,6 +139,10 @@ func (d *driver) subscribe(topics []string) error {
 	client, err := kgo.NewClient(options...)
 	d.client = client
 	return err
+}
+
+func without(topics, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(topics), func(t string) bool { return slices.Contains(others, t) })
 }
 
 func (d *driver) note(results kgo.ShareAckResults) {

@@ -91,6 +91,7 @@ public class KafkaShare {
         answer.put("protocol", 1);
         answer.put("name", "Apache Kafka " + properties.getProperty("version") + ", KafkaShareConsumer");
         answer.put("callbacks", true);
+        answer.put("resubscribes", true);
         answer.put("renews", Stream.of(AcknowledgeType.values()).anyMatch(type -> type.id == RENEW));
         ArrayNode modes = answer.putArray("acquire_modes").add("batch_optimized");
         if (ConsumerConfig.configNames().contains("share.acquire.mode")) {

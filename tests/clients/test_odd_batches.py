@@ -3,7 +3,7 @@ from crc32c import crc32c
 from kio.records.readers import read_batch
 
 from clients.broker import SECOND, running
-from clients.transactions import control_batch, transaction_batch
+from clients.odd_batches import control_batch, transaction_batch
 from conformance.wire.records import CRC_FROM, Producer, read_batches, value_of
 from tests.clients.test_broker import holding
 from tests.serve.served import acquired, part
@@ -50,5 +50,5 @@ def test_a_second_member_takes_a_partition_and_gives_it_back() -> None:
         members = broker.do(lambda cluster: set(cluster.groups["g"].members))
         assert members == {"m", SECOND}
         broker.produce(("t", 0), 1)
-        assert broker.has_available()  # One partition is fetched by both.
+        assert broker.has_available(("t",))  # One partition is fetched by both.
         assert broker.second_leaves() == 1

@@ -1,4 +1,4 @@
-"""Batches of transactions as a broker has them in its log, which no producer may send."""
+"""Batches as a broker may have them in its log, and no producer may send them."""
 
 import attrs
 from crc32c import crc32c
@@ -7,6 +7,7 @@ from conformance.wire.records import (
     BATCH_HEADER,
     CONTROL,
     CRC_FROM,
+    LENGTH_FROM,
     TRANSACTIONAL,
     Producer,
     record_batch,
@@ -16,6 +17,7 @@ from serve.batches import Batch
 _ABORT, _COMMIT = 0, 1
 _CRC_AT, _ATTRIBUTES_AT = 17, CRC_FROM
 _TIMESTAMP = slice(35, 43)
+_COUNT_AT = BATCH_HEADER.size - 4
 
 
 def transaction_batch(count: int, first: int, producer: Producer) -> Batch:
@@ -36,6 +38,25 @@ def control_batch(first: int, producer: Producer, *, commits: bool) -> Batch:
     data = plain[: BATCH_HEADER.size] + bytes((2 * len(record),)) + record
     data = data[:8] + (len(data) - 12).to_bytes(4, "big") + data[12:]
     return _stored(data, 1, attrs.evolve(producer, sequence=-1), TRANSACTIONAL | CONTROL)
+
+
+def empty_batch(count: int, first: int, producer: Producer) -> Batch:
+    """Return the batch of ``count`` offsets whose records compaction took, every one.
+
+    Its header stays while it has the last sequence of its producer (Kafka: LogCleaner).
+    """
+    data = record_batch(count, producer, first=first)[: BATCH_HEADER.size]
+    length = (len(data) - LENGTH_FROM).to_bytes(4, "big")
+    data = data[:8] + length + data[12:_COUNT_AT] + bytes(4)
+    return _stored(data, count, producer, 0)
+
+
+def corrupt_batch(count: int, first: int) -> Batch:
+    """Return a batch whose checksum is wrong, and nothing else."""
+    batch = _stored(record_batch(count, first=first), count, Producer(), 0)
+    wrong = bytes((batch.data[_CRC_AT] ^ 1,))
+    data = batch.data[:_CRC_AT] + wrong + batch.data[_CRC_AT + 1 :]
+    return attrs.evolve(batch, data=data)
 
 
 def _stored(data: bytes, count: int, producer: Producer, attributes: int) -> Batch:
