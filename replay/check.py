@@ -86,9 +86,27 @@ def with_engines(
     return rows, row, finding
 
 
+def is_stopped(rows: PartitionRows, kernel: KernelResult) -> bool:
+    """Return whether the kernel, or who read the rows, did not come to their end."""
+    return bool(kernel.divergence or kernel.unreadable or rows.problem)
+
+
+def standing_of(rows: PartitionRows, kernel: KernelResult | None) -> ReplayState | None:
+    """Return where the kernel stands behind the rows, if it came there and was asked for it."""
+    if kernel is None or is_stopped(rows, kernel) or not kernel.states:
+        return None
+    return kernel.states[-1][1]
+
+
+def end_of(rows: PartitionRows, kernel: KernelResult | None) -> ReplayState | None:
+    """Return the state in which engines must end: the kernel's, whole, as a leader is known."""
+    state = standing_of(rows, kernel)
+    return state if state and state.state.ready else None
+
+
 def unchecked(rows: PartitionRows) -> PartitionVerdict | None:
     """Return the verdict on rows of which nothing can be checked; None if something can."""
-    if rows.start and rows.start.divergence:
+    if rows.start and rows.start.divergence and rows.start.state is None:
         return diverged_before(rows.start, rows.events)
     if not rows.table.num_rows:
         return verdict_on(rows, 0, None)

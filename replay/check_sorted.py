@@ -21,7 +21,10 @@ from impl.kernel import KernelDivergence, KernelResult
 from model.whole_state import ReplayState
 from replay.check import (
     agreed,
+    end_of,
+    is_stopped,
     operations_in,
+    standing_of,
     tells_no_log,
     through_engines,
     through_kernel,
@@ -30,7 +33,7 @@ from replay.check import (
     verdict_on,
     with_engines,
 )
-from replay.onward import check_onward
+from replay.onward import Course, begun_course, check_onward, found_again, reason_of
 from replay.pieces import (
     PartitionRows,
     UnreadError,
@@ -40,10 +43,10 @@ from replay.pieces import (
     with_last,
     without_bad_rows,
 )
-from replay.plan import CheckedPartition, InputFacts, Plan, goes_on, is_sampled
+from replay.plan import CheckedPartition, InputFacts, Plan, is_sampled
 from replay.result_schema import Lag, LagFile, lag_table
 from replay.scratch import whole_file
-from replay.state_file import Carried
+from replay.state_file import Carried, of_each_kind
 from replay.tables import gaps_in
 from replay.tasks import CheckTask, apart, read_sorted
 from replay.verdict import (
@@ -85,6 +88,7 @@ class _Piece:
     verdict: PartitionVerdict
     left: Carried | None = None
     segments: tuple[Segment, ...] = ()
+    course: Course = attrs.field(factory=Course)
 
 
 def check_task(task: CheckTask, plan: Plan) -> Iterator[CheckedPartition]:
@@ -145,7 +149,7 @@ def check_sorted(
 def _check_one(
     name: str, pieces: Iterator[PartitionRows], plan: Plan, facts: InputFacts, lag: Lag
 ) -> Iterator[CheckedPartition | pa.Table]:
-    """Check a share-partition up to the first piece that does not conform, and read the rest."""
+    """Check a share-partition as far as it can be, and read the rest."""
     read: list[int] = []
     gaps: list[int] = []
     ahead: list[PartitionRows] = []
@@ -160,17 +164,17 @@ def _check_one(
     rows = counted()
     verdicts: list[PartitionVerdict] = []
     segments: tuple[Segment, ...] = ()
-    left = facts.carried.get(name)
+    course, left = Course(), facts.carried.get(name)
     for piece in _check_pieces(rows, plan, facts, lag, left):
         yield from lag.taken()
         verdicts.append(piece.verdict)
-        segments = piece.segments
-        left = piece.left
+        segments, left, course = piece.segments, piece.left, piece.course
     is_whole = verdicts[-1].verdict is Verdict.CONFORMS
     unread, log = _behind(verdicts[-1], rows if is_whole else itertools.chain(ahead, rows))
     events = max(sum(read), facts.events.get(name, 0)) - sum(gaps)
     verdict = merged(verdicts, events, facts.bad.get(name) or unread)
-    verdict = attrs.evolve(verdict, log=log)
+    reason = verdict.reason or reason_of(course, events - verdict.checked)
+    verdict = attrs.evolve(verdict, log=log, reason=reason)
     kept = left if plan.state_folder else None
     yield CheckedPartition(verdict, kept, tuple(ended(segments)) if segments else ())
 
@@ -197,43 +201,60 @@ def _check_pieces(
     lag: Lag,
     left: Carried | None,
 ) -> Iterator[_Piece]:
-    """Yield what came of each piece up to the first that does not conform.
+    """Yield what came of each piece up to the first behind which nothing can be checked.
 
     A piece that ends where no leader is known is joined with the next: the state then is not whole.
+    So is one that ends too soon after a divergence.
     """
-    held, is_first = None, True
+    held, course = None, begun_course(left)
     segments: list[Segment] = []
     operations: frozenset[str] = frozenset()
     for piece, is_last in with_last(pieces):
         held = joined(held, piece) if held else piece
         rows = begun(held, left, facts.unfinished, facts.pauses)
         if verdict := unchecked(rows):
-            yield _Piece(verdict, None, tuple(segments))
+            yield _Piece(verdict, None, tuple(segments), course)
             return
-        every, kernel = facts.large.get(rows.partition), None
+        read, (rows, after) = rows, found_again(rows, course)
+        every, states, kernel = facts.large.get(rows.partition), None, None
         if "impl" in plan.against:
             is_kept = bool(plan.state_folder) or not is_last
             states = every or (rows.table.num_rows if is_kept else None)
             plan, rows, kernel = _through_kernel(rows, plan, states)
-            if not (is_last or _stopped(rows, kernel) or _is_led(kernel)):
+            is_done = after.lost or is_stopped(rows, kernel) or end_of(rows, kernel)
+            if not (is_last or is_done):
                 continue
-        onward = is_first and is_last and goes_on(plan, rows.events)
-        if every and kernel and not (kernel.divergence and onward):
+        if every and kernel and not ((kernel.divergence and plan.goes_on) or after.divergences):
             if lag.wanted:
                 lag.add(lag_table(rows.partition, rows.table, kernel))
             verdict = verdict_on(rows, rows.table.num_rows, None)
             segments += segments_of(rows, kernel, facts.folder, segments, plan)
         else:
-            verdict = _check_piece(rows, kernel, plan, lag, onward=onward)
+            so_far = after.operations | operations
+            after = attrs.evolve(after, every=states, operations=so_far)
+            verdict, after = _check_piece(rows, kernel, plan, lag, after)
+            if after.needs_more and not (is_last or plan.state_folder):
+                lag.taken()
+                continue
         if kernel is None and verdict.divergence and plan.rules.renewal_survives_refusal:
             plan, verdict = _all_or_none(rows, plan, verdict, lag)
-        verdict = _after(verdict, operations)
+        course, verdict = after, _after(verdict, operations)
         operations |= operations_in(rows.table)
-        left = _left_by(rows, kernel, verdict, facts.unfinished) if kernel else None
-        yield _Piece(verdict, left, tuple(segments))
-        if left is None or verdict.verdict is not Verdict.CONFORMS:
+        state = course.left if course.divergences else standing_of(rows, kernel)
+        left = _left(read, state, verdict, facts.unfinished) if state else None
+        yield _Piece(verdict, left, tuple(segments), course)
+        if left is None:
             return
-        held, is_first = None, False
+        held = None
+
+
+def _check_piece(
+    rows: PartitionRows, kernel: KernelResult | None, plan: Plan, lag: Lag, course: Course
+) -> tuple[PartitionVerdict, Course]:
+    """Take the engines through a piece; behind divergences, too, if the plan says so."""
+    if plan.goes_on or course.divergences:
+        return check_onward(rows, kernel, plan, lag, course)
+    return verdict_at(*with_engines(rows, plan, lag, kernel, end_of(rows, kernel))), course
 
 
 def _through_kernel(
@@ -266,27 +287,6 @@ def _all_or_none(
     return strict, again
 
 
-def _check_piece(
-    rows: PartitionRows, kernel: KernelResult | None, plan: Plan, lag: Lag, *, onward: bool
-) -> PartitionVerdict:
-    """Take the engines through a piece; behind divergences, too, if it goes ``onward``."""
-    if onward:
-        return check_onward(rows, kernel, plan, lag)
-    after = None
-    if kernel and not _stopped(rows, kernel) and _is_led(kernel):
-        after = kernel.states[-1][1]
-    return verdict_at(*with_engines(rows, plan, lag, kernel, after))
-
-
-def _stopped(rows: PartitionRows, kernel: KernelResult) -> bool:
-    return bool(kernel.divergence or kernel.unreadable or rows.problem)
-
-
-def _is_led(kernel: KernelResult) -> bool:
-    """Return whether the kernel ended in a state that is known, and whole, as a leader is known."""
-    return bool(kernel.states and kernel.states[-1][1].state.ready)
-
-
 def _after(verdict: PartitionVerdict, operations: frozenset[str]) -> PartitionVerdict:
     """Return a verdict whose divergence comes after these operations, too."""
     divergence = verdict.divergence
@@ -296,19 +296,16 @@ def _after(verdict: PartitionVerdict, operations: frozenset[str]) -> PartitionVe
     return attrs.evolve(verdict, divergence=attrs.evolve(divergence, operations_before=earlier))
 
 
-def _left_by(
-    rows: PartitionRows,
-    kernel: KernelResult,
-    verdict: PartitionVerdict,
-    unfinished: frozenset[str],
-) -> Carried | None:
-    """Return where the kernel left a share-partition; None if nothing goes on there."""
-    if _stopped(rows, kernel) or not kernel.states:
-        return None
+def _left(
+    rows: PartitionRows, state: ReplayState, verdict: PartitionVerdict, unfinished: frozenset[str]
+) -> Carried:
+    """Return where rows leave a share-partition whose state behind them is this."""
     last = rows.table.num_rows - 1
     epoch, instance = (rows.table.column(n)[last].as_py() for n in ("leader_epoch", "instance"))
-    state, is_open = kernel.states[-1][1], rows.place(last)[0] in unfinished
-    return Carried(rows.partition, state, verdict.log, epoch, instance, is_open)
+    is_open = rows.place(last)[0] in unfinished
+    first, *more = of_each_kind(verdict.divergences) or (None,)
+    log = verdict.log
+    return Carried(rows.partition, state, log, epoch, instance, is_open, first, tuple(more))
 
 
 def segments_of(
@@ -390,4 +387,7 @@ def joined_segments(
         parts.append(verdicts[number])
         if parts[-1].verdict is not Verdict.CONFORMS:
             break
+    else:
+        if whole.divergence:  # Behind the segments; what is before it was counted with it.
+            return whole
     return attrs.evolve(merged(parts, whole.events, whole.problem), log=whole.log)

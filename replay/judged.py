@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from judge.finding import Finding
 from model.trace_arrow import SCHEMA
 from replay.check_sorted import check_sorted
 from replay.gather import STORED
@@ -110,6 +111,7 @@ class Judged:
     waiting: Waiting = attrs.field(factory=Waiting)
     held: pa.Table = _NONE
     problems: tuple[Problem, ...] = ()
+    alarms: tuple[Finding, ...] = ()
 
 
 JUDGED = pa.schema([("judged", pa.binary())])
@@ -119,7 +121,7 @@ JUDGED = pa.schema([("judged", pa.binary())])
 def judge(name: str, rows: pa.Table, before: Before, plan: Plan, patience: Patience) -> Judged:
     """Check what came of a share-partition, with what waited, as far as nothing is missing."""
     total, carried = rows.num_rows, before.carried
-    if (carried and carried.divergence) or not is_sampled(name, plan.sample):
+    if (carried and carried.state is None) or not is_sampled(name, plan.sample):
         return Judged(name, Counts(passed=total))
     came = arrival(rows, carried, before.waiting, patience)
     came, verdict, left = _checked(name, came, carried, plan)
@@ -132,10 +134,12 @@ def judge(name: str, rows: pa.Table, before: Before, plan: Plan, patience: Patie
         if verdict.verdict is Verdict.UNKNOWN:
             waiting = Waiting(0, verdict.reason)
             problems = (*problems, Problem(*_place(came.ready), verdict.reason, name))
-        if verdict.verdict is not Verdict.CONFORMS:
+        if verdict.verdict is not Verdict.CONFORMS and not (left and left.state):
             counts = attrs.evolve(counts, passed=counts.passed + held.num_rows)
             waiting, held = (waiting if waiting.stopped else Waiting()), _NONE
-    return Judged(name, counts, left, waiting, held, problems)
+    told = len(carried.divergences) if carried else 0
+    alarms = verdict.divergences[told:] if verdict else ()
+    return Judged(name, counts, left, waiting, held, problems, alarms)
 
 
 def _checked(
@@ -152,12 +156,11 @@ def _checked(
         for checked in check_sorted([table], plan, facts):
             if not isinstance(checked, CheckedPartition):
                 continue
-            verdict = checked.verdict
-            if verdict.divergence:
-                left = Carried(name, None, verdict.log, divergence=verdict.divergence)
-                return came, verdict, left
+            verdict, left = checked.verdict, checked.left
             if verdict.problem is None:
-                return came, verdict, checked.left
+                if left is None and verdict.divergence:
+                    left = Carried(name, None, verdict.log, divergence=verdict.divergence)
+                return came, verdict, left
             row = _row_at(table, verdict.problem, verdict.checked)
             came = without(came, row, verdict.problem.message)
     return came, None, None

@@ -4,7 +4,8 @@ A stretch is what lies between two divergences. In each the specification and th
 compared as in a whole replay, from the state in which the stretch begins.
 """
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Sequence
 
 import attrs
 import pyarrow as pa
@@ -17,12 +18,14 @@ from judge.finding import Finding, FindingKind
 from judge.follower import Follower
 from model.errors import InvalidValueError
 from model.guards import Difference
+from model.operations import Checkpoint
 from model.trace import TraceEvent
 from model.trace_arrow import SCHEMA
 from model.whole_state import ReplayState, WholeState
 from replay.check import (
     agreed,
     divergence_at,
+    end_of,
     operations_in,
     through_engines,
     through_kernel,
@@ -33,7 +36,7 @@ from replay.pieces import PartitionRows
 from replay.plan import Plan
 from replay.result_schema import Lag, lag_row, lag_table, table_of_lag
 from replay.state_file import Carried
-from replay.tables import BEGINNINGS, BadRowError, events_of, gaps_in
+from replay.tables import BEGINNINGS, BadRowError, events_of
 from replay.verdict import PartitionVerdict, merged
 
 _TRIED = 200
@@ -44,6 +47,8 @@ _AWAITED = 20_000
 
 _MOST_REPEATS = 500
 """How often one wrong delivery complete count is passed over before a share-partition stops."""
+
+_UNTOLD = "no state after it explains what follows"
 
 _COUNTS = (Difference.DELIVERY_COMPLETE_COUNT.name, Difference.WRITTEN_DELIVERY_COMPLETE_COUNT.name)
 
@@ -61,49 +66,97 @@ class _Stretch:
     before: ReplayState | None
 
 
-@attrs.define
-class _Course:
+@attrs.frozen
+class Course:
     """What is known of a share-partition so far.
 
-    ``standing`` is by how much its recorded delivery complete count is wrong.
+    ``standing`` is by how much its recorded delivery complete count is wrong. ``lost`` says why
+    the state is not known, while the next one that is told is looked for, and ``sought`` how many
+    events were passed over meanwhile. ``room`` is how many rows were there behind the last row that
+    diverged. ``left`` is where the next piece goes on, None if nowhere. The kernel hands out states
+    after ``every`` so many rows; None: nothing follows.
     """
 
-    divergences: list[Finding] = attrs.field(factory=list)
-    parts: list[PartitionVerdict] = attrs.field(factory=list)
+    divergences: tuple[Finding, ...] = ()
     operations: frozenset[str] = frozenset()
     passed_over: int = 0
     repeats: int = 0
     standing: int = 0
     stopped: str = ""
+    lost: str = ""
+    sought: int = 0
+    room: int = sys.maxsize
+    left: ReplayState | None = None
+    every: int | None = None
+
+    @property
+    def needs_more(self) -> bool:
+        """Return whether the rows after a divergence were too few to tell what was adopted."""
+        return self.room < _AWAITED and not self.stopped
+
+
+def begun_course(carried: Carried | None) -> Course:
+    """Return the course of a share-partition that an earlier replay has left."""
+    if carried is None or carried.divergence is None:
+        return Course()
+    lost = "" if carried.state and carried.state.state.ready else _UNTOLD
+    return Course((carried.divergence, *carried.more), lost=lost)
+
+
+def found_again(rows: PartitionRows, course: Course) -> tuple[PartitionRows, Course]:
+    """Return the rows from the next whole state on, where the state is not known.
+
+    What lies before it cannot be checked. A leader tells its own in a checkpoint, and the next
+    leader begins with what was durable.
+    """
+    if not course.lost or rows.start is None or rows.start.state is None:
+        return rows, course
+    following = _first(pc.is_in(rows.table.column("op"), pa.array(BEGINNINGS)))
+    passed = rows.table.num_rows if following is None else following
+    course = attrs.evolve(course, sought=course.sought + passed)
+    if following is not None:
+        over = course.passed_over + course.sought
+        course = attrs.evolve(course, lost="", sought=0, passed_over=over)
+    seqs, table = rows.table.column("seq"), rows.table.slice(passed)
+    seq = seqs[passed - 1].as_py() + 1 if passed else rows.start.state.seq
+    return _from(attrs.evolve(rows, table=table), attrs.evolve(rows.start.state, seq=seq)), course
 
 
 def check_onward(
-    rows: PartitionRows, kernel: KernelResult | None, plan: Plan, lag: Lag
-) -> PartitionVerdict:
-    """Return the verdict on a share-partition in one piece, with the divergences after the first.
+    rows: PartitionRows,
+    kernel: KernelResult | None,
+    plan: Plan,
+    lag: Lag,
+    course: Course,
+) -> tuple[PartitionVerdict, Course]:
+    """Return the verdict on a piece of a share-partition, with the divergences after the first.
 
     The kernel has gone through it, if it had to.
     """
-    course, rest = _Course(), rows
+    course, rest = attrs.evolve(course, room=sys.maxsize, left=None), rows
+    parts: list[PartitionVerdict] = []
     while True:
+        plan = attrs.evolve(plan, invariants_every=0) if course.divergences else plan
         stretch = _stretch(rest, kernel, plan, lag)
-        _note(course, stretch)
+        course = _noted(course, stretch, parts)
         if stretch.finding is None or stretch.row is None:
+            states = kernel.states if kernel and not stretch.rows.problem else ()
+            course = attrs.evolve(course, left=states[-1][1] if states else None)
             break
-        following = _follow(course, stretch, plan, lag)
-        if following is None:
+        rest, course = _follow(course, stretch, plan, lag)
+        if course.stopped or not rest.table.num_rows:
+            if rest.start and not course.stopped and not stretch.rows.problem:
+                course = attrs.evolve(course, left=rest.start.state)
             break
-        rest = following
         if kernel:
-            rest, kernel = through_kernel(rest, plan)
-        plan = attrs.evolve(plan, invariants_every=0)
-    return _verdict(rows, course, stretch)
+            rest, kernel = through_kernel(rest, plan, course.every)
+    return _verdict(rows, course, parts, stretch), course
 
 
 def _stretch(rows: PartitionRows, kernel: KernelResult | None, plan: Plan, lag: Lag) -> _Stretch:
     if kernel and kernel.divergence:
         return _diverging(rows, plan, kernel.divergence, lag)
-    rows, row, finding = with_engines(rows, plan, lag, kernel)
+    rows, row, finding = with_engines(rows, plan, lag, kernel, end_of(rows, kernel))
     before = _before(rows, row, plan) if kernel is None and row is not None else None
     return _Stretch(rows, row, finding, before)
 
@@ -143,8 +196,10 @@ def _whole_end(state: ReplayState | None) -> ReplayState | None:
 
 def _from(rows: PartitionRows, state: ReplayState | None) -> PartitionRows:
     """Return rows that begin in a state."""
-    start = None if state is None else Carried(rows.partition, state)
-    return attrs.evolve(rows, start=start)
+    if state is None:
+        return attrs.evolve(rows, start=None)
+    start = rows.start or Carried(rows.partition, state)
+    return attrs.evolve(rows, start=attrs.evolve(start, state=state))
 
 
 def _before(rows: PartitionRows, row: int, plan: Plan) -> ReplayState | None:
@@ -163,21 +218,22 @@ def _before(rows: PartitionRows, row: int, plan: Plan) -> ReplayState | None:
     return follower.standing(engine.whole(), seq)
 
 
-def _note(course: _Course, stretch: _Stretch) -> None:
+def _noted(course: Course, stretch: _Stretch, parts: list[PartitionVerdict]) -> Course:
     """Note a stretch, and its divergence unless it is one that is known."""
     rows, row, finding = stretch.rows, stretch.row, stretch.finding
     checked = rows.table.num_rows if row is None else row + 1
-    course.parts.append(verdict_on(rows, checked, None))
+    parts.append(verdict_on(rows, checked, None))
+    operations = course.operations | operations_in(rows.table.slice(0, checked))
+    after = attrs.evolve(course, operations=operations)
     if finding is None or row is None:
-        return
+        return after
+    after = attrs.evolve(after, room=rows.table.num_rows - checked)
     if course.standing and _excess(finding) == course.standing and not finding.changed:
-        course.repeats += 1
-        course.operations |= operations_in(rows.table.slice(0, row + 1))
-        return
+        return attrs.evolve(after, repeats=course.repeats + 1)
     if finding.kind is FindingKind.DISAGREEMENT:
         finding = attrs.evolve(finding, seq=rows.table.column("seq")[row].as_py())
-    course.divergences.append(divergence_at(rows, row, finding, course.operations))
-    course.operations |= operations_in(rows.table.slice(0, row + 1))
+    told = divergence_at(rows, row, finding, course.operations)
+    return attrs.evolve(after, divergences=(*course.divergences, told))
 
 
 def _excess(finding: Finding) -> int | None:
@@ -188,32 +244,38 @@ def _excess(finding: Finding) -> int | None:
     return recorded - expected
 
 
-def _follow(course: _Course, stretch: _Stretch, plan: Plan, lag: Lag) -> PartitionRows | None:
-    """Return the rows after a divergence in the state that is adopted; None if it ends there."""
-    rows, row, finding = stretch.rows, stretch.row, stretch.finding
-    if row is None or finding is None:
-        return None
-    left = rows.table.num_rows - row - 1
-    if finding.kind in (FindingKind.INVARIANT, FindingKind.DISAGREEMENT):
-        course.stopped = f"{finding.name} is no fault of the recording alone"
-    elif len(course.divergences) >= plan.max_divergences:
-        course.stopped = f"it diverged {len(course.divergences)} times"
-    elif course.repeats > _MOST_REPEATS:
-        course.stopped = "its delivery complete count stays wrong"
-    if course.stopped or not left:
-        return None
-    (event,) = events_of(rows.table.slice(row, 1))
+def _follow(
+    course: Course, stretch: _Stretch, plan: Plan, lag: Lag
+) -> tuple[PartitionRows, Course]:
+    """Return the rows after a divergence in the state that is adopted, or from the next told on."""
+    rows, row, finding = stretch.rows, stretch.row or 0, stretch.finding
     rest = attrs.evolve(rows, table=rows.table.slice(row + 1))
+    if finding and (why := _ends(course, finding, plan)):
+        return rest, attrs.evolve(course, stopped=why)
+    (event,) = events_of(rows.table.slice(row, 1))
     states, untold = candidates(event, stretch.before, plan.rules)
+    if plan.state_folder:  # How much follows is not known, so that nothing can be confirmed.
+        states = states[:1] if isinstance(event.operation, Checkpoint) else []
     chosen = _chosen(states, rest, plan)
     if chosen is None:
-        return _next_told(course, stretch, rest, untold, plan)
-    course.standing = _standing(event, chosen.state.state)
+        state = forgotten(stretch.before, event.seq + 1, plan.rules)
+        untold = "" if plan.state_folder else untold
+        return found_again(_from(rest, state), attrs.evolve(course, lost=untold or _UNTOLD))
+    course = attrs.evolve(course, standing=_standing(event, chosen.state.state))
     if lag.wanted:
         adopted = chosen.state.state
         behind = adopted.log.end_offset - adopted.start_offset - complete(adopted)
         lag.add(table_of_lag([lag_row(event, adopted, behind)]))
-    return _from(rest, chosen.state)
+    return _from(rest, chosen.state), course
+
+
+def _ends(course: Course, finding: Finding, plan: Plan) -> str:
+    """Return why nothing behind a divergence is checked; empty if what follows can be."""
+    if finding.kind in (FindingKind.INVARIANT, FindingKind.DISAGREEMENT):
+        return f"{finding.name} is no fault of the recording alone"
+    if len(course.divergences) >= plan.max_divergences:
+        return f"it diverged {len(course.divergences)} times"
+    return "its delivery complete count stays wrong" if course.repeats > _MOST_REPEATS else ""
 
 
 def _standing(event: TraceEvent, adopted: WholeState) -> int:
@@ -274,40 +336,22 @@ def _reach(state: ReplayState, rows: PartitionRows, plan: Plan) -> int:
     return conform
 
 
-def _next_told(
-    course: _Course, stretch: _Stretch, rest: PartitionRows, untold: str, plan: Plan
-) -> PartitionRows | None:
-    """Return the rows from the next whole state on: what lies before it cannot be checked.
-
-    A leader tells its own in a checkpoint, and the next leader begins with what was durable.
-    """
-    following = _first(pc.is_in(rest.table.column("op"), pa.array(BEGINNINGS)))
-    if following is None:
-        course.stopped = untold or "no state after it explains what follows"
-        return None
-    course.passed_over += following - gaps_in(rest.table.slice(0, following))
-    seq = rest.table.column("seq")[following].as_py()
-    rest = attrs.evolve(rest, table=rest.table.slice(following))
-    state = forgotten(stretch.before, seq, plan.rules)
-    return _from(rest, state)
-
-
-def _verdict(rows: PartitionRows, course: _Course, last: _Stretch) -> PartitionVerdict:
-    """Return the verdict on all stretches together."""
+def _verdict(
+    rows: PartitionRows, course: Course, parts: Sequence[PartitionVerdict], last: _Stretch
+) -> PartitionVerdict:
+    """Return the verdict on all stretches of a piece together, with all divergences so far."""
     first = course.divergences[0] if course.divergences else None
     whole = verdict_on(attrs.evolve(rows, problem=last.rows.problem), 0, first)
-    return attrs.evolve(
-        merged([*course.parts, whole], whole.events),
-        more=tuple(course.divergences[1:]),
-        repeats=course.repeats,
-        reason="; ".join(_reasons(course, whole.events)),
-    )
+    more = course.divergences[1:]
+    return attrs.evolve(merged([*parts, whole], whole.events), more=more, repeats=course.repeats)
 
 
-def _reasons(course: _Course, events: int) -> Iterator[str]:
-    missed = events - sum(part.checked for part in course.parts)
+def reason_of(course: Course, missed: int) -> str:
+    """Return why so many events of a share-partition were not checked."""
+    reasons, after = [], missed - course.passed_over
     if course.passed_over:
-        yield f"{course.passed_over:,} events up to the next checkpoint or leader are not checked"
-    if missed > course.passed_over and course.stopped:
-        missed -= course.passed_over
-        yield f"{missed:,} events after the last are not checked: {course.stopped}"
+        over = f"{course.passed_over:,} events up to the next checkpoint or leader"
+        reasons.append(f"{over} are not checked")
+    if after > 0 and (why := course.stopped or course.lost):
+        reasons.append(f"{after:,} events after the last are not checked: {why}")
+    return "; ".join(reasons)

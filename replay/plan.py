@@ -25,8 +25,8 @@ class Plan:
     that on how late a timer may end a lock. A share-partition with more than ``segment_events`` is
     checked in segments of about as many; None: one that is large for those that check it.
     ``state_folder`` has where an earlier replay left share-partitions, and gets where this one
-    does. One with more than ``piece_events`` is held in memory in pieces of about as many, and
-    checked up to its first divergence; others up to ``max_divergences``.
+    does. One with more than ``piece_events`` is held in memory in pieces of about as many. Each is
+    checked up to ``max_divergences``.
     ``pauses`` of brokers make their timers late by as much.
     ``all_or_none`` says that a refused request renews nothing, whatever the profile (decision 161).
     ``labels`` are names and texts that go into the metadata of every file that is written.
@@ -48,6 +48,11 @@ class Plan:
     labels: tuple[tuple[str, str], ...] = ()
 
     @property
+    def goes_on(self) -> bool:
+        """Return whether share-partitions are checked beyond their first divergence."""
+        return self.max_divergences > 1
+
+    @property
     def rules(self) -> Profile:
         """Return the profile, with the bounds of this plan."""
         profile, fetches, sweep = profile_named(self.profile), self.offered_within, self.sweep_ms
@@ -57,15 +62,6 @@ class Plan:
             sweep_ms=profile.sweep_ms if sweep is None else sweep,
             renewal_survives_refusal=profile.renewal_survives_refusal and not self.all_or_none,
         )
-
-
-def goes_on(plan: Plan, events: int) -> bool:
-    """Return whether a share-partition of so many events is checked beyond its first divergence.
-
-    Not where a later replay is to go on, which repeats the first divergence, nor where it is held
-    in memory in pieces.
-    """
-    return plan.max_divergences > 1 and not plan.state_folder and events < plan.piece_events
 
 
 def is_sampled(partition: str, fraction: float) -> bool:

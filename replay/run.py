@@ -113,7 +113,7 @@ def _replayed(
             verdicts, left, whole = _second_stage(runner, inputs, plan, facts, progress)
     rest = [*others(inputs, plan, verdicts), *_earlier(carried, inputs, plan)]
     verdicts = sorted([*verdicts, *rest], key=lambda v: v.partition)
-    states = after(verdicts, left)
+    states = after(verdicts, left, carried)
     verdicts = [weighed(verdict) for verdict in verdicts]
     if whole and plan.state_folder:
         write_states(Path(plan.state_folder), plan.rules, {**carried, **states}.values())
@@ -273,14 +273,19 @@ def _earlier(
             yield diverged_before(each, 0)
 
 
-def after(verdicts: Iterable[PartitionVerdict], left: Mapping[str, Carried]) -> dict[str, Carried]:
+def after(
+    verdicts: Iterable[PartitionVerdict],
+    left: Mapping[str, Carried],
+    before: Mapping[str, Carried],
+) -> dict[str, Carried]:
     """Return what a later replay begins with; one that was not checked whole stays as it was."""
     states = {}
     for verdict in verdicts:
         name = verdict.partition
-        if verdict.verdict is Verdict.CONFORMS and name in left:
+        is_good = verdict.verdict is Verdict.CONFORMS or verdict.divergence
+        if is_good and not verdict.problem and name in left:
             states[name] = left[name]
-        elif verdict.divergence:
+        elif verdict.divergence and not (name in before and before[name].divergence):
             states[name] = Carried(name, None, verdict.log, divergence=verdict.divergence)
     return states
 

@@ -5,7 +5,7 @@ import functools
 import hashlib
 import json
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum, IntEnum, StrEnum
 from pathlib import Path
@@ -22,7 +22,7 @@ from model.whole_state import ReplayState
 from replay.scratch import DRAFT, whole_file
 from replay.verdict import LogKnowledge, PartitionVerdict, Verdict
 
-VERSION = 4
+VERSION = 5
 """The version of the format: of a file with other columns it is another."""
 
 NAME = "states.arrow"
@@ -40,7 +40,8 @@ class StateError(RuntimeError):
 class Carried:
     """Where an earlier replay left a share-partition.
 
-    ``state`` is None where it diverged; then ``divergence`` is what it answers from then on.
+    ``divergence`` is the first, which it answers from then on, and ``more`` are the first ones of
+    other signatures; ``state`` is None where nothing behind them is checked.
     ``leader_epoch`` and ``instance`` are those of the last row, None where rows tell none;
     ``unfinished``: the end of the file of that row may be missing.
     """
@@ -52,6 +53,12 @@ class Carried:
     instance: int | None = None
     unfinished: bool = False
     divergence: Finding | None = None
+    more: tuple[Finding, ...] = ()
+
+    @property
+    def divergences(self) -> tuple[Finding, ...]:
+        """Return the divergences that a later replay repeats, in order."""
+        return (self.divergence, *self.more) if self.divergence else ()
 
 
 @attrs.frozen
@@ -94,7 +101,16 @@ def diverged_before(carried: Carried, events: int) -> PartitionVerdict:
         "it diverged in an earlier replay",
         divergence=carried.divergence,
         log=carried.log,
+        more=carried.more,
     )
+
+
+def of_each_kind(divergences: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return the first of each signature: what explains it explains those behind it, too."""
+    kinds: dict[tuple[str, ...], Finding] = {}
+    for each in divergences:
+        kinds.setdefault(each.signature, each)
+    return tuple(kinds.values())
 
 
 def read_states(folder: Path, rules: Profile) -> dict[str, Carried]:

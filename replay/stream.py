@@ -187,7 +187,7 @@ def is_done(number: int, stream: str, left: Left, folder: Path) -> bool:
 
 
 def _batch(number: int, stream: str, left: Left, judged: list[Judged], sample: float) -> Batch:
-    alarms = tuple(each.left.divergence for each in judged if each.left and each.left.divergence)
+    alarms = tuple(alarm for each in judged for alarm in each.alarms)
     problems = [problem for each in judged for problem in each.problems]
     counts = sum((each.counts for each in judged), Counts())
     held = [each.held for each in judged if each.held.num_rows]

@@ -238,7 +238,7 @@ def _joined(rows: pa.Table, unfinished: frozenset[str], left: Carried | None) ->
     before, last, led = _NOTHING, -1, False
     if left and left.state and left.leader_epoch is not None:
         before, last = (left.leader_epoch, left.instance or 0), left.state.seq - 1
-        led = left.state.state.ready
+        led = left.state.state.ready or bool(left.divergence)
     for start, end in _stretches(rows):
         leader = _leader(rows, start)
         follows = _follows(before, leader, last, rows, start)

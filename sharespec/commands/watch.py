@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
     from replay.stream import Batch
 
+MOST = 100
+"""After so many divergences in a batch nothing more of a share-partition is checked."""
+
 POLL_SECONDS = 0.5
 """How soon the command notices that it is interrupted."""
 
@@ -124,6 +127,7 @@ def watch_command(  # noqa: PLR0913 - one argument for each option
     interrupted, as is the usual end without --once.
     """
     plan = Plan(profile, offered_within=offered_within, sweep_ms=sweep, state_folder=state)
+    plan = attrs.evolve(plan, max_divergences=MOST)
     trigger: dict[str, bool | str] | None = {"availableNow": True} if once else None
     if every and not once:
         trigger = {"processingTime": f"{round(every * 1000)} milliseconds"}

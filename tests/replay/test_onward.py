@@ -6,11 +6,13 @@ import attrs
 import pytest
 
 from judge.finding import Finding, FindingKind
-from replay.plan import Plan, goes_on
+from replay.judged import Before, Patience, judge
+from replay.plan import InputFacts, Plan
 from replay.processes import HereRunner
 from replay.result_schema import LAG
 from replay.run import replay_sources
 from replay.sources import find_sources
+from replay.state_file import of_each_kind
 from replay.verdict import PartitionVerdict, Verdict
 from tests.lockstep.spoiled import cases
 from tests.replay.faulty import SPOILED, WRONG, broker, first_place, spoiled
@@ -23,6 +25,7 @@ from tests.replay.samples import (
     write_lines,
     write_parquet,
 )
+from tests.replay.test_arrivals import arrived
 from tests.replay.test_segments import placed_table, plan_for
 
 BOTH, SPEC, IMPL = ("spec", "impl"), ("spec",), ("impl",)
@@ -237,8 +240,76 @@ def test_lag_goes_on_with_a_row_for_each_event() -> None:
     assert others == [first, first]
 
 
-def test_what_a_later_replay_goes_on_from_is_checked_up_to_the_first() -> None:
-    assert goes_on(Plan(max_divergences=2), 10)
-    assert not goes_on(Plan(), 10)
-    assert not goes_on(Plan(max_divergences=2, state_folder="states"), 10)
-    assert not goes_on(Plan(max_divergences=2), 10_000_000)
+def thief(faults: tuple[int, ...] = (155, 200)) -> list[Row]:
+    """Return what a broker records that gives a lock away, and tells wrong windows later on."""
+    change = WRONG["gives a lock away"]
+    rows = broker({first_place(change, 100): change}, checkpoint=30)
+    for seq in faults:
+        rows[seq]["after"]["end_offset"] += 1
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("name", "size"), [("thief", 7), ("thief", 110), ("thief", 130), ("END_OFFSET", 15)]
+)
+def test_pieces_answer_alike(name: str, size: int) -> None:
+    rows = thief() if name == "thief" else kafka_rows(count=MANY)
+    rows = spoiled(name, rows, 20)[0] if name in SPOILED else rows
+    whole = check(rows)
+    assert whole.divergence
+    assert check_rows(rows, Plan(max_divergences=MOST, piece_events=size)).verdict == whole
+
+
+@pytest.mark.parametrize("name", ["thief", "leader"])
+def test_days_answer_as_one_replay_with_states(name: str) -> None:
+    """Nothing is adopted then: a checkpoint, or the next leader, is what the check goes on at."""
+    if name == "leader":
+        change = WRONG["gives a lock away"]
+        rows = broker({first_place(change, 75, "write-faults"): change}, "write-faults")
+    else:
+        rows = thief()
+    plan = Plan(max_divergences=MOST, state_folder="states")
+    whole = check_rows(rows, plan)
+    first = places(whole.verdict)[0]
+    assert first == places(check(rows))[0]
+    assert whole.left
+    assert whole.left.state
+    for day in (first[0], first[0] + 1, first[0] + 2, 110, 121, 151, 155, 156, len(rows) - 1):
+        one = check_rows(rows[:day], plan)
+        assert one.left
+        carried = {one.verdict.partition: one.left}
+        two = check_rows(rows[day:], plan, InputFacts(carried=carried))
+        found = {*places(one.verdict), *places(two.verdict)}
+        assert found == {*places(whole.verdict)}
+        assert one.verdict.checked + two.verdict.checked == whole.verdict.checked
+        assert two.left
+        assert two.left.state == whole.left.state
+
+
+def test_a_stream_tells_each_divergence_once_and_goes_on() -> None:
+    rows, plan = thief(), Plan(max_divergences=MOST, state_folder="states")
+    whole = check_rows(rows, plan).verdict
+    before, alarms, checked = Before(), [], 0
+    for start in range(0, len(rows), 45):
+        judged = judge(whole.partition, arrived(rows[start : start + 45]), before, plan, Patience())
+        before = Before(judged.left, judged.waiting)
+        alarms += [(alarm.seq, alarm.name) for alarm in judged.alarms]
+        checked += judged.counts.checked
+    assert (alarms, checked) == (places(whole), whole.checked)
+    assert len(alarms) == 3
+
+
+def test_behind_a_divergence_that_ends_it_a_stream_checks_nothing() -> None:
+    rows, plan = thief(), Plan(state_folder="states")
+    judged = judge(rows[0]["partition"], arrived(rows[:200]), Before(), plan, Patience())
+    assert (len(judged.alarms), judged.left and judged.left.state) == (1, None)
+    later = judge(rows[0]["partition"], arrived(rows[200:]), Before(judged.left), plan, Patience())
+    assert (later.alarms, later.counts.checked, later.counts.passed) == ((), 0, len(rows) - 200)
+
+
+def test_of_what_diverged_before_the_first_of_each_kind_is_repeated() -> None:
+    rows, plan = thief(), Plan(max_divergences=MOST, state_folder="states")
+    left = check_rows(rows, plan).left
+    assert left
+    first, second, third = left.divergences
+    assert of_each_kind((first, second, attrs.evolve(first, seq=300), third)) == left.divergences

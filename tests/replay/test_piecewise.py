@@ -88,7 +88,7 @@ def test_the_parts_of_a_verdict() -> None:
 
 
 @pytest.mark.parametrize("segment_events", [None, 7])
-def test_a_share_partition_in_pieces_is_checked_up_to_its_first_divergence(
+def test_a_share_partition_in_pieces_is_checked_beyond_its_first_divergence(
     tmp_path: Path, segment_events: int | None
 ) -> None:
     rows = kafka_rows(count=60)
@@ -101,7 +101,7 @@ def test_a_share_partition_in_pieces_is_checked_up_to_its_first_divergence(
         for plan in (Plan(), long, Plan(max_divergences=100))
     )
     assert whole[0].checked == 11
-    assert pieces == whole
+    assert pieces == onward
     if segment_events is None:
         found = [verdict.divergence for verdict in (*whole, *pieces)]
         assert len({each.operations_before for each in found if each}) == 1

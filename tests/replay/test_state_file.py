@@ -121,10 +121,10 @@ def _as_version(path: Path, version: int) -> None:
 
 def test_a_file_of_another_version_is_refused(tmp_path: Path) -> None:
     write_states(tmp_path, KAFKA, STATES)
-    _as_version(tmp_path / NAME, 4)
+    _as_version(tmp_path / NAME, 5)
     assert read_states(tmp_path, KAFKA)
     _as_version(tmp_path / NAME, 1)
-    with pytest.raises(StateError, match=r"states.arrow is of version 1; allowed: 4$"):
+    with pytest.raises(StateError, match=r"states.arrow is of version 1; allowed: 5$"):
         read_states(tmp_path, KAFKA)
 
 
