@@ -45,7 +45,7 @@ final class Options {
         String hash = value("hash", "");
         key = hash.isEmpty() ? null : hash.getBytes(StandardCharsets.UTF_8);
         records = size("records", "0");
-        checkpoint = size("checkpoint", "10000");
+        checkpoint = size("checkpoint", "2000");
         checkpointMs = 1000 * size("checkpoint_s", "60");
         maxFile = atLeastOne("max_file", "64m");
         maxAgeMs = 1000 * atLeastOne("max_age_s", "3600");
