@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 REASON = "Not judged yet."
-_HEAD = "# Deviations that a run of `sharespec verify` showed. Each sequence is played again.\n"
+_HEAD = "# Deviations that a run showed. `sharespec verify` plays each sequence again.\n"
 _MOST = 10_000
 
 
@@ -165,7 +165,9 @@ def free_name(text: str, taken: Collection[str]) -> str:
     return numbered
 
 
-def as_toml(listed: Sequence[KnownDeviation], plain: Callable[[tuple[Any, ...]], Any]) -> str:
+def as_toml(
+    listed: Sequence[KnownDeviation], plain: Callable[[tuple[Any, ...]], Any] = list
+) -> str:
     """Return a file with these deviations, as ``read_known`` reads it.
 
     ``plain`` returns the sequence of a kit's commands as JSON has it.
@@ -183,6 +185,8 @@ def _lines(known: KnownDeviation, sequence: object) -> Iterator[str]:
         plain = value if isinstance(value, str) else list(value)
         plain = sorted(plain) if isinstance(value, frozenset) else plain
         yield f"{field.name} = {_toml(plain)}"
+    if not known.sequence:
+        return
     if isinstance(sequence, list):
         commands = ",\n".join(f"  {json.dumps(command)}" for command in sequence)
         literal = f"[\n{commands}\n]"

@@ -3,14 +3,14 @@
 The file is one of known deviations, as ``sharespec verify`` has them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import attrs
 
 import conformance
-from conformance.known import KnownDeviation, read_known
-from judge.finding import CRASHED, Finding
+from conformance.known import REASON, KnownDeviation, free_name, read_known
+from judge.finding import CRASHED, Finding, FindingKind
 from replay.verdict import Replay
 
 KAFKA_KNOWN = Path(conformance.__file__).parent / "targets" / "kafka" / "known.toml"
@@ -113,6 +113,24 @@ def known_in_cluster(finding: Finding) -> str:
     alike = (k for k in among if (k.signature, k.difference) == (finding.signature, finding.cause))
     known = next(alike, None) or known_of(finding, default_known("kafka"))
     return known_text(known) if known else ""
+
+
+def known_after(
+    results: Iterable[Sorted], listed: Sequence[KnownDeviation], default: Sequence[KnownDeviation]
+) -> tuple[KnownDeviation, ...]:
+    """Return ``listed`` and what it lacks to explain all divergences: of ``default``, or new.
+
+    A disagreement is an error of this project, and never known.
+    """
+    known = list(listed)
+    verdicts = [verdict for result in results for verdict in result.replay.verdicts]
+    for each in (divergence for verdict in verdicts for divergence in verdict.divergences):
+        if each.kind is FindingKind.DISAGREEMENT or known_of(each, known):
+            continue
+        name = free_name(each.where, {fault.name for fault in known})
+        new = KnownDeviation(name, each.sentence, each.signature, REASON)
+        known.append(known_of(each, default) or new)
+    return tuple(known)
 
 
 def sorted_out(

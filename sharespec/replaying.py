@@ -1,6 +1,5 @@
 """What ``sharespec replay`` does: it takes longer to load than to read the command line."""
 
-import functools
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -10,7 +9,7 @@ from pathlib import Path
 import attrs
 import click
 
-from conformance.known import KnownDeviation, KnownError, read_known
+from conformance.known import KnownDeviation, KnownError, as_toml, read_known
 from judge.words import printable
 from replay.observed.inputs import sorted_out
 from replay.pauses import FaultFileError, read_pauses
@@ -28,14 +27,14 @@ from report.terminal import show_document
 from sharespec.cli import is_own_process
 from sharespec.console import output, progress_console
 from sharespec.exit import Exit, exits_on, fail
-from sharespec.known_faults import Sorted, default_known, known_of
+from sharespec.known_faults import Sorted, default_known, known_after, known_of
 from sharespec.known_faults import sorted_out as sorted_by_known
 from sharespec.observed_options import settings_of
 from sharespec.reports import write_reports
 
 
 @exits_on(NoSuchTraceError, SessionError, StateError, KnownError, FaultFileError)
-def run(  # noqa: PLR0913 - one argument for each option
+def run(  # noqa: C901, PLR0913 - one argument for each option, and what it excludes
     *,
     traces: tuple[str, ...],
     table: str | None,
@@ -55,6 +54,7 @@ def run(  # noqa: PLR0913 - one argument for each option
     most: int,
     first: bool,
     known_file: Path | None,
+    written_file: Path | None,
     junit: Path | None,
     markdown: Path | None,
     with_json: bool,
@@ -80,7 +80,12 @@ def run(  # noqa: PLR0913 - one argument for each option
         max_divergences=1 if first else most,
         pauses=read_pauses(fault_file, faults_clock),
     )
-    sort = functools.partial(sorted_by_known, listed=listed, default=default_known(profile))
+    default, results = default_known(profile), list[Sorted]()
+
+    def sort(replay: Replay) -> Sorted:
+        results.append(sorted_by_known(replay, listed, default))
+        return results[-1]
+
     statuses: list[Exit] = []
     logs, others = sorted_out(Path(trace) for trace in traces if not is_address(trace))
     if state_topic and not logs:
@@ -114,6 +119,9 @@ def run(  # noqa: PLR0913 - one argument for each option
         else:
             show_document(shown, output())
         statuses.append(_status(told, listed))
+    statuses.append(
+        write_reports([(written_file, lambda: as_toml(known_after(results, listed, default)))])
+    )
     sys.exit(max(statuses, key=_SEVERITY.index))
 
 

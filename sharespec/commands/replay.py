@@ -115,6 +115,14 @@ def _fraction(_context: click.Context, _option: click.Parameter, value: float) -
     "profiles kafka. The exit status is 0 if FILE names all that diverges.",
 )
 @click.option(
+    "--write-known",
+    "written_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    callback=writable_file,
+    help="Write what diverges as a file for --known, with what that names already.",
+)
+@click.option(
     "--junit",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",

@@ -36,6 +36,12 @@ def test_what_a_file_names_is_known_and_ends_well(log: Path) -> None:
     assert "0 new divergences, 1 known ones" in result.output
 
 
+def test_what_is_written_is_known_to_the_next_replay(log: Path) -> None:
+    file = str(log.parent / "known.toml")
+    assert replayed(log, "--write-known", file).exit_code == 1
+    assert replayed(log, "--known", file).exit_code == 0
+
+
 def test_what_no_file_names_is_new(log: Path) -> None:
     result = replayed(log, "--known", known(log.parent, "ACQUIRED", "acknowledge"), "--json")
     *lines, totals = map(json.loads, result.stdout.splitlines())

@@ -6,10 +6,10 @@ from typing import Any
 import attrs
 import pytest
 
-from conformance.known import KnownDeviation, KnownError, read_known
+from conformance.known import KnownDeviation, KnownError, as_toml, read_known
 from judge.finding import Finding, FindingKind
 from replay.verdict import PartitionVerdict, Replay, Verdict, counted
-from sharespec.known_faults import default_known, known_of, sorted_out
+from sharespec.known_faults import default_known, known_after, known_of, sorted_out
 
 BACK = Finding(
     7, "spec", FindingKind.GUARD, "START_NEVER_GOES_BACK", "s", "r", "e", "b", "a",
@@ -71,6 +71,25 @@ def test_known_and_new_divergences_are_counted() -> None:
     assert told.label(BACK).startswith("start-goes-back-on-expiry: The start offset goes back")
     assert told.label(NEW) == ""
     assert list(told.lines()) == ["1 new divergences, 1 known ones"]
+
+
+def test_what_is_written_explains_all_that_diverged_and_no_disagreement(tmp_path: Path) -> None:
+    ours = attrs.evolve(NEW, kind=FindingKind.DISAGREEMENT, name="OURS")
+    default = default_known("kafka")
+    results = [
+        sorted_out(replay_of(BACK, NEW, NEW), (), default),
+        sorted_out(replay_of(ours), (), ()),
+    ]
+    (tmp_path / "known.toml").write_text(as_toml(known_after(results, (), default)))
+    written = read_known(tmp_path / "known.toml")
+    assert [each.name for each in written] == [
+        "start-goes-back-on-expiry",
+        "end-offset-in-advance-time",
+    ]
+    assert [known_of(each, written) is None for each in (BACK, NEW, ours)] == [False, False, True]
+    assert known_after(results, written, default) == written
+    unlike = attrs.evolve(BACK, operations_before=("initialize",))
+    assert known_of(unlike, written) is None
 
 
 def test_what_a_file_names_and_no_divergence_shows_is_gone() -> None:

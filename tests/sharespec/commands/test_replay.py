@@ -83,6 +83,19 @@ def test_a_divergence_that_a_file_names_is_known_and_reports_are_written(tmp_pat
     assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1)
 
 
+def test_what_is_written_as_known_is_no_news_and_the_next_fault_is(tmp_path: Path) -> None:
+    rows, known = kafka_rows(), tmp_path / "known.toml"
+    rows[30]["after"]["end_offset"] += 1
+    path = write_lines(tmp_path / "a.jsonl", rows)
+    first = run("replay", path, "--against", "spec", "--write-known", known)
+    again = run("replay", path, "--against", "spec", "--known", known)
+    assert (first.exit_code, again.exit_code) == (1, 0)
+    rows[40]["after"]["start_offset"] += 1
+    options = ("--against", "spec", "--known", known, "--write-known", known)
+    written = [run("replay", write_lines(path, rows), *options).exit_code for _ in range(2)]
+    assert written == [1, 0]
+
+
 @pytest.mark.usefixtures("spark")
 def test_a_run_that_checked_nothing_exits_with_2(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(b"")
