@@ -30,6 +30,8 @@ def printable(text: str, limit: int = MAX_TEXT) -> str:
     that a file can neither move the cursor nor hide its text.
     """
     shown = text if len(text) <= limit else f"{text[:limit]}…"
+    if shown.isprintable():
+        return shown
     return "".join(
         c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode("ascii")
         for c in shown

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import product
 from random import Random
 
 import attrs
@@ -14,8 +15,11 @@ from conformance.coordinators.target import CoordinatorHello, CoordinatorTarget
 from conformance.goals import Coverage, coverage
 from conformance.kit import Kit
 from model.share_state_requests import InitializeState, StateRequest, WriteState
+from model.state_topic import SharePartitionKey
 
 _KEYED = StateRequest | asks.FindPartition
+
+_PLAIN = SharePartitionKey("g", next(iter(asks.TOPICS)), 0)
 
 _Target = CoordinatorTarget[ShareCapabilities]
 _Hello = CoordinatorHello[ShareCapabilities]
@@ -64,9 +68,9 @@ class ShareCoordinators(Kit[asks.StateAsk, _Target, _Hello, ShareScene]):
                 yield asks.PassTime(1)
 
     def plainer(self, sequence: tuple[asks.StateAsk, ...]) -> Iterator[tuple[asks.StateAsk, ...]]:
-        """Yield the sequence with one share-partition, and with the default settings."""
+        """Yield the sequence with fewer or plainer share-partitions, and the default settings."""
         keys = dict.fromkeys(ask.key for ask in sequence if isinstance(ask, _KEYED))
-        for key, other in ((key, other) for key in keys for other in keys if key != other):
+        for key, other in product(keys, (_PLAIN, *keys)):
             yield tuple(
                 attrs.evolve(ask, key=other) if isinstance(ask, _KEYED) and ask.key == key else ask
                 for ask in sequence
@@ -85,7 +89,9 @@ class ShareCoordinators(Kit[asks.StateAsk, _Target, _Hello, ShareScene]):
 
         The first state can begin without InitializeShareGroupState.
         """
-        needs = (asks.NEEDS.get(type(ask), "") for ask in sequence[2:])
+        needs = [asks.NEEDS.get(type(ask), "") for ask in sequence[2:]]
+        counts = (ask.delivery_complete_count for ask in sequence if isinstance(ask, WriteState))
+        needs += ["delivery_complete_count"] * any(count != -1 for count in counts)
         return next((f"needs {n}" for n in needs if not getattr(hello.capabilities, n, True)), None)
 
     def coverage(self, counts: Mapping[str, int], hello: _Hello) -> Coverage:

@@ -22,7 +22,7 @@ from conformance.coordinators.target import CoordinatorHello, CoordinatorTarget
 from conformance.cores.malformed import error_text
 from conformance.deviation import UNREADABLE, StepText, target_finding
 from judge.finding import CRASHED, Finding
-from judge.words import durable_text, printable
+from judge.words import batch_text, durable_text, printable
 from model.errors import InvalidValueError
 from model.guards import CoordinatorGuard
 from model.profile import profile_named
@@ -32,7 +32,13 @@ from model.share_state_requests import (
     ReadStateSummary,
     StateRequest,
 )
-from model.state_topic import SharePartitionKey, ShareSnapshot, StateRecord, state_partition
+from model.state_topic import (
+    SharePartitionKey,
+    ShareSnapshot,
+    ShareUpdate,
+    StateRecord,
+    state_partition,
+)
 from model.state_topic_codec import record_to_json
 from model.wire import uuid_text
 from spec.coordinator import Durable, durable_state
@@ -379,8 +385,12 @@ def _held_text(durable: Durable) -> str:
 
 def _record_text(record: StateRecord) -> str:
     """Return a record in a few words."""
-    plain = record_to_json(record)
-    value = plain["value"]
-    data = value["data"] if isinstance(value, dict) else None
-    kind = type(record.value).__name__ if record.value else "tombstone"
-    return f"{kind} of {asks.key_text(record.key)}" + (f" {data}" if data else "")
+    value = record.value
+    kind = "tombstone" if value is None else type(value).__name__
+    batches = value.state.state_batches if isinstance(value, ShareSnapshot) else ()
+    batches = value.state_batches if isinstance(value, ShareUpdate) else batches
+    told = record_to_json(record)["value"] or {"data": {}}
+    numbers = (f"{n} {v}" for n, v in told["data"].items() if n != "stateBatches")
+    return ", ".join(
+        (f"{kind} of {asks.key_text(record.key)}", *numbers, *map(batch_text, batches))
+    )
