@@ -83,8 +83,12 @@ def _update(change: Callable[[ShareUpdate, WriteState], dict[str, Any]]) -> Alte
     return alter
 
 
-def _snapshot(kinds: Any, **change: Any) -> Alter:  # noqa: ANN401 - a union of classes
-    """Alter the state in the snapshot that such a request appends."""
+def _snapshot(
+    kinds: Any,  # noqa: ANN401 - a union of classes
+    state: dict[str, Any],
+    **change: int,
+) -> Alter:
+    """Alter the snapshot that such a request appends, and the state in it."""
 
     def alter(_before: ShareCoordinator, request: StateRequest, reply: Reply) -> Reply:
         record = reply.record
@@ -92,8 +96,8 @@ def _snapshot(kinds: Any, **change: Any) -> Alter:  # noqa: ANN401 - a union of 
             return reply
         if not isinstance(record.value, ShareSnapshot):
             return reply
-        state = attrs.evolve(record.value.state, **change)
-        value = attrs.evolve(record.value, state=state)
+        altered = attrs.evolve(record.value.state, **state)
+        value = attrs.evolve(record.value, state=altered, **change)
         return attrs.evolve(reply, record=attrs.evolve(record, value=value))
 
     return alter
@@ -128,8 +132,16 @@ ANSWERS: dict[str, Alter] = {
     "a new leader is not written": _unwritten(ReadState),
     "a deletion is not written": _unwritten(DeleteState),
     "a read answers no batches": _emptied,
-    "snapshots lose what is in flight": _snapshot(WriteState | ReadState, state_batches=()),
-    "a start offset has no count": _snapshot(InitializeState, delivery_complete_count=-1),
+    "a summary answers no leader": lambda _before, request, reply: (
+        attrs.evolve(reply, state=attrs.evolve(reply.state, leader_epoch=0))
+        if isinstance(request, ReadStateSummary) and reply.state
+        else reply
+    ),
+    "snapshots lose what is in flight": _snapshot(WriteState | ReadState, {"state_batches": ()}),
+    "snapshots lose the state epoch": _snapshot(WriteState | ReadState, {"state_epoch": 0}),
+    "snapshots have no times": _snapshot(StateRequest, {}, write_timestamp=0),
+    "snapshot epochs stand still": _snapshot(StateRequest, {}, snapshot_epoch=0),
+    "a start offset has no count": _snapshot(InitializeState, {"delivery_complete_count": -1}),
 }
 OTHERS = (
     "one update more before a snapshot",
@@ -149,7 +161,9 @@ FAULTS = (*ANSWERS, *OTHERS)
 class DoubleCoordinator:
     """A driver in this process.
 
-    ``lacks`` names the capabilities that it has not, ``says`` a profile other than its own.
+    ``lacks`` names the capabilities that it has not, ``says`` a profile other than its own. If it
+    is ``varied`` it chooses otherwise: every other record is a snapshot, an update says -1 of a
+    start offset that is kept, and each batch is of one offset.
     """
 
     def __init__(
@@ -158,9 +172,11 @@ class DoubleCoordinator:
         profile: str = "kip",
         lacks: tuple[str, ...] = (),
         says: str = "",
+        *,
+        varied: bool = False,
     ) -> None:
         assert fault in ("", *FAULTS)
-        self._says = says or profile
+        self._says, self._varied, self._asked = says or profile, varied, 0
         self._fault, self._profile, self._lacks = fault, profile, lacks
         self._coordinator = ShareCoordinator(profile_named(profile))
         self._topic = StateTopicPartition()
@@ -204,7 +220,11 @@ class DoubleCoordinator:
         if self._fault == "an exception instead of an answer" and isinstance(request, WriteState):
             return {"error": "java.lang.NullPointerException: null"}
         before = self._coordinator
-        reply = serve(before, request, message["now"])
+        self._asked += 1
+        chosen = True if self._varied and self._asked % 2 else None
+        reply = serve(before, request, message["now"], snapshot=chosen)
+        if self._varied:
+            reply = _cut(request, reply)
         if self._fault in ANSWERS:
             reply = ANSWERS[self._fault](before, request, reply)
         self._coordinator = reply.coordinator
@@ -269,6 +289,28 @@ def request_from(api: str, body: dict[str, Any]) -> StateRequest:
             for each in values["state_batches"]
         )
     return kind(key, **values)
+
+
+def _cut(request: StateRequest, reply: Reply) -> Reply:
+    """Return the reply with a batch for each offset, and -1 for a start offset that is kept."""
+    state, record = reply.state, reply.record
+    if state is not None:
+        state = attrs.evolve(state, state_batches=_singles(state.state_batches))
+    if record is not None and isinstance(record.value, ShareUpdate):
+        kept = isinstance(request, WriteState) and request.start_offset == -1
+        start = -1 if kept else record.value.start_offset
+        batches = _singles(record.value.state_batches)
+        value = attrs.evolve(record.value, start_offset=start, state_batches=batches)
+        record = attrs.evolve(record, value=value)
+    return attrs.evolve(reply, state=state, record=record)
+
+
+def _singles(batches: tuple[StateBatch, ...]) -> tuple[StateBatch, ...]:
+    return tuple(
+        attrs.evolve(batch, first=offset, last=offset)
+        for batch in batches
+        for offset in range(batch.first, batch.last + 1)
+    )
 
 
 def _response(request: StateRequest, reply: Reply) -> dict[str, Any]:

@@ -49,6 +49,10 @@ def test_the_right_coordinator_conforms_and_the_search_covers_every_goal() -> No
     }
 
 
+def test_a_coordinator_that_chooses_otherwise_conforms() -> None:
+    assert searched(60, DoubleCoordinator(varied=True)).faults == ()
+
+
 def test_what_a_release_lacks_is_no_deviation() -> None:
     found = searched(30, DoubleCoordinator("", "kafka", OLD))
     assert found.faults == ()
