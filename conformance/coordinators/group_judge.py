@@ -56,18 +56,21 @@ _WRITING = ("alter_offsets", "delete_offsets", "answer", "fail_over")
 
 
 class BrokenRuleError(Exception):
-    """An answer breaks a rule: its name, its sentence, what was recorded and what was expected."""
+    """An answer breaks a rule: its name, its sentence, what was recorded and what was expected.
 
-    def __init__(self, rule: str, recorded: str, expected: str) -> None:
+    ``kind`` tells apart what breaks one rule with different causes; empty where nothing does.
+    """
+
+    def __init__(self, rule: str, recorded: str, expected: str, kind: str = "") -> None:
         """Take the sentence of the rule from the table."""
         super().__init__(rule)
-        self.rule, self.recorded, self.expected = rule, recorded, expected
+        self.rule, self.recorded, self.expected, self.kind = rule, recorded, expected, kind
         self.sentence = RULES[RuleKind.GROUP][rule].sentence
 
 
-def _require(holds: object, rule: str, recorded: object, expected: object) -> None:
+def _require(holds: object, rule: str, recorded: object, expected: object, kind: str = "") -> None:
     if not holds:
-        raise BrokenRuleError(rule, str(recorded), str(expected))
+        raise BrokenRuleError(rule, str(recorded), str(expected), kind)
 
 
 def judged(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:
@@ -209,7 +212,8 @@ def _initialized(belief: GroupBelief, plan: GroupPlan, reply: GroupReply) -> Gro
 
 def _offset_is(call: StateCall, offsets: Iterable[int]) -> None:
     expected = _any(f"start offset {offset}" for offset in offsets)
-    _require(call.start_offset in offsets, "FIRST_OFFSET", call_text(call), expected)
+    holds = call.start_offset in offsets
+    _require(holds, "FIRST_OFFSET", call_text(call), expected, f"{expected} is due")
 
 
 def _served(belief: GroupBelief, reply: GroupReply) -> GroupBelief:

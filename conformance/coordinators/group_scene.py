@@ -85,7 +85,9 @@ class GroupScene:
             self.belief = judged(before, request, reply)
         except BrokenRuleError as error:
             texts = printable(error.recorded), printable(error.expected)
-            return target_finding(error.rule, operation, error.sentence, *texts)
+            found = target_finding(error.rule, operation, error.sentence, *texts)
+            cause = (error.rule, operation, error.kind) if error.kind else ()
+            return attrs.evolve(found, cause=cause)
         self.exercised.update(situations(before, request, reply, self.belief))
         return None
 
