@@ -70,7 +70,8 @@ _TIMEOUT_MS = 10_000
 _TRANSACTION_MS = 60_000
 """How long a transaction may stay open: longer than any sequence."""
 _PAUSE_S, _LONGEST_PAUSE_S = 0.002, 0.1
-_GROUP, _TRANSACTION = 0, 1
+_GROUP, _TRANSACTION, _SHARE = 0, 1, 2
+_COORDINATOR_TRIES = 20
 _BROKER_RESOURCE, _GROUP_RESOURCE = 4, 32
 _SET, _DELETE = 0, 1
 _LATEST = -1
@@ -299,6 +300,16 @@ class Admin:
             return found.error_code, found.node_id
 
         return self._settled(f"finding the coordinator of {key}", attempt)
+
+    def share_coordinator(self, key: str) -> tuple[int, int]:
+        """Return the error and the node that FindCoordinator answers for a key of type SHARE."""
+        for _try in range(_COORDINATOR_TRIES):
+            body = self._ask("find_coordinator", key_type=_SHARE, coordinator_keys=[key]).body
+            found = _only(body.coordinators)
+            if not may_pass(found.error_code):
+                break
+            time.sleep(_LONGEST_PAUSE_S)
+        return found.error_code, found.node_id
 
     def configure(self, group: str, settings: Mapping[str, str | None]) -> None:
         """Set a group's configuration; None removes a setting."""

@@ -10,7 +10,11 @@ from enum import StrEnum
 import attrs
 
 from model.config import SharePartitionConfig
-from model.states import AcquireMode
+from model.operations import AcknowledgementBatch
+from model.states import AcknowledgeType, AcquireMode
+
+MOST_BYTES, FEWEST_BYTES = 2**31 - 1, 1
+"""How many bytes a fetch may ask for: no limit, and fewer than any record has."""
 
 
 class Epoch(StrEnum):
@@ -42,12 +46,23 @@ class Stranger(StrEnum):
     TOPIC = "topic"
 
 
+class Key(StrEnum):
+    """What a key of a share coordinator lacks: ``groupId:topicId:partition`` (KIP-932)."""
+
+    WHOLE = ""
+    NO_PARTITION = "no partition"
+    NO_NUMBER = "a partition that is no number"
+    NO_TOPIC = "a topic id that is none"
+    NO_GROUP = "no group"
+
+
 @attrs.frozen
 class Open:
-    """Create a topic with so many partitions, and a group."""
+    """Create a topic with so many partitions, and a group, whose id ends with ``group``."""
 
     config: SharePartitionConfig
     partitions: int = 1
+    group: str = ""
 
 
 @attrs.frozen
@@ -131,6 +146,7 @@ class Fetch:
     epoch: Epoch = Epoch.NEXT
     stranger: Stranger = Stranger.NONE
     unsaid: bool = False
+    max_bytes: int = MOST_BYTES
 
 
 @attrs.frozen
@@ -170,5 +186,30 @@ class Describe:
     partition: int
 
 
+@attrs.frozen
+class FindCoordinator:
+    """Ask for the share coordinator of a share-partition, or by a key that names none."""
+
+    partition: int
+    key: Key = Key.WHOLE
+
+
 OfTheLog = Produce | ProduceAborted | ProduceOpen | EndTransaction | DeleteRecords
-Ask = Open | OfTheLog | Fetch | Acknowledge | Disconnect | Wait | WaitPastLocks | Describe
+OfTime = Disconnect | Wait | WaitPastLocks
+Ask = Open | OfTheLog | Fetch | Acknowledge | OfTime | Describe | FindCoordinator
+
+
+def misshapen(batch: AcknowledgementBatch, shape: Shape) -> AcknowledgementBatch:
+    """Return a batch that is malformed as the shape says."""
+    match shape:
+        case Shape.REVERSED:
+            return attrs.evolve(batch, first=batch.last + 1)
+        case Shape.NEGATIVE:
+            return attrs.evolve(batch, first=-1)
+        case Shape.NO_TYPE:
+            return attrs.evolve(batch, types=())
+        case Shape.TOO_MANY_TYPES:
+            return attrs.evolve(batch, types=(1,) * (batch.last - batch.first + 2))
+        case Shape.UNKNOWN_TYPE:
+            return attrs.evolve(batch, types=(len(AcknowledgeType),))
+    return batch

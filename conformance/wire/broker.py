@@ -12,7 +12,7 @@ from conformance.wire.admin import Admin
 from conformance.wire.codec import exchange, message
 from conformance.wire.connection import Address, Bounds, Wire
 from conformance.wire.hooks import Hooks, admin_hooks
-from conformance.wire.target import Described, Exchange, Place, WireHello
+from conformance.wire.target import Coordinator, Described, Exchange, Place, WireHello
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.ranges import OffsetRange
@@ -73,13 +73,13 @@ class BrokerTarget:
             self._hello = WireHello(*self._named, can, skipped, self._admin.nodes)
         return self._hello
 
-    def open(self, config: SharePartitionConfig, partitions: int) -> Place:
+    def open(self, config: SharePartitionConfig, partitions: int, group: str = "") -> Place:
         """Create a topic with empty partitions, and a group that can fetch from them."""
         hello = self.hello()
         self._topics_created += 1
         name = f"sharespec-{self._token}-{self._topics_created}"
         topic_id = self._hooks.create_topic(name, partitions)
-        place = Place(name, topic_id, partitions)
+        place = Place(f"{name}{group}", topic_id, partitions)
         self._topics[place] = name
         if hello.capabilities.config:
             self._hooks.configure(place.group, config)
@@ -128,12 +128,8 @@ class BrokerTarget:
         answer, described = self._admin.describe(place.group, self._topics[place], partition)
         lag = getattr(described, "lag", _UNKNOWN_LAG)
         led = self._admin.leader_epoch(self._topics[place], partition)
-        try:
-            error = ErrorCode(described.error_code)
-        except ValueError:
-            error = ErrorCode.UNKNOWN_SERVER_ERROR
         return Described(
-            error,
+            _error(described.error_code),
             getattr(described, "start_offset", -1),
             None if lag == _UNKNOWN_LAG else lag,
             answer.sent_ms,
@@ -141,6 +137,11 @@ class BrokerTarget:
             getattr(described, "leader_epoch", -1),
             led,
         )
+
+    def coordinator_of(self, key: str) -> Coordinator:
+        """Ask for the share coordinator of a key."""
+        code, node = self._admin.share_coordinator(key)
+        return Coordinator(_error(code), node)
 
     def wait(self, ms: float) -> None:
         """Sleep."""
@@ -167,6 +168,13 @@ class BrokerTarget:
                 self.finish(place)
         self._topics.clear()
         self._wire.close()
+
+
+def _error(code: int) -> ErrorCode:
+    try:
+        return ErrorCode(code)
+    except ValueError:
+        return ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def _named(connection: str) -> str:

@@ -24,9 +24,23 @@ _SOMETIMES = {
     asks.Describe: 4.0,
     asks.Wait: 1.5,
     asks.WaitPastLocks: 0.7,
+    asks.FindCoordinator: 1.0,
 }
+_COLONS = (":", ":0", "::", "a:b")
+_OTHERS = (" ", "/", "é", "%", "#", "'", '"', "\\", "…", "*", "?", "&", "=", ",", ";")
+"""What the ids of some groups end with, since any character is legal; keys have colons."""
 _ENDING = 3.0
 """The weight of the end of a transaction where some stay open: nothing else lets a fetch pass."""
+
+_NEEDS: tuple[tuple[type[asks.Ask], Callable[[WireCapabilities], bool]], ...] = (
+    (asks.DeleteRecords, lambda can: can.delete_records),
+    (asks.ProduceAborted, lambda can: can.aborted),
+    (asks.ProduceOpen, lambda can: can.transactions),
+    (asks.Describe, lambda can: can.offsets),
+    (asks.Disconnect, lambda can: can.sessions),
+    (asks.FindCoordinator, lambda can: can.coordinators),
+)
+"""What a broker must be able to do for a kind of command."""
 
 _TYPES = (
     (AcknowledgeType.ACCEPT,),
@@ -59,6 +73,9 @@ _COMMITTED = 0.8
 _COMMITS = 0.6
 """How likely an open transaction commits, when it ends."""
 
+_FEW_BYTES = 0.15
+"""How likely fetches ask for fewer bytes than a record has."""
+
 _PATIENT = 0.4
 """How likely a wait is after a connection is closed, so that the broker notices."""
 
@@ -69,6 +86,7 @@ class Mixture:
 
     ``odd``: how likely a request has another epoch than the next, and ``epochs`` which;
     ``sizes``: of the log batches; ``tidy``: members do not fetch while they hold records;
+    ``few_bytes``: they fetch fewer bytes than a record has; ``group``: how the group's id ends;
     ``whole``: they fetch what there is, and acknowledge all of it, so that wide windows slide.
     """
 
@@ -87,12 +105,14 @@ class Mixture:
     piggybacked: bool
     tidy: bool
     whole: bool
+    group: str
+    few_bytes: bool
 
 
 def begin(random: Random, hello: WireHello) -> tuple[Mixture, asks.Open]:
     """Return a mixture and the first command of a sequence."""
     mix = mixture(random, hello.capabilities)
-    return mix, asks.Open(mix.config, mix.partitions)
+    return mix, asks.Open(mix.config, mix.partitions, mix.group)
 
 
 def mixture(random: Random, can: WireCapabilities) -> Mixture:
@@ -101,18 +121,11 @@ def mixture(random: Random, can: WireCapabilities) -> Mixture:
     lasting = can.sessions and random.random() < _LASTING
     if lasting:
         optional.clear()
-    if not can.delete_records:
-        optional.pop(asks.DeleteRecords, None)
-    if not can.aborted:
-        optional.pop(asks.ProduceAborted, None)
-    if not can.transactions:
-        optional.pop(asks.ProduceOpen, None)
+    for kind, is_possible in _NEEDS:
+        if not is_possible(can):
+            optional.pop(kind, None)
     if asks.ProduceOpen in optional:
         optional[asks.EndTransaction] = _ENDING
-    if not can.offsets:
-        optional.pop(asks.Describe, None)
-    if not can.sessions:
-        optional.pop(asks.Disconnect, None)
     modes = [tuple(AcquireMode(mode) for mode in can.acquire_modes)]
     modes += [(mode,) for mode in modes[0]]
     renewing = (AcknowledgeType.RENEW,)
@@ -148,6 +161,8 @@ def mixture(random: Random, can: WireCapabilities) -> Mixture:
         piggybacked=random.random() < 0.7,
         tidy=random.random() < 0.3 or whole,
         whole=whole,
+        group=random.choice(random.choice((_COLONS, _OTHERS))) if random.random() < 0.5 else "",
+        few_bytes=random.random() < _FEW_BYTES,
     )
 
 
@@ -204,6 +219,7 @@ def _fetch(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
         _epoch(random, mix),
         _stranger(random, mix, 0.25 if acknowledged else 0.1),
         unsaid=random.random() < 0.02,
+        max_bytes=asks.FEWEST_BYTES if mix.few_bytes else asks.MOST_BYTES,
     )
 
 
@@ -234,6 +250,11 @@ def _describe(random: Random, mix: Mixture, _scene: WireScene) -> asks.Ask:
     return asks.Describe(random.randrange(mix.partitions))
 
 
+def _find(random: Random, mix: Mixture, _scene: WireScene) -> asks.Ask:
+    key = random.choice(tuple(asks.Key)) if random.random() < 0.5 else asks.Key.WHOLE
+    return asks.FindCoordinator(random.randrange(mix.partitions), key)
+
+
 def _wait(random: Random, _mix: Mixture, _scene: WireScene) -> asks.Ask:
     return asks.Wait(random.choice((20, 60)))
 
@@ -254,6 +275,7 @@ _MAKERS: dict[type[asks.Ask], Callable[[Random, Mixture, WireScene], asks.Ask]] 
     asks.Describe: _describe,
     asks.Wait: _wait,
     asks.WaitPastLocks: _wait_past_locks,
+    asks.FindCoordinator: _find,
 }
 
 

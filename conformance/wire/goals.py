@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 from conformance.cores.acknowledgements import BATCH_SITUATIONS, Malformed, Named
 from conformance.goals import Goal, Group, Scope, recognised, rule_goals
+from conformance.wire.asks import FEWEST_BYTES
 from conformance.wire.served import (
     ACKNOWLEDGE,
     FETCH,
@@ -39,12 +40,17 @@ _SESSIONS, _OFFSETS, _LAG, _COMMITTED = "sessions", "offsets", "lag", "committed
 _DELETE, _GAPS, _RENEW, _ABORTED = "delete_records", "gaps", "renew", "aborted"
 _TRANSACTIONS = "transactions"
 _LIMIT, _OPTIMIZED = AcquireMode.RECORD_LIMIT.value, AcquireMode.BATCH_OPTIMIZED.value
+_COORDINATORS = "coordinators"
 NONE = ErrorCode.NONE
 
 
 # Answers.
 
 DESCRIBE, FETCHING = "DescribeShareGroupOffsets", "the fetch from a share-partition"
+FIND = "FindCoordinator"
+
+
+_NEEDS = {DESCRIBE: (_OFFSETS,), FIND: (_COORDINATORS,)}
 
 
 def answer_name(whose: str, error: ErrorCode) -> str:
@@ -80,7 +86,7 @@ def _answers() -> Iterator[Goal]:
 
     def goal(whose: str, error: ErrorCode, never: str = "") -> Goal:
         of_session = error in session or (error is invalid and whose in (FETCH, ACKNOWLEDGE))
-        needs = (_SESSIONS,) if of_session else (_OFFSETS,) if whose == DESCRIBE else ()
+        needs = (_SESSIONS,) if of_session else _NEEDS.get(whose, ())
         return Goal(Group.ANSWER, answer_name(whose, error), needs, never=never)
 
     for api in (FETCH, ACKNOWLEDGE):
@@ -95,6 +101,7 @@ def _answers() -> Iterator[Goal]:
     for whose in (acknowledging(FETCH), acknowledging(ACKNOWLEDGE)):
         yield from (goal(whose, error) for error in (NONE, state, invalid, *unknown))
     yield goal(DESCRIBE, NONE)
+    yield from (goal(FIND, error) for error in (NONE, invalid))
 
 
 # What the predicates look at.
@@ -257,6 +264,8 @@ UNBLOCKED = _unscoped(
     "records are acquired that waited for the end of a transaction", _TRANSACTIONS, _COMMITTED
 )
 GIVEN_UP = {why: _given_up(why) for why in Why}
+COLON = _unscoped("a group has an id with a colon")
+ODD_ID = _unscoped("a group has an id with other characters than letters and digits")
 LOST = _unscoped("a session is lost with its connection", _SESSIONS)
 LOST_HOLDING = _unscoped(
     "a session is lost with its connection while its member holds records", _SESSIONS
@@ -266,6 +275,9 @@ LOST_HOLDING = _unscoped(
 _ACQUIRING = (
     *(_fetch(f"a fetch acquires records under {mode.value}", _acquires_under(mode),
              mode.value) for mode in AcquireMode),
+    _fetch("a fetch acquires a record that is larger than its maximum of bytes",
+        lambda s: _number(s) > 0 and isinstance(s.request, ShareFetch)
+            and s.request.max_bytes == FEWEST_BYTES),
     _fetch("a fetch acquires nothing", lambda s: _number(s) == 0),
     _acquired("a fetch passes over records that are held",
         lambda a: any(map(is_held, a.passed))),
@@ -446,6 +458,8 @@ DESCRIPTIONS = (
 SERVED = (*_ACQUIRING, *_ACKNOWLEDGING, *_LOCKS, *_OF_SESSIONS, *_STARTS)
 SITUATIONS = (
     *_ACQUIRING,
+    COLON,
+    ODD_ID,
     *REDELIVERED.values(),
     *GIVEN_UP.values(),
     *_ACKNOWLEDGING,

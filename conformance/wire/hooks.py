@@ -93,6 +93,8 @@ _ASKED = (
 _NEEDED = ("share.record.lock.duration.ms", "share.auto.offset.reset")
 _ISOLATION, _RENEWS = "share.isolation.level", "share.renew.acknowledge.enable"
 _OF_A_GROUP = (*_NEEDED, _ISOLATION, _RENEWS, *(f"share.{limit}" for limit in _LIMITS))
+_KNOWS_SHARE = 6
+"""The first version of FindCoordinator with the key type SHARE."""
 _DELIVERY_LIMITS, _LOCK_LIMITS = (2, 3, 5), (100, 200)
 
 
@@ -131,6 +133,7 @@ class _OverAdmin:
             gaps=transactions,
             aborted=transactions,
             transactions=transactions,
+            coordinators=(spoken("find_coordinator") or (0, 0))[1] >= _KNOWS_SHARE,
             config=configures,
             committed=configures,
             sweep_ms=self._sweep_ms,

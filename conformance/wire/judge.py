@@ -1,6 +1,6 @@
 """The judge of a broker: which states explain all its answers; a deviation, if none does."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
 import attrs
@@ -21,7 +21,7 @@ from conformance.wire.belief import (
 )
 from conformance.wire.explain import AnswerMismatch, WireDifference, explained, past_aborted
 from conformance.wire.target import Described, Exchange, Place
-from conformance.wire.visible import MOST_HASTY, altered, hasty, ill_described, is_empty, misled
+from conformance.wire.visible import MOST_HASTY, altered, hasty, ill_described, is_empty
 from conformance.wire.words import acquired_text
 from conformance.wire.written import (
     WrittenLog,
@@ -232,9 +232,9 @@ class Judge:
                     refused.append((before, wrong))
         return self._concluded(after, refused, reported.sent_ms)
 
-    def misled(self, exchange: Exchange, about: str, nodes: Collection[int]) -> Finding | None:
-        """Return a deviation if an error names a leader that cannot be."""
-        wrong = next(misled(exchange, about, self.logs.keys(), nodes), None)
+    def first(self, wrongs: Iterator[AnswerMismatch]) -> Finding | None:
+        """Return the first of these as a deviation, whatever state the broker is in."""
+        wrong = next(wrongs, None)
         return self._deviation(wrong, self.beliefs[0]) if wrong else None
 
     def hasty(self, request: ShareFetch, exchange: Exchange) -> Finding | None:

@@ -28,6 +28,8 @@ _PLAIN = {
     "percent": 20,
     "partition": 0,
     "committed": True,
+    "max_bytes": asks.MOST_BYTES,
+    "key": asks.Key.WHOLE,
 }
 """Of each field of an ask the plainest value."""
 
@@ -96,6 +98,8 @@ class Brokers(Kit[asks.Ask, WireTarget, WireHello, WireScene]):
         """Yield the sequence with one partition, and with an earlier member instead of another."""
         if isinstance(sequence[0], asks.Open):
             yield (attrs.evolve(sequence[0], partitions=1), *sequence[1:])
+            yield (attrs.evolve(sequence[0], group=""), *sequence[1:])
+            yield (attrs.evolve(sequence[0], group=sequence[0].group[:1]), *sequence[1:])
         for last, member in enumerate(MEMBERS):
             for other in MEMBERS[:last]:
                 yield tuple(_with(ask, member, other) for ask in sequence)
@@ -112,7 +116,10 @@ class Brokers(Kit[asks.Ask, WireTarget, WireHello, WireScene]):
             for batch in (batch for part in ask.acknowledged for batch in part.batches):
                 yield from ("malformed", batch.shape.value) if batch.shape else ()
                 yield from ("renew",) if AcknowledgeType.RENEW in batch.types else ()
+        if isinstance(ask, asks.Open):
+            yield from ("group id",) if ask.group else ()
         if isinstance(ask, asks.Fetch):
+            yield from ("few bytes",) if ask.max_bytes < asks.MOST_BYTES else ()
             yield from ("forgotten",) if ask.forgotten else ()
             yield from ("some partitions",) if ask.partitions else ()
             yield from ("at most 0",) if ask.max_records == 0 else ()

@@ -7,10 +7,13 @@ import attrs
 from conformance.cores.acknowledgements import typed
 from conformance.wire.belief import Belief, Lock
 from conformance.wire.goals import (
+    COLON,
     DESCRIBE,
+    FIND,
     GIVEN_UP,
     LOST,
     LOST_HOLDING,
+    ODD_ID,
     REDELIVERED,
     UNBLOCKED,
     answer_name,
@@ -57,6 +60,15 @@ class Meter:
         self._ended: dict[SessionKey, Why] = {}
         self._first: dict[InFlight, Lock] = {}
         self._blocked: dict[PartitionKey, range] = {}
+
+    def opened(self, group: str) -> None:
+        """Count what the id of the group is like, by its end."""
+        self.counts.update(goal.name for goal in (COLON,) if ":" in group)
+        self.counts.update(goal.name for goal in (ODD_ID,) if group)
+
+    def coordinated(self, error: ErrorCode) -> None:
+        """Count an answer about a share coordinator."""
+        self.counts[answer_name(FIND, error)] += 1
 
     def deleted(self, deletion: Deletion) -> None:
         """Note that records are deleted: counted once an answer shows that the judge can follow."""

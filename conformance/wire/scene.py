@@ -14,7 +14,8 @@ from conformance.wire.judge import Judge, is_passing
 from conformance.wire.meter import Meter
 from conformance.wire.served import Deletion, Served
 from conformance.wire.target import Described, Exchange, UnansweredError, WireHello, WireTarget
-from conformance.wire.words import request_text, response_text
+from conformance.wire.visible import ill_coordinated, misled, share_key
+from conformance.wire.words import described_text, request_text, response_text, status_of
 from conformance.wire.written import WrittenLog, committed_only
 from judge.finding import Finding
 from judge.words import printable, ranges_text
@@ -127,12 +128,14 @@ class WireScene:
 
     def _asked(self, ask: asks.Ask) -> Finding | None:
         match ask:
-            case asks.Open(config, partitions):
-                self._open(config, partitions)
+            case asks.Open(config, partitions, group):
+                self._open(config, partitions, group)
             case asks.Fetch() | asks.Acknowledge():
                 return self._requested(ask)
             case asks.Describe(partition):
                 return self._described(partition % self.partitions)
+            case asks.FindCoordinator():
+                return self._coordinated(ask)
             case asks.Disconnect(member):
                 self._disconnect(member)
             case asks.Wait(percent):
@@ -166,8 +169,9 @@ class WireScene:
         """Return what was written to a partition."""
         return self.judge.logs[self.judge.key(partition)[1]]
 
-    def _open(self, config: SharePartitionConfig, partitions: int) -> None:
-        self._place = self._target.open(config, partitions)
+    def _open(self, config: SharePartitionConfig, partitions: int, group: str) -> None:
+        self._place = self._target.open(config, partitions, group)
+        self._meter.opened(group)
         timing = Timing(self._can.lock_ms, self._can.sweep_ms)
         profile = profile_named(self._hello.profile)
         self._judge = Judge(profile, self._place, config, timing, _NAMES)
@@ -175,7 +179,8 @@ class WireScene:
             "open",
             f"{partitions} partitions, delivery limit {config.delivery_count_limit}, "
             f"window limit {config.partition_max_record_locks}"
-            + (", read_committed" if committed_only(config) else ""),
+            + (", read_committed" if committed_only(config) else "")
+            + (f", group id with {group!r}" if group else ""),
         )
 
     def _produce(
@@ -223,6 +228,16 @@ class WireScene:
             self._now += ms
             self._note("wait", f"{ms:.0f} ms pass")
 
+    def _coordinated(self, ask: asks.FindCoordinator) -> Finding | None:
+        place = self._topic_partition(ask.partition)
+        found = self._target.coordinator_of(share_key(self._place.group, place, ask.key))
+        error, told = found.error, f"node {found.node}" if found.node >= 0 else "no node"
+        self._meter.coordinated(error)
+        text = error.name if error is not ErrorCode.NONE else told
+        what = f"a key with {ask.key}" if ask.key else f"partition {place.partition}"
+        self._note("find_coordinator", f"find the share coordinator of {what}", text, error)
+        return self.judge.first(ill_coordinated(ask.key, found, self._hello.nodes))
+
     def _described(self, partition: int) -> Finding | None:
         """Describe and judge; repeat for a while after a mismatch: writes may be outstanding."""
         tries = 4
@@ -241,7 +256,7 @@ class WireScene:
         self._note(
             "describe",
             f"describe partition {partition}",
-            _described_text(described),
+            described_text(described),
             described.error,
         )
         return wrong
@@ -286,7 +301,9 @@ class WireScene:
         except UnansweredError:
             return self._unanswered(op, request), Exchange(ShareResponse(), self._now, self._now)
         self._answered(exchange)
-        self._misled = self._misled or self.judge.misled(exchange, op, self._hello.nodes)
+        self._misled = self._misled or self.judge.first(
+            misled(exchange, op, self.judge.logs.keys(), self._hello.nodes)
+        )
         wrong = None if self.judge.over else self.judge.exchange(request, connection, exchange)
         if isinstance(request, ShareFetch) and not self.judge.over:
             wrong = wrong or self.judge.hasty(request, exchange)
@@ -294,7 +311,7 @@ class WireScene:
             beliefs = *self.judge.explanation, self.judge.beliefs[0]
             self._meter.served(Served(request, connection, exchange, *beliefs, self._can.lock_ms))
         text = response_text(exchange.response) + "".join(f", {e}" for e in exchange.unknown_errors)
-        self._note(op, request_text(request, _NAMES), text, _status(exchange))
+        self._note(op, request_text(request, _NAMES), text, status_of(exchange))
         if is_passing(exchange.response):
             return self._unready(member, request, exchange, tries)
         return wrong, exchange
@@ -317,7 +334,7 @@ class WireScene:
                     return wrong, opened
             return self._exchanged(member, request, tries - 1)
         rule, seconds = WireDifference.LEADER_SERVES, UNREADY_TRIES * UNREADY_PAUSE_MS // 1000
-        told = f"{_status(exchange).name} for {seconds} s", "an answer of the leader"
+        told = f"{status_of(exchange).name} for {seconds} s", "an answer of the leader"
         before = self.judge.state_text()
         return target_finding(rule.name, _op(request), rule.value, *told, before=before), exchange
 
@@ -382,6 +399,7 @@ class WireScene:
             plain,
             forgotten=tuple(forgotten),
             batch_size=ask.batch_size,
+            max_bytes=ask.max_bytes,
             max_records=ask.max_records,
             max_wait_ms=QUICK_MS,
             acquire_mode=ask.mode,
@@ -441,7 +459,7 @@ class WireScene:
             last = next(o for o in range(first, last + 1) if o == last or o + 1 not in held)
         types = batch.types if len(batch.types) == 1 else batch.types[: last - first + 1]
         types = types if len(types) in (1, last - first + 1) else types[:1]
-        return _misshapen(AcknowledgementBatch(first, last, types), batch.shape)
+        return asks.misshapen(AcknowledgementBatch(first, last, types), batch.shape)
 
     def _note(
         self, op: str, asked: str, answered: str = "", error: ErrorCode = ErrorCode.NONE
@@ -456,34 +474,3 @@ class WireScene:
 
 def _op(request: ShareRequest) -> str:
     return "fetch" if isinstance(request, ShareFetch) else "acknowledge"
-
-
-def _misshapen(batch: AcknowledgementBatch, shape: asks.Shape) -> AcknowledgementBatch:
-    match shape:
-        case asks.Shape.REVERSED:
-            return attrs.evolve(batch, first=batch.last + 1)
-        case asks.Shape.NEGATIVE:
-            return attrs.evolve(batch, first=-1)
-        case asks.Shape.NO_TYPE:
-            return attrs.evolve(batch, types=())
-        case asks.Shape.TOO_MANY_TYPES:
-            return attrs.evolve(batch, types=(1,) * (batch.last - batch.first + 2))
-        case asks.Shape.UNKNOWN_TYPE:
-            return attrs.evolve(batch, types=(len(AcknowledgeType),))
-    return batch
-
-
-def _status(exchange: Exchange) -> ErrorCode:
-    response = exchange.response
-    parts = (
-        error for part in response.partitions for error in (part.error, part.acknowledge_error)
-    )
-    errors = (response.error, *parts)
-    return next((error for error in errors if error is not ErrorCode.NONE), ErrorCode.NONE)
-
-
-def _described_text(described: Described) -> str:
-    lag = "unknown" if described.lag is None else str(described.lag)
-    if described.error is not ErrorCode.NONE:
-        return described.error.name
-    return f"start offset {described.start_offset}, lag {lag}"

@@ -31,7 +31,7 @@ class WireCapabilities:
     ``gaps``: the kit can create offsets without a record. Each is a transaction marker, a log
     batch of one offset: a broker acquires it like a record, but no client sees a record.
     ``aborted``: the kit can produce batches of aborted transactions. ``transactions``: one can stay
-    open over other requests.
+    open over other requests. ``coordinators``: FindCoordinator knows the key type SHARE.
 
     ``lock_ms``: the lock duration of sequences; ``sweep_ms``: how long after that the broker may
     release a lock. ``delivery_limits`` and ``lock_limits``: the possible values of
@@ -49,6 +49,7 @@ class WireCapabilities:
     gaps: bool = False
     aborted: bool = False
     transactions: bool = False
+    coordinators: bool = False
     config: bool = False
     committed: bool = False
     group_limits: bool = True
@@ -130,14 +131,28 @@ class Described:
     led: int = -1
 
 
+@attrs.frozen
+class Coordinator:
+    """What FindCoordinator answers: an error, or a node."""
+
+    error: ErrorCode
+    node: int = -1
+
+
 class WireTarget(Protocol):
     """A broker. Every method except ``close`` may raise TargetError."""
 
     def hello(self) -> WireHello:
         """Describe the broker."""
 
-    def open(self, config: SharePartitionConfig, partitions: int) -> Place:
-        """Create a topic with empty partitions, and a group that can fetch from them."""
+    def open(self, config: SharePartitionConfig, partitions: int, group: str = "") -> Place:
+        """Create a topic with empty partitions, and a group that can fetch from them.
+
+        The group's id ends with ``group``.
+        """
+
+    def coordinator_of(self, key: str) -> Coordinator:
+        """Ask for the share coordinator of a key; again for a while if it is not ready."""
 
     def produce(
         self,

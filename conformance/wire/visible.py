@@ -1,9 +1,12 @@
 """What a response shows by itself, whatever state its broker is in: contents, waiting, a name."""
 
+import base64
 from collections.abc import Collection, Iterator
+from uuid import UUID
 
+from conformance.wire.asks import Key
 from conformance.wire.explain import AnswerMismatch, WireDifference
-from conformance.wire.target import Described, Exchange
+from conformance.wire.target import Coordinator, Described, Exchange
 from model.errors import ErrorCode
 from model.share_messages import PartitionResponse, ShareFetch, TopicPartition
 
@@ -67,3 +70,31 @@ def is_empty(request: ShareFetch, exchange: Exchange) -> bool:
 def hasty(request: ShareFetch, exchange: Exchange, number: int) -> int:
     """Return how many empty responses in a row came at once, after ``number`` of them."""
     return number + 1 if exchange.received_ms - exchange.sent_ms < request.max_wait_ms / 2 else 0
+
+
+def share_key(group: str, place: TopicPartition, key: Key) -> str:
+    """Return the key of a share coordinator, or one that lacks something of it."""
+    topic = base64.urlsafe_b64encode(UUID(place.topic_id).bytes).decode().rstrip("=")
+    match key:
+        case Key.NO_PARTITION:
+            return f"{group}:{topic}"
+        case Key.NO_NUMBER:
+            return f"{group}:{topic}:x"
+        case Key.NO_TOPIC:
+            return f"{group}:none:{place.partition}"
+        case Key.NO_GROUP:
+            return f":{topic}:{place.partition}"
+    return f"{group}:{topic}:{place.partition}"
+
+
+def ill_coordinated(
+    key: Key, found: Coordinator, nodes: Collection[int]
+) -> Iterator[AnswerMismatch]:
+    """Yield why this is no answer about the share coordinator of a key."""
+    kind, refused = WireDifference.COORDINATOR, ErrorCode.INVALID_REQUEST
+    told = found.error.name if found.error is not ErrorCode.NONE else f"node {found.node}"
+    if key and found.error is not refused:
+        yield AnswerMismatch(kind.name, kind.value, f"a key with {key}", told, refused.name)
+    elif not key and (found.error is not ErrorCode.NONE or (nodes and found.node not in nodes)):
+        wanted = f"node {' or '.join(map(str, sorted(nodes)))}" if nodes else "a node"
+        yield AnswerMismatch(kind.name, kind.value, "a whole key", told, wanted)

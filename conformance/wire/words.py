@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from conformance.wire.target import Described, Exchange
 from judge.words import span
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
@@ -64,3 +65,21 @@ def _answer_text(answer: PartitionResponse) -> str:
     if answer.acquired:
         parts.append(f"acquired {acquired_text(answer.acquired)}")
     return " ".join(parts)
+
+
+def status_of(exchange: Exchange) -> ErrorCode:
+    """Return the first error in a response; NONE without one."""
+    response = exchange.response
+    parts = (
+        error for part in response.partitions for error in (part.error, part.acknowledge_error)
+    )
+    errors = (response.error, *parts)
+    return next((error for error in errors if error is not ErrorCode.NONE), ErrorCode.NONE)
+
+
+def described_text(described: Described) -> str:
+    """Return a description of a share-partition in a few words."""
+    lag = "unknown" if described.lag is None else str(described.lag)
+    if described.error is not ErrorCode.NONE:
+        return described.error.name
+    return f"start offset {described.start_offset}, lag {lag}"

@@ -229,11 +229,11 @@ def test_a_later_sequence_confirms_what_did_not_come_back() -> None:
 
         opened = 0
 
-        def open(self, config: SharePartitionConfig, partitions: int) -> Place:
+        def open(self, config: SharePartitionConfig, partitions: int, group: str = "") -> Place:
             self.opened += 1
             if self.opened == 2 + BROKERS.confirmations:
                 self.left = 10**6
-            return super().open(config, partitions)
+            return super().open(config, partitions, group)
 
     found = campaign(Returning(1), Limits(sequences=2, shrink_seconds=1), BROKERS)
     assert (len(found.faults), found.unconfirmed) == (1, ())

@@ -11,7 +11,8 @@ from types import ModuleType
 
 import attrs
 
-from conformance.wire.target import Described
+from conformance.wire.asks import FEWEST_BYTES
+from conformance.wire.target import Coordinator, Described
 from model.errors import ErrorCode
 from model.profile import Profile
 from model.ranges import OffsetRange
@@ -34,6 +35,8 @@ Asked = tuple[ShareBroker, ShareRequest]
 Answered = tuple[ShareBroker, ShareResponse]
 
 _ALL, _NEVER = 500, 10**6
+KEY_PARTS = 2
+"""How many parts of a key follow the group."""
 
 
 class WireFault(StrEnum):
@@ -62,6 +65,9 @@ class WireFault(StrEnum):
     LEADER_EPOCH_IS_FUTURE = "the leader epoch that it tells is 99"
     LAG_IS_OFF_AT_TWO = "the lag is one more while two records are complete"
     NEVER_WAITS = "a fetch that gets nothing is answered at once"
+    BYTES_ARE_HARD = "a record that is larger than the maximum of bytes is not delivered"
+    ANY_KEY_IS_TAKEN = "FindCoordinator takes any key of a share-partition"
+    COLON_IS_REFUSED = "FindCoordinator refuses the keys of groups that have a colon in their ids"
     NODE_0_LEADS = "errors name node 0 as the current leader"
     EPOCH_UNCHECKED_LATE = "any session epoch is taken after 25"
 
@@ -170,6 +176,24 @@ def _maximum_ignored(broker: ShareBroker, request: ShareRequest) -> Asked:
     return broker, attrs.evolve(request, max_records=_ALL)
 
 
+def _bytes_are_hard(broker: ShareBroker, request: ShareRequest) -> Asked:
+    if not isinstance(request, ShareFetch) or request.max_bytes > FEWEST_BYTES:
+        return broker, request
+    return broker, attrs.evolve(request, max_records=0)
+
+
+def faulty_coordinator(fault: BrokerFault, key: str) -> Coordinator:
+    """Return which node a broker with this fault names for a key."""
+    group, *others = key.rsplit(":", 2)
+    legal = bool(group) and len(others) == KEY_PARTS and len(others[0]) > len("none")
+    legal = legal and others[-1].isdecimal()
+    if fault is WireFault.COLON_IS_REFUSED and ":" in group:
+        legal = False
+    if legal or fault is WireFault.ANY_KEY_IS_TAKEN:
+        return Coordinator(ErrorCode.NONE, 1)
+    return Coordinator(ErrorCode.INVALID_REQUEST)
+
+
 def _more_batches(broker: ShareBroker, request: ShareRequest) -> Asked:
     by_batch = isinstance(request, ShareFetch) and (
         request.acquire_mode is AcquireMode.BATCH_OPTIMIZED
@@ -223,6 +247,7 @@ _REQUESTS: dict[WireFault, Callable[[ShareBroker, ShareRequest], Asked]] = {
     WireFault.EPOCH_UNCHECKED: _epoch_unchecked,
     WireFault.EPOCH_UNCHECKED_LATE: partial(_epoch_unchecked, after=25),
     WireFault.PIGGYBACKED_IS_LOST: _piggybacked_is_lost,
+    WireFault.BYTES_ARE_HARD: _bytes_are_hard,
     WireFault.MAXIMUM_IGNORED: _maximum_ignored,
     WireFault.MORE_BATCHES_THAN_ASKED: _more_batches,
 }

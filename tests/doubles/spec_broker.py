@@ -15,7 +15,14 @@ import attrs
 from immutables import Map
 
 from conformance.target import TargetError
-from conformance.wire.target import Described, Exchange, Place, WireCapabilities, WireHello
+from conformance.wire.target import (
+    Coordinator,
+    Described,
+    Exchange,
+    Place,
+    WireCapabilities,
+    WireHello,
+)
 from judge.view import durable, snapshot
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, IllegalChoiceError
@@ -45,6 +52,7 @@ from tests.doubles.broker_faults import (
     BrokerFault,
     WireFault,
     faulty_conduct,
+    faulty_coordinator,
     faulty_description,
     faulty_log,
     faulty_profile,
@@ -65,6 +73,7 @@ CAPABILITIES = WireCapabilities(
     gaps=True,
     aborted=True,
     transactions=True,
+    coordinators=True,
     config=True,
     committed=True,
     delivery_limits=(2, 3, 5),
@@ -104,15 +113,16 @@ class SpecBroker:
         """Return who this is."""
         return WireHello(f"specification: {self._fault.name}", "1", self._profile, self._can)
 
-    def open(self, config: SharePartitionConfig, partitions: int) -> Place:
+    def open(self, config: SharePartitionConfig, partitions: int, group: str = "") -> Place:
         """Begin anew: every place has the same names, and the same choices are made in it."""
+        self._group = f"{_GROUP}{group}"
         self._random = Random(f"{self._seed}:{config}:{partitions}")  # noqa: S311 - no secret
         profile = faulty_profile(self._fault, profile_named(self._profile))
         broker = ShareBroker(profile, topics=Map({_TOPIC: partitions}))
         for at in (TopicPartition(_TOPIC, p) for p in range(partitions)):
-            broker = share_broker.lead(broker, (_GROUP, at), config, Log(0, 0), Durable())
+            broker = share_broker.lead(broker, (self._group, at), config, Log(0, 0), Durable())
         if self._one_in(2):
-            staying = {(_GROUP, "-"): ShareSession(1, "-")}
+            staying = {(self._group, "-"): ShareSession(1, "-")}
             broker = attrs.evolve(broker, sessions=Map(staying))
         self._tells_durable = self._one_in(2)
         self._broker: ShareBroker = attrs.evolve(broker, now=int(self._clock))
@@ -123,7 +133,7 @@ class SpecBroker:
         self._gone: dict[str, float] = {}
         self._due: dict[tuple[TopicPartition, int], float] = {}
         self._open = True
-        return Place(_GROUP, _TOPIC, partitions)
+        return Place(self._group, _TOPIC, partitions)
 
     def produce(
         self,
@@ -163,7 +173,7 @@ class SpecBroker:
         self._append(at, (), self._end(at) + 1)
 
     def _end(self, at: TopicPartition) -> int:
-        return self._broker.partitions[_GROUP, at].log.end_offset
+        return self._broker.partitions[self._group, at].log.end_offset
 
     def _placed(
         self, at: TopicPartition, batches: Sequence[tuple[int, int]]
@@ -201,6 +211,10 @@ class SpecBroker:
     def disconnect(self, connection: str) -> None:
         """Close a connection, which is noticed some time later."""
         self._gone[connection] = self._clock + self._random.random() * _NOTICE_MS
+
+    def coordinator_of(self, key: str) -> Coordinator:
+        """Name node 1, or refuse a key that is none."""
+        return faulty_coordinator(self._fault, key)
 
     def wait(self, ms: float) -> None:
         """Let virtual time pass."""
@@ -275,7 +289,7 @@ class SpecBroker:
         self._clock += self._random.random() * _TRIP_MS
         self._pass_time()
         at = TopicPartition(place.topic_id, partition)
-        there = self._broker.partitions[_GROUP, at]
+        there = self._broker.partitions[self._group, at]
         kept, end = durable(there), there.log.end_offset
         start, told = kept.start_offset, durable_lag(end, kept)
         if there.ready and not self._tells_durable:

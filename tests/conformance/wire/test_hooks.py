@@ -47,6 +47,7 @@ def test_a_broker_that_speaks_everything_can_do_everything(hooks: Hooks) -> None
         gaps=True,
         aborted=True,
         transactions=True,
+        coordinators=True,
         config=True,
         committed=True,
         sweep_ms=70,

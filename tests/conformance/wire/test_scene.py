@@ -327,10 +327,10 @@ def test_a_place_is_removed_when_a_search_is_interrupted(
     opened = 0
     open_before = broker.open
 
-    def open_(config: SharePartitionConfig, partitions: int) -> Place:
+    def open_(config: SharePartitionConfig, partitions: int, group: str = "") -> Place:
         nonlocal opened
         opened += 1
-        return open_before(config, partitions)
+        return open_before(config, partitions, group)
 
     monkeypatch.setattr(broker, "open", open_)
     found = campaign(broker, Limits(examples=1), BROKERS)
