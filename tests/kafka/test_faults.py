@@ -1,26 +1,22 @@
 """Each fault between the parts of a cluster shows in Apache Kafka as it is released."""
 
 import shutil
-import subprocess
-from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import pytest
 
 from conformance.build import Recipe, build
 from conformance.target import TargetError
 from tests.conformance.unbuilt import skip_unbuilt
+from tests.kafka.generated import MAVEN, PROJECT, ran
 
 pytestmark = pytest.mark.broker
 
-PROJECT = Path(__file__).parent
 _REPORTS = PROJECT / "target" / "surefire-reports"
-_MAVEN = ("mvn", "--quiet", "--batch-mode")
 _SOURCES = ("pom.xml", "src/**/*.java")
 _RECIPE = Recipe(
     "the tests of Apache Kafka",
     "Maven",
-    (*_MAVEN, "test-compile"),
+    (*MAVEN, "test-compile"),
     _SOURCES,
     "target",
     600,
@@ -87,19 +83,7 @@ def test_each_fault_shows_and_its_controls_pass() -> None:
     except TargetError as error:
         skip_unbuilt(error)
     shutil.rmtree(_REPORTS, ignore_errors=True)
-    subprocess.run([*_MAVEN, "test"], cwd=PROJECT, capture_output=True, timeout=600, check=False)
-    reports = [ET.parse(report) for report in _REPORTS.glob("TEST-*.xml")]  # noqa: S314 - our own
-    cases = [case for report in reports for case in report.iter("testcase")]
-    assert {_name(case): _failure(case) for case in cases if len(case)} == SHOWN
-    passed = [_name(case).partition(".")[0] for case in cases if not len(case)]
+    results = ran(PROJECT)
+    assert {name: failure for name, failure in results.items() if failure} == SHOWN
+    passed = [name.partition(".")[0] for name, failure in results.items() if not failure]
     assert {name: passed.count(name) for name in passed} == CONTROLS
-
-
-def _name(case: ET.Element) -> str:
-    return f"{case.attrib['classname'].rpartition('.')[2]}.{case.attrib['name']}"
-
-
-def _failure(case: ET.Element) -> str:
-    """Return the message of the assertion that failed, or all of what else went wrong."""
-    failure = case.find("failure")
-    return ET.tostring(case).decode() if failure is None else failure.attrib["message"]

@@ -1,0 +1,82 @@
+"""Generated tests fail where the fault is: with the newest release, or before one mended it."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from conformance.build import Recipe, build
+from conformance.cores.java_test import java_class
+from conformance.cores.kafka import KNOWN
+from conformance.cores.kit import CORES
+from conformance.known import read_known
+from conformance.releases import NEWEST
+from conformance.target import TargetError
+from tests.conformance.unbuilt import skip_unbuilt
+from tests.kafka.generated import MAVEN, PROJECT, methods_of, project_with, ran
+from tools.documents.recall import HISTORY
+
+pytestmark = pytest.mark.slow
+
+RELEASE_OF = {fault["id"]: fault["in"] for fault in tomllib.loads(HISTORY.read_text())["fault"]}
+_COMPILED = Recipe(
+    "tests", "Maven", (*MAVEN, "test-compile"), ("src/**/*",), "target", 600, "ERROR"
+)
+
+MESSAGES = {
+    "StartGoesBackOnExpiry": (
+        "the start offset is 2 at least, and it is 1 ==> expected: <true> but was: <false>"
+    ),
+    "AcquireBelowStartOffset": (
+        "2 may be acquired, and what is acquired is [1, 2] ==> expected: <[]> but was: <[1]>"
+    ),
+    "AcquireInFullWindowWithGap": (
+        "Unexpected exception thrown: java.lang.IllegalArgumentException: inconsistent range"
+    ),
+    "CompleteCountOfLostRecord": ("the delivery complete count ==> expected: <0> but was: <1>"),
+    "DeadLetterSkippedWhenWriteFails": (
+        "offset 0 ==> expected: <ARCHIVING(2)> but was: <ARCHIVED(2)>"
+    ),
+}
+"""What some of the tests of known deviations say."""
+
+
+@pytest.mark.parametrize("version", ["4.1.2", pytest.param("4.1.0", marks=pytest.mark.long)])
+def test_they_fail_where_the_fault_is_and_pass_where_it_is_mended(
+    version: str, tmp_path: Path
+) -> None:
+    mended = read_known(PROJECT / "mended.toml", CORES.read)
+    mended = tuple(fault for fault in mended if RELEASE_OF[fault.name] == version)
+    known = read_known(KNOWN, CORES.read)
+    try:
+        older, newest = methods_of(mended, version), methods_of(known, NEWEST)
+        assert (len(older), len(newest)) == (len(mended), len(known))
+        results = {
+            release: compiled_and_ran(tmp_path / release, release, classes)
+            for release, classes in (
+                (version, {"MendedTest": older}),
+                (NEWEST, {"MendedTest": older, "KnownTest": newest}),
+            )
+        }
+    except TargetError as error:
+        skip_unbuilt(error)
+    assert set(results[version]) == {f"MendedTest.{name}" for name in older}
+    assert all(results[version].values())
+    passed = [name for name, failure in results[NEWEST].items() if not failure]
+    assert sorted(passed) == sorted(results[version])
+    failed = results[NEWEST].keys() - set(passed)
+    assert failed == {f"KnownTest.{name}" for name in newest}
+    for name, message in MESSAGES.items():
+        assert results[NEWEST][f"KnownTest.test{name}"] == message
+
+
+def compiled_and_ran(
+    folder: Path, version: str, classes: dict[str, dict[str, str]]
+) -> dict[str, str]:
+    """Write the classes with these methods for a release, and run them. Raises TargetError."""
+    folder.mkdir()
+    sources = {
+        name: java_class(name, tuple(methods.values()), version)
+        for name, methods in classes.items()
+    }
+    return ran(build(project_with(folder, version, sources), _COMPILED))
