@@ -27,7 +27,7 @@ class KnownDeviation:
     ``after`` it has one, if any are named. ``vectors`` names test vectors that show it.
     ``difference``, if it is there, is the probable cause as the kit words it, which every such
     deviation has. ``consequence`` is what it means to an operator, ``cause`` its origin, ``page``
-    where it is explained.
+    where it is explained. ``loses`` is what a user loses by it, one of ``LOSSES``; empty: not said.
     """
 
     name: str
@@ -42,7 +42,14 @@ class KnownDeviation:
     cause: str = ""
     after: frozenset[str] = frozenset()
     page: str = ""
+    loses: str = ""
 
+
+LOSSES = ("records lost", "delivered twice", "stuck", "wrong figures", "refused")
+"""What a user loses by a fault, the worst first: a record that nobody processes; one that is given
+to whom it may not be, mostly a second time; records that nobody is given, for good or for a time;
+offsets, counts and limits that are wrong; and answers that are: an error, or none where one is due.
+"""
 
 Reader = Callable[[Any], tuple[Any, ...]]
 """Returns the commands in a sequence, as JSON has it. Raises KnownError."""
@@ -110,13 +117,15 @@ def _known(entry: object, kind: str, read: Reader | None) -> KnownDeviation:
     if len(values["signature"]) < 2:  # noqa: PLR2004 - a rule and an operation
         found = list(values["signature"])
         raise KnownError(f"signature is {found!r:.80}; allowed: [rule, operation]")
+    if (loses := values.get("loses", "")) and loses not in LOSSES:
+        raise KnownError(f"loses is {loses!r:.80}; allowed: {', '.join(LOSSES)}")
     known = KnownDeviation(**{"title": values["name"], **values})
     sequence = _text(entry, "script" if "script" in entry else "sequence", "[]")
     return attrs.evolve(known, sequence=_commands(sequence, read)) if read else known
 
 
 _LISTS = ("signature", "needs", "vectors", "difference", "after")
-_TEXTS = ("name", "title", "reason", "consequence", "cause", "page")
+_TEXTS = ("name", "title", "reason", "consequence", "cause", "page", "loses")
 
 
 def _form(name: str) -> str:

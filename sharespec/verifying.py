@@ -207,7 +207,8 @@ def _write_java(target: Any, report: Report, wanted: VerifyOptions) -> Exit:  # 
 def _java_cases(report: Report) -> Iterator[JavaCase]:
     for known, fault in ((each.known, each.fault) for each in report.replayed):
         if fault is not None:
-            told = (f"{known.title}.", known.consequence)
+            means = known.consequence
+            told = (f"{known.title}.", "" if means.startswith("As above") else means)
             yield JavaCase(known.name, fault, told, reproducing(report, fault, known.name))
     for group in report.groups:
         name, command = group.first.deviation.where, reproducing(report, group.first)

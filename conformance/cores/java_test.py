@@ -19,6 +19,7 @@ from conformance.cores.remembering import Exchanged, RememberingTarget
 from conformance.cores.target import Target
 from conformance.kit import AnyKit
 from conformance.releases import read_changes, rewritten
+from judge.finding import FindingKind
 from judge.words import printable
 
 _FOLDER = Path(__file__).parents[1] / "targets" / "kafka" / "junit"
@@ -170,7 +171,7 @@ def _comment(case: JavaCase, last: LastStep) -> str:
         *case.told,
         f"Rule {deviation.name}: {deviation.sentence.rstrip('.')}.",
         f'{citation.source}: "{citation.says}"' if citation else "",
-        f"Expected: {deviation.expected}.",
+        "" if deviation.kind is FindingKind.GUARD else f"Expected: {deviation.expected}.",
         f"{last.hello.name} {last.hello.version}: {deviation.recorded}.",
         case.command,
     ]

@@ -53,6 +53,10 @@ def test_a_written_file_is_read_back(tmp_path: Path, fault: Fault[Any]) -> None:
             ('reason = "r"', 'reason = "r"\nodd = 1'),
             "deviation 1: 'odd' is no field; allowed: name",
         ),
+        (
+            ('reason = "r"', 'reason = "r"\nloses = "time"'),
+            "deviation 1: loses is 'time'; allowed: records lost, delivered twice, stuck, wrong",
+        ),
         (('"Fetch"', '"Fly"'), "deviation 1: "),
         (("'''[", "'''"), "deviation 1: "),
     ],

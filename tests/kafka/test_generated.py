@@ -14,6 +14,7 @@ from conformance.releases import NEWEST
 from conformance.target import TargetError
 from tests.conformance.unbuilt import skip_unbuilt
 from tests.kafka.generated import MAVEN, PROJECT, methods_of, project_with, ran
+from tools.documents.findings import FOLDER, PAGES
 from tools.documents.recall import HISTORY
 
 pytestmark = pytest.mark.slow
@@ -23,6 +24,7 @@ _COMPILED = Recipe(
     "tests", "Maven", (*MAVEN, "test-compile"), ("src/**/*",), "target", 600, "ERROR"
 )
 
+SHOWN_ON = FOLDER / PAGES["kafka"].name
 MESSAGES = {
     "StartGoesBackOnExpiry": (
         "the start offset is 2 at least, and it is 1 ==> expected: <true> but was: <false>"
@@ -66,6 +68,7 @@ def test_they_fail_where_the_fault_is_and_pass_where_it_is_mended(
     assert sorted(passed) == sorted(results[version])
     failed = results[NEWEST].keys() - set(passed)
     assert failed == {f"KnownTest.{name}" for name in newest}
+    assert newest["testStartGoesBackOnExpiry"].partition("*/")[2].strip() in SHOWN_ON.read_text()
     for name, message in MESSAGES.items():
         assert results[NEWEST][f"KnownTest.test{name}"] == message
 

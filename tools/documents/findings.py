@@ -2,14 +2,14 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-from conformance.known import KnownDeviation, read_known
+from conformance.known import LOSSES, KnownDeviation, read_known
 from conformance.releases import NEWEST, RELEASES
 from conformance.subjects import Subject
 
@@ -46,13 +46,14 @@ CLUSTER = "cluster"
 """The name of the faults between the parts of a cluster in ``REPRODUCED``, and of their page."""
 
 _FAULT = re.compile(
-    r"^## (.+)\n\nA fault in Apache Kafka(?:'s client)?, (.+?)\. (?s:.+?)\n    (mvn .+=(.+))$",
+    r"^## (.+)\n\nA fault in Apache Kafka(?:'s client)?, (.+?)\. \*\*(.+?)\*\*"
+    r"(?s:.+?)\n    (mvn .+=(.+))$",
     re.MULTILINE,
 )
 
 
 def cluster_faults() -> list[tuple[str, ...]]:
-    """Return title, classes, command and tests of each fault that is on the page, in its order."""
+    """Return title, classes, loss, command and tests of each fault on the page, in its order."""
     return _FAULT.findall((FOLDER / f"{CLUSTER}.md").read_text(encoding="utf-8"))
 
 
@@ -73,7 +74,7 @@ def findings_table() -> str:
 
 
 def _rows(reproduced: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    for title, classes, command, tests in cluster_faults():
+    for title, classes, _, command, tests in cluster_faults():
         last = f"A fault in Apache Kafka. | {_when(reproduced[CLUSTER].get(tests))}"
         yield f"| {title} | Apache Kafka 4.4.0, {classes} | {last} | `{command}` |"
     for target, page in PAGES.items():
@@ -87,28 +88,46 @@ def _rows(reproduced: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 def track_record() -> str:
     """Return a Markdown table with a row for each fault of Apache Kafka, and one for other targets.
 
-    A deviation that another one causes too, or that is no fault, is not counted.
+    First what loses records, as ``LOSSES`` has it. A deviation that another one causes too, or that
+    is no fault, is not counted.
     """
     reproduced = _reproduced()
-    lines = ["| Fault | Version | Last reproduced |", "|---|---|---|"]
-    for title, classes, _, tests in cluster_faults():
-        version = f"Apache Kafka 4.4.0, {classes} | {_when(reproduced[CLUSTER].get(tests))}"
-        lines.append(f"| [{title}](docs/findings/{CLUSTER}.md) | {version} |")
+    head = ["| Fault | A user's loss | Version | Last reproduced |", "|---|---|---|---|"]
+    rows = [
+        (loss.lower(), title, f"{CLUSTER}.md", f"Apache Kafka 4.4.0, {classes}", last)
+        for title, classes, loss, _, tests in cluster_faults()
+        for last in (_when(reproduced[CLUSTER].get(tests)),)
+    ]
     for target, page in PAGES.items():
         faults = [known for known in known_of(target) if known.reason.startswith("A fault in")]
-        link = f"docs/findings/{page.name}"
+        dates = reproduced.get(target, {})
         if "Apache Kafka" not in page.implementation:
-            dates = [reproduced.get(target, {}).get(known.name) for known in faults]
-            oldest = min(filter(None, dates), key=lambda last: last["date"], default=None)
-            last = _when(oldest if all(dates) else None)
-            lines.append(f"| [{len(faults)} faults]({link}) | {page.implementation} | {last} |")
+            rows.append(_together(faults, page, [dates.get(known.name) for known in faults]))
             continue
         for known in faults:
             if ", the same as" not in known.reason:
-                last = _when(reproduced.get(target, {}).get(known.name))
                 what = _implementation(target, page, known)
-                lines.append(f"| [{known.title}]({link}) | {what} | {last} |")
-    return "\n".join(lines)
+                rows.append(
+                    (known.loses, known.title, page.name, what, _when(dates.get(known.name)))
+                )
+    rows.sort(key=lambda row: LOSSES.index(row[0].partition(" (")[0]))
+    texts = (
+        f"| [{title}](docs/findings/{name}) | {loss} | {what} | {last} |"
+        for loss, title, name, what, last in rows
+    )
+    return "\n".join((*head, *texts))
+
+
+def _together(
+    faults: Sequence[KnownDeviation], page: Page, dates: Sequence[Mapping[str, str] | None]
+) -> tuple[str, str, str, str, str]:
+    """Return one row for all faults of a target: by the worst loss, and when all showed last."""
+    counts = [(loss, sum(known.loses == loss for known in faults)) for loss in LOSSES]
+    (worst, first), *others = ((loss, count) for loss, count in counts if count)
+    rest = "".join(f", {loss} ({count})" for loss, count in others)
+    oldest = min(filter(None, dates), key=lambda last: last["date"], default=None)
+    last = _when(oldest if all(dates) else None)
+    return f"{worst} ({first}){rest}", f"{len(faults)} faults", page.name, page.implementation, last
 
 
 def _implementation(target: str, page: Page, known: KnownDeviation) -> str:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from conformance.known import LOSSES
 from tests.kafka.test_faults import CONTROLS, SHOWN
 from tools.documents.findings import (
     CLUSTER,
@@ -22,6 +23,19 @@ def test_the_track_record_has_faults_of_each_implementation() -> None:
     assert all(any(page.implementation in row for row in rows) for page in PAGES.values())
     assert any("goes back" in row for row in rows)
     assert not any("The same" in row for row in rows)
+
+
+def test_the_track_record_begins_with_what_loses_records() -> None:
+    worst = [row.split(" | ")[1].partition(" (")[0] for row in track_record().splitlines()[2:]]
+    assert worst == sorted(worst, key=LOSSES.index)
+    assert set(worst) == set(LOSSES)
+    assert {loss.lower() for _, _, loss, *_ in cluster_faults()} <= set(LOSSES)
+
+
+@pytest.mark.parametrize("target", PAGES)
+def test_each_fault_says_what_a_user_loses(target: str) -> None:
+    faults = [known for known in known_of(target) if known.reason.startswith("A fault in")]
+    assert [known.name for known in faults if not known.loses] == []
 
 
 @pytest.mark.parametrize("target", PAGES)
