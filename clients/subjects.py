@@ -1,31 +1,38 @@
 """The clients that the harness knows by name, and those behind a command."""
 
+import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from importlib.util import find_spec
+from pathlib import Path, PurePosixPath
 
 import attrs
 
 from clients.drivers import Values
-from conformance.build import Recipe, build
+from conformance.build import Content, Recipe, build
 from conformance.cores.kafka import java_command
 from conformance.cores.process import ProcessTarget
-from conformance.releases import NEWEST, check_release
+from conformance.releases import NEWEST, RELEASES
 from conformance.target import TargetError
 
-_KNOWN = {
-    "librdkafka": Path(__file__).parent / "targets" / "librdkafka.toml",
-    "franz-go": Path(__file__).parent / "targets" / "franzgo" / "known.toml",
-    "kafka": Path(__file__).parent / "targets" / "kafka" / "known.toml",
-    "kafkats": Path(__file__).parent / "targets" / "kafkats" / "known.toml",
-}
+_TARGETS = Path(__file__).parent / "targets"
 NAMES = ("librdkafka", "kafka", "kafkats", "franz-go")
 OLDEST_KAFKA = "4.1.0"
 """The oldest release of Apache Kafka whose share consumer can be driven."""
 
-_KAFKA = Path(__file__).parent / "targets" / "kafka"
-_KAFKATS = Path(__file__).parent / "targets" / "kafkats"
+VERSIONS: Mapping[str, tuple[str, ...]] = {
+    "librdkafka": ("2.15.0", "2.15.1", "2.16.0", "2.16.1"),
+    "kafka": RELEASES[RELEASES.index(OLDEST_KAFKA) :],
+    "kafkats": ("0.12.0",),
+    "franz-go": (
+        *("1.21.0", "1.21.1", "1.21.2", "1.21.3", "1.21.4", "1.21.5", "1.21.6", "1.21.7"),
+        *("1.22.0", "1.22.1", "1.22.2", "1.22.3"),
+    ),
+}
+"""The releases of each client that can be driven; of librdkafka the wheels of confluent-kafka."""
+
+_FOLDERS = {name: _TARGETS / name.replace("-", "") for name in NAMES}
 _NPM = Recipe(
     "the driver for @kafkats/client",
     "Node.js with npm",
@@ -34,7 +41,6 @@ _NPM = Recipe(
     "node_modules",
     300,
 )
-_FRANZ_GO = Path(__file__).parent / "targets" / "franzgo"
 _GO = Recipe(
     "the driver for franz-go",
     "Go 1.26 or newer",
@@ -81,35 +87,54 @@ def driver_of(
 ) -> Kept:
     """Return the driver of a client, by its name or by a command. Raises TargetError.
 
-    ``seconds``: how long it may take for one answer. ``version``: the release of Apache Kafka,
-    from ``OLDEST_KAFKA`` on; None is the newest.
+    ``seconds``: how long it may take for one answer. ``version``: one of ``VERSIONS``, which is
+    built on demand in the user's cache; None is the one that this project is tested with.
     """
-    if version is not None and name != "kafka":
-        raise TargetError("a version can be chosen of kafka only")
+    if version is not None and version not in VERSIONS.get(str(name), ()):
+        allowed = ", ".join(VERSIONS.get(str(name), ())) or "none, as a command says what it starts"
+        text = f"{name or '--exec'} {version!r:.40} cannot be driven; allowed: {allowed}"
+        raise TargetError(text)
     if command is None:
-        command = _kafka(version) if name == "kafka" else _COMMANDS[str(name)]()
+        command = _COMMANDS[str(name)](version)
     return Kept(command, seconds)
 
 
 def known_of(name: str | None) -> Path | None:
     """Return the file of what is known of a client, or None where nothing is."""
-    return _KNOWN.get(str(name))
+    return _FOLDERS[name] / "known.toml" if name in _FOLDERS else None
 
 
-def _librdkafka() -> str:
-    try:
-        from confluent_kafka import ShareConsumer  # noqa: F401, PLC0415 - an extra of the package
-    except ImportError:
+def _librdkafka(version: str | None) -> str:
+    driver, path = _FOLDERS["librdkafka"] / "driver.py", ""
+    if version is None and find_spec("confluent_kafka") is None:
         text = "librdkafka's share consumer needs: pip install 'sharespec[mock]'"
-        raise TargetError(text) from None
-    return f"{shlex.quote(sys.executable)} -m {__package__}.targets.librdkafka"
+        raise TargetError(text)
+    if version is not None:
+        pip = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+        wheel = ("--only-binary=:all:", "--target", "wheel", f"confluent-kafka=={version}")
+        recipe = Recipe(
+            f"the driver for librdkafka of confluent-kafka {version}",
+            "Python with pip",
+            (sys.executable, *pip, *wheel),
+            ("driver.py",),
+            "wheel",
+            300,
+            error_mark="ERROR",
+        )
+        project = build(driver.parent, recipe, _alike(version))
+        driver, path = project / "driver.py", f"env PYTHONPATH={shlex.quote(str(project))}/wheel "
+    return f"{path}{shlex.quote(sys.executable)} {shlex.quote(str(driver))}"
+
+
+def _alike(version: str) -> Content:
+    """Return what gives a copy of a project of its own to a version, with the same files."""
+    return lambda path, data: data + f"\n# {version}\n".encode() if path.suffix == ".py" else data
 
 
 def _kafka(version: str | None) -> str:
     version = version or NEWEST
-    check_release(version, OLDEST_KAFKA)
     java = java_command()
-    project = build(_KAFKA, _maven(version))
+    project = build(_FOLDERS["kafka"], _maven(version))
     jars = project / "target" / version / "lib" / "*"
     source = shlex.quote(str(project / "KafkaShare.java"))
     return f"{java} {_FLAGS} -cp {shlex.quote(str(jars))} {source}"
@@ -127,18 +152,32 @@ def _maven(version: str) -> Recipe:
     )
 
 
-def _kafkats() -> str:
-    project = build(_KAFKATS, _NPM)
+def _kafkats(version: str | None) -> str:
+    def content(path: PurePosixPath, data: bytes) -> bytes:
+        wanted = re.sub(rb'(@kafkats/client": )"[^"]*"', rb'\1"%s"' % str(version).encode(), data)
+        return wanted if path.name == "package.json" else data
+
+    project = build(_FOLDERS["kafkats"], _NPM, content if version else None)
     return f"node {shlex.quote(str(project / 'driver.js'))}"
 
 
-def _franz_go() -> str:
-    build(_FRANZ_GO, _GO)
-    return shlex.quote(str(_FRANZ_GO / "build" / "driver"))
+def _franz_go(version: str | None) -> str:
+    def content(path: PurePosixPath, data: bytes) -> bytes | None:
+        """Leave to Go what that release of the module requires, and the checksums."""
+        if path.name == "go.mod":
+            head = data.decode().partition("require")[0]
+            return f"{head}require github.com/twmb/franz-go v{version}\n".encode()
+        return None if path.name == "go.sum" else data
+
+    recipe = attrs.evolve(_GO, command=("go", "build", "-mod=mod", *_GO.command[2:]))
+    folder = _FOLDERS["franz-go"]
+    project = build(folder, recipe, content) if version else build(folder, _GO)
+    return shlex.quote(str(project / "build" / "driver"))
 
 
-_COMMANDS: Mapping[str, Callable[[], str]] = {
+_COMMANDS: Mapping[str, Callable[[str | None], str]] = {
     "librdkafka": _librdkafka,
+    "kafka": _kafka,
     "kafkats": _kafkats,
     "franz-go": _franz_go,
 }

@@ -60,7 +60,13 @@ def build(project: Path, recipe: Recipe, content: Content | None = None) -> Path
     with _alone(output / "building"):
         if stamp.exists() and stamp.stat().st_mtime >= newest:
             return project
-        _run(project, recipe)
+        output.mkdir(parents=True, exist_ok=True)
+        try:
+            _run(project, recipe)
+        except TargetError:
+            if not stamp.exists():
+                shutil.rmtree(output, ignore_errors=True)  # Nothing stays that is half built.
+            raise
         stamp.touch()
     return project
 

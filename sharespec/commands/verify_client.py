@@ -36,7 +36,7 @@ from sharespec.verifying import VerifyOptions, read_plan, verify, verifying_opti
     show_default=True,
     help="How long the client may take for one call, in seconds.",
 )
-@click.option("--version", metavar="X.Y.Z", help="Of kafka: an older release than the newest.")
+@click.option("--version", metavar="X.Y.Z", help="Of the named client: another release than usual.")
 @verifying_options
 @exits_on(TargetError, KnownError)
 def verify_client_command(

@@ -144,7 +144,7 @@ def test_a_report_has_the_duty_its_sentence_and_the_last_events() -> None:
 
 
 def test_a_client_that_conforms_is_judged_by_the_duties_that_were_at_stake() -> None:
-    result = searched(None, 5)
+    result = searched(None, 12)
     counts = {goal.name: count for goal, count in result.coverage.covered}
     assert counts[DELIVERED] > 0
     assert counts[Duty.ONCE.value] > 0

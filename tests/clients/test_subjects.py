@@ -173,13 +173,32 @@ def test_acknowledgements_with_the_epoch_that_opens_a_session_are_of_the_older_r
 @pytest.mark.parametrize(
     ("name", "version", "said"),
     [
-        ("kafka", "4.0.0", r"Apache Kafka '4.0.0' cannot be driven; allowed: 4.1.0, .*, 4.4.0"),
-        ("librdkafka", "2.15.0", "a version can be chosen of kafka only"),
+        ("kafka", "4.0.0", r"kafka '4.0.0' cannot be driven; allowed: 4.1.0, .*, 4.4.0"),
+        ("librdkafka", "2.14.0", "'2.14.0' cannot be driven; allowed: 2.15.0, 2.15.1, 2.16.0, 2"),
+        ("franz-go", "v1.21.0", "franz-go 'v1.21.0' cannot be driven; allowed: 1.21.0, "),
+        ("kafkats", "1", "kafkats '1' cannot be driven; allowed: 0.12.0"),
+        (None, "1", "--exec '1' cannot be driven; allowed: none, as a command says"),
     ],
 )
-def test_a_version_that_cannot_be_driven_is_said(name: str, version: str, said: str) -> None:
+def test_a_version_that_cannot_be_driven_is_said(name: str | None, version: str, said: str) -> None:
     with pytest.raises(TargetError, match=said):
-        driver_of(name, None, 90, version)
+        driver_of(name, None if name else "x", 90, version)
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+@pytest.mark.parametrize(
+    ("name", "version", "says"),
+    [("librdkafka", "2.15.0", "librdkafka 2.15.0"), ("franz-go", "1.21.0", "franz-go 1.21.0")],
+)
+def test_an_older_release_is_built_and_driven(name: str, version: str, says: str) -> None:
+    try:
+        older = driver_of(name, None, 90, version)
+    except TargetError as error:
+        skip_unbuilt(error)
+    assert CLIENTS.hello(lambda: older).name == says
+    assert violated(older, TWO_POLLS) == []
+    older.end()
 
 
 ONE = Settings(explicit=True, max_poll_records=1)

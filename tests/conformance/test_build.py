@@ -43,6 +43,15 @@ def test_it_is_built_once_for_the_same_sources(
     assert (project / "builds").read_text() == "allall"
 
 
+def test_nothing_stays_of_a_build_that_fails(
+    monkeypatch: pytest.MonkeyPatch, project: Path
+) -> None:
+    tool(monkeypatch, project / "bin", "import sys; open('out/half', 'w'); sys.exit(1)")
+    with pytest.raises(TargetError, match="could not build"):
+        build(project, RECIPE)
+    assert not (project / "out").exists()
+
+
 def test_of_several_at_once_one_builds_and_the_others_wait(
     monkeypatch: pytest.MonkeyPatch, project: Path
 ) -> None:
