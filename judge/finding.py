@@ -4,6 +4,7 @@ from enum import StrEnum
 
 import attrs
 
+from judge.words import clock_text
 from model.guards import Difference
 from model.snapshot import SharePartitionSnapshot
 
@@ -59,6 +60,8 @@ class Finding:
     where that is a number. ``operations_before`` are the kinds of operations up to the event, as
     far as they were read with it: of a share-partition in segments those of its segment.
 
+    ``time_ms`` is when it was, in ms since 1970, if the trace has a real clock; ``time`` in words.
+
     ``last`` is the last offset, where several are wrong; ``evidence`` what else was seen of them.
 
     Of a target that was driven: ``cause`` is the transition that went wrong and the smallest
@@ -88,12 +91,18 @@ class Finding:
     state_recorded: SharePartitionSnapshot | None = None
     place: FindingPlace = _NOWHERE
     operations_before: tuple[str, ...] = attrs.field(default=(), eq=False)
+    time_ms: int | None = None
     last: int | None = None
     evidence: tuple[str, ...] = ()
     cause: tuple[str, ...] = ()
     vector: str = ""
     pins: tuple[str, ...] = ()
     rests_on: Citation | None = None
+
+    @property
+    def time(self) -> str:
+        """Return when it was, in ISO 8601; nothing where no real clock tells it."""
+        return "" if self.time_ms is None else clock_text(self.time_ms)
 
     @property
     def label(self) -> str:

@@ -41,7 +41,8 @@ class Observer(Protocol):
 class Follower:
     """One engine, and its finding on each recorded event.
 
-    ``state`` is the engine's window after the ``last`` event, ``outcome`` its answer to that.
+    ``state`` is the engine's window after the ``last`` event, ``outcome`` its answer to that, and
+    ``timed`` whether the clock is a real one.
     """
 
     def __init__(
@@ -57,7 +58,7 @@ class Follower:
         self.outcome = Outcome()
         self.last: TraceEvent | None = None
         self._every = invariants_every
-        self._known = self._led = self._timed = False
+        self._known = self._led = self.timed = False
         self._clock = 0
         self._unmade: dict[int, RecordedNumbers] = {}
         self._watch = Watch()
@@ -68,7 +69,7 @@ class Follower:
         self.state = self.engine.snapshot()
         whole = standing.state
         self._known, self._led = whole.ready, whole.highest_limit > 0
-        self._timed, self._clock = whole.timed, standing.time_ms
+        self.timed, self._clock = whole.timed, standing.time_ms
         self._unmade = {each.id: each for each in standing.numbers}
         self._watch = Watch(standing)
 
@@ -88,7 +89,7 @@ class Follower:
         """
         before, self.last = self.state, event
         finding = self._step(event, before)
-        return finding and told(finding, event, before, self.state)
+        return finding and told(finding, event, before, self.state, timed=self.timed)
 
     def _step(self, event: TraceEvent, before: SharePartitionSnapshot) -> Finding | None:
         begins = self._begins(event)
@@ -98,7 +99,7 @@ class Follower:
         choice = recorded_choice(event)
         persisted = self._persisted(event)
         try:
-            if self._timed and not begins:
+            if self.timed and not begins:
                 here = Choice(start_offset=before.start_offset, paused_ms=event.paused_ms)
                 self.engine.apply(AdvanceTime(passed), here, (), event.seq)
             self.outcome = self.engine.apply(
@@ -157,15 +158,15 @@ class Follower:
         self._watch.begin(operation)
         self._known = self.outcome.status is ErrorCode.NONE
         if isinstance(operation, Initialize | Checkpoint) and self._known:
-            self._led, self._timed = True, operation.timed
+            self._led, self.timed = True, operation.timed
 
     def _late(self, event: TraceEvent) -> str | None:
         """Return what has been awaited for too long after an event, in words."""
         if not self._known or not self._is_recorded:
             return None
-        now = event.time_ms if self._timed else event.seq
+        now = event.time_ms if self.timed else event.seq
         self._watch.note(event, self.state.records or (), now)
-        return self._watch.overdue(now, self.engine.profile, timed=self._timed)
+        return self._watch.overdue(now, self.engine.profile, timed=self.timed)
 
     def _persisted(self, event: TraceEvent) -> Mismatch | None:
         if not self._led or not isinstance(event.operation, Initialize):
@@ -186,8 +187,8 @@ class Follower:
         clock = self._clock
         if isinstance(event.operation, AdvanceTime):
             clock += event.operation.ms
-        if event.time_ms != clock and not (self._timed and event.time_ms > clock):
-            allowed = f"at least {clock}" if self._timed else f"{clock}"
+        if event.time_ms != clock and not (self.timed and event.time_ms > clock):
+            allowed = f"at least {clock}" if self.timed else f"{clock}"
             raise InvalidValueError(
                 "time_ms", event.time_ms, f"{allowed}, the clock after the event"
             )
@@ -306,7 +307,8 @@ def _disagreement(
         finding.after if finding else snapshot_text(other[0].state),
         finding.offset if finding else None,
     )
-    return told(disagreement, event, first[0].state, first[0].state)
+    state = first[0].state
+    return told(disagreement, event, state, state, timed=first[0].timed)
 
 
 def _opinion(follower: Follower, finding: Finding | None) -> str:

@@ -20,8 +20,10 @@ def told(
     event: TraceEvent,
     before: SharePartitionSnapshot,
     expected: SharePartitionSnapshot,
+    *,
+    timed: bool = False,
 ) -> Finding:
-    """Return a finding on an event with what a reader asks first.
+    """Return a finding on an event with what a reader asks first; ``timed``: by a real clock.
 
     ``before`` and ``expected`` are the engine's states before and after the event, the same where
     it was refused.
@@ -36,6 +38,7 @@ def told(
         changed="; ".join(_some(list(_changes(event, expected, finding.kind)))),
         recorded_value=getattr(event.after, number) if number else None,
         expected_value=getattr(expected, number) if number else None,
+        time_ms=event.time_ms if timed else None,
         state_before=before,
         state_expected=expected,
         state_recorded=None if is_gap else event.after,

@@ -3,7 +3,9 @@
 Text of a file stays as it is here; ``printable`` makes it safe to show.
 """
 
+import contextlib
 from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 
 import attrs
 
@@ -18,6 +20,8 @@ from model.states import RecordState
 
 MAX_RANGES = 12
 """How many ranges a line shows before it says how many more there are."""
+
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - the text names UTC
 
 MAX_TEXT = 2000
 """How many characters of one text are shown."""
@@ -36,6 +40,19 @@ def printable(text: str, limit: int = MAX_TEXT) -> str:
         c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode("ascii")
         for c in shown
     )
+
+
+def clock_text(ms: float, *, real: bool = True) -> str:
+    """Return a time as ISO 8601 in UTC, or in ms where the clock is no ``real`` one, since 1970."""
+    if real:
+        with contextlib.suppress(OverflowError):
+            return f"{(_EPOCH + timedelta(milliseconds=ms)).isoformat(timespec='milliseconds')}Z"
+    return f"{ms:.0f} ms"
+
+
+def many(number: int, noun: str, ending: str = "s") -> str:
+    """Return a number of things: ``1 line``, ``2,000 lines``."""
+    return f"{number:,} {noun}{'' if number == 1 else ending}"
 
 
 def span(first: int, last: int) -> str:

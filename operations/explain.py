@@ -9,7 +9,15 @@ from typing import Any
 import attrs
 
 from judge.finding import Finding
-from judge.words import marked_text, operation_text, printable, record_text, span, write_text
+from judge.words import (
+    clock_text,
+    marked_text,
+    operation_text,
+    printable,
+    record_text,
+    span,
+    write_text,
+)
 from model.outcome import Outcome
 from model.profile import Profile
 from model.ranges import RecordRange
@@ -100,7 +108,8 @@ class Wanted:
 def step_text(frame: Frame, width: int, *, full: bool = False) -> str:
     """Return a step in lines of at most ``width`` characters, words unbroken."""
     event = frame.event
-    head = f"seq {event.seq}, {event.time_ms} ms: {operation_text(event.operation)}"
+    time = clock_text(event.time_ms, real=frame.timed)
+    head = f"seq {event.seq}, {time}: {operation_text(event.operation)}"
     lines = [wrapped(head, width, "", " " * 4)]
     lines += [_fact(name, text, width) for name, text in _facts(frame, full=full)]
     return "\n".join(lines)
@@ -131,6 +140,7 @@ def step_json(frame: Frame, *, full: bool = False) -> dict[str, Any]:
     return {
         "seq": event.seq,
         "time_ms": event.time_ms,
+        "time": clock_text(event.time_ms) if frame.timed else "",
         "operation": operation_text(event.operation),
         "answer": answer_text(outcome),
         "start_offset": state.start_offset,
@@ -155,7 +165,8 @@ _ELSEWHERE = {
 def _finding_json(finding: Finding) -> dict[str, object]:
     """Return a finding in words and numbers."""
     names = (field.name for field in attrs.fields(Finding))
-    return {name: getattr(finding, name) for name in names if name not in _ELSEWHERE}
+    told = {name: getattr(finding, name) for name in names if name not in _ELSEWHERE}
+    return told | {"time": finding.time}
 
 
 def answer_text(outcome: Outcome) -> str:

@@ -28,7 +28,7 @@ class Frame:
     ``before`` and ``state`` are the window: by the specification as long as every event conforms,
     and from the one with a ``finding`` or a ``problem`` on as recorded. ``outcome`` and
     ``partition`` are the specification's, None from there on. ``expected``: what had to follow the
-    event with the finding; None if a rule forbids the event itself.
+    event with the finding; None if a rule forbids the event itself. ``timed``: by a real clock.
     """
 
     event: TraceEvent
@@ -39,6 +39,7 @@ class Frame:
     partition: SharePartition | None = None
     finding: Finding | None = None
     problem: str | None = None
+    timed: bool = False
 
     @property
     def is_checked(self) -> bool:
@@ -63,7 +64,7 @@ def frames(
         frame = _followed(event, before, engine, follower) if is_followed else None
         frame = frame or Frame(event, before, event.after)
         is_followed = is_followed and frame.finding is None and frame.problem is None
-        yield frame
+        yield attrs.evolve(frame, timed=follower.timed)
         before = frame.state
 
 

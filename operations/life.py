@@ -8,7 +8,7 @@ import attrs
 
 import spec
 from judge import checkpoint
-from judge.words import operation_text, write_text
+from judge.words import clock_text, operation_text, write_text
 from model import operations as ops
 from model.errors import ErrorCode
 from model.outcome import Write
@@ -42,13 +42,14 @@ _RULES: Mapping[type, Rule] = {
 class LifeEvent:
     """What one event did to a record.
 
-    ``rule`` names a function of ``spec`` and says its sentence; of a divergence, the broken rule.
-    Without ``is_checked`` an earlier event diverged, and the trace alone says so. ``diverges``: it
-    is of the event that does.
+    ``time`` is ``time_ms`` in ISO 8601, if the clock is a real one. ``rule`` names a function of
+    ``spec`` and says its sentence; of a divergence, the broken rule. Without ``is_checked`` an
+    earlier event diverged, and the trace alone says so. ``diverges``: it is of the event that does.
     """
 
     seq: int
     time_ms: int
+    time: str
     what: str
     state: str
     rule: str
@@ -68,6 +69,7 @@ def life(events: Iterable[TraceEvent], profile: Profile, offset: int) -> Iterato
             yield LifeEvent(
                 event.seq,
                 event.time_ms,
+                clock_text(event.time_ms) if frame.timed else "",
                 what,
                 _state(frame, offset),
                 rule,
@@ -182,7 +184,11 @@ def _state(frame: Frame, offset: int) -> str:
     if known is not None:
         text = state_text(known)
         deadline = _deadline(frame, offset)
-        return text if deadline is None else f"{text}, locked until {deadline} ms"
+        return (
+            text
+            if deadline is None
+            else f"{text}, locked until {clock_text(deadline, real=frame.timed)}"
+        )
     if offset < state.start_offset:
         return "below the start offset"
     return "not in flight" if offset >= state.end_offset else "no record known"

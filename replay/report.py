@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from judge.finding import Finding, FindingKind
-from judge.words import printable, span
+from judge.words import many, printable, span
 from replay.plan import CheckedPartition
 from replay.verdict import (
     ORDER,
@@ -110,7 +110,7 @@ def verdict_lines(replay: Replay, label: Label) -> Iterator[str]:
         yield json.dumps(line)
 
 
-_TOLD = ("seq", "kind", "name", "headline", "offset", "recorded", "expected")
+_TOLD = ("seq", "time_ms", "time", "kind", "name", "headline", "offset", "recorded", "expected")
 
 
 def json_line(replay: Replay) -> str:
@@ -244,6 +244,7 @@ def _explained(finding: Finding) -> Section:
     rows = fields(
         (finding.kind.value, f"{finding.name}: {finding.sentence}"),
         ("offsets", "" if finding.last is None else span(finding.offset or 0, finding.last)),
+        ("time", finding.time),
         ("event", finding.event_text),
         ("answered" if finding.kind is FindingKind.GUARD else "recorded", finding.recorded),
         ("expected", finding.expected),
@@ -273,11 +274,11 @@ def _totals(replay: Replay) -> Iterator[Paragraph]:
         (counts.unchecked, "not checked", Verdict.UNCHECKED),
     )
     shown = (Toned(f"{n:,} {name}   ", _TONES[v] if n else "soft") for n, name, v in numbers)
-    yield paragraph(*shown, f"of {counts.partitions:,} share-partitions")
+    yield paragraph(*shown, f"of {many(counts.partitions, 'share-partition')}")
     missed = counts.events - counts.checked
     rate = counts.checked / max(replay.seconds, 1e-9)
     checked = (
-        f"{counts.checked:,} events checked, {missed:,} not checked "
+        f"{many(counts.checked, 'event')} checked, {missed:,} not checked "
         "(sampling, unreadable, or after a divergence), "
         f"{replay.seconds:.1f} s, {rate:,.0f} events/s, {replay.runner}"
     )
@@ -286,7 +287,8 @@ def _totals(replay: Replay) -> Iterator[Paragraph]:
         yield paragraph(f"Timers ended locks up to {counts.latest_ms:,} ms after they were due.")
     if replay.passed_over:
         names = ", ".join(place(name, None) for name in replay.passed_over[:5])
-        yield paragraph(f"{len(replay.passed_over)} files skipped, not traces by name: {names}")
+        files = many(len(replay.passed_over), "file")
+        yield paragraph(f"{files} skipped, not traces by name: {names}")
     for warning in _warnings(replay):
         yield toned(warning, "warn")
 
@@ -296,17 +298,17 @@ def _warnings(replay: Replay) -> Iterator[str]:
     counts, files = replay.counts, _files(replay.recordings)
     if counts.log_unknown:
         yield (
-            f"{counts.log_unknown:,} share-partitions tell nothing of their log: that no record "
-            "was lost, and that nothing past its end was read, is not checked of them."
+            f"Nothing is told of the log of {many(counts.log_unknown, 'share-partition')}: that no "
+            "record was lost, and that nothing past its end was read, is not checked there."
         )
     if counts.log_partly:
         yield (
-            f"{counts.log_partly:,} share-partitions begin over a log that is not empty: that no "
-            "record of before was lost is not checked of them."
+            f"The log of {many(counts.log_partly, 'share-partition')} is not empty at first: "
+            "that no record of before was lost is not checked there."
         )
     if counts.gaps:
         yield (
-            f"{counts.gaps:,} gaps, in which {counts.lost:,} events or more are missing: they are "
+            f"{many(counts.gaps, 'gap')}, in which {many(counts.lost, 'event')} or more are lost: "
             "not checked, and what follows begins with a state that is believed."
         )
     if files["unfinished"] or files["cut"]:
@@ -321,7 +323,7 @@ def _warnings(replay: Replay) -> Iterator[str]:
         )
     if files["dropped"] or files["faults"]:
         dropped, faults = files["dropped"], files["faults"]
-        yield f"The recorder counts {dropped:,} events dropped, {faults:,} faults."
+        yield f"The recorder counts {many(dropped, 'event')} dropped, {many(faults, 'fault')}."
     if replay.generated:
         yield (
             "The results in generated traces come from the implementation itself, so that it "

@@ -32,7 +32,7 @@ SCHEMA_VERSION = 2
 
 _NUMBERS = {
     *("seq", "line", "offset", "events", "checked", "gaps", "lost", "latest_ms", "repeats"),
-    *("recorded_value", "expected_value"),
+    *("recorded_value", "expected_value", "time_ms"),
 }
 _WINDOW = ("start_offset", "end_offset", "delivery_complete_count")
 _STATES = {"state_before": "before", "state_expected": "expected", "state_recorded": "recorded"}

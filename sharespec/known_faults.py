@@ -11,6 +11,7 @@ import attrs
 import conformance
 from conformance.known import REASON, KnownDeviation, free_name, read_known
 from judge.finding import CRASHED, Finding, FindingKind
+from judge.words import many
 from replay.verdict import Replay
 
 KAFKA_KNOWN = Path(conformance.__file__).parent / "targets" / "kafka" / "known.toml"
@@ -81,7 +82,7 @@ class Sorted:
     def lines(self) -> Iterator[str]:
         """Yield the totals in words."""
         if self.known or self.new:
-            yield f"{self.new:,} new divergences, {self.known:,} known ones"
+            yield f"{many(self.new, 'new divergence')}, {self.known:,} known"
         if self.gone:
             names = ", ".join(each.name for each in self.gone)
             yield f"known, and not shown by this trace: {names}"

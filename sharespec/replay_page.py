@@ -28,6 +28,6 @@ def write_page(
         f"{', '.join(names[:MAX_NAMES])}{more}: {counts.diverged} of {counts.partitions} "
         f"share-partitions diverge, profile {plan.profile}"
     )
-    drawings = drawings_of(traces, result.verdicts, plan)
+    drawings = drawings_of(traces, result.verdicts, plan, known.label)
     listed = listed_verdicts(result.verdicts, lag, known.label)
     file.write_text(page(title, listed, drawings), encoding="utf-8")

@@ -6,6 +6,7 @@ from typing import Any
 
 import attrs
 
+from judge.finding import Finding
 from judge.words import operation_text, printable, record_text, snapshot_text, write_text
 from model import operations as ops
 from model.ranges import RecordRange
@@ -68,6 +69,8 @@ class Divergence:
     after: str
     recorded_after: str
     offset: int | None
+    finding: Finding | None = attrs.field(default=None, eq=False)
+    known: str = ""
 
 
 @attrs.define
@@ -85,6 +88,7 @@ class Drawing:
     divergence: Divergence | None
     notes: list[str]
     row: Callable[[int], str] | None = None
+    timed: bool = False
 
     def smaller(self) -> None:
         """Draw with half the columns and half the events around the focus."""
@@ -312,6 +316,7 @@ def divergence_of(frame: Frame, number: int) -> Divergence | None:
         "" if frame.expected is None else _state_text(frame.expected, finding.offset),
         _state_text(frame.event.after, finding.offset),
         finding.offset,
+        finding,
     )
 
 
@@ -388,7 +393,8 @@ def as_json(drawing: Drawing, row_bytes: int) -> dict[str, Any]:
         "notes": [printable(note, MAX_TEXT) for note in drawing.notes],
         "kinds": drawing.kinds,
         "members": drawing.members,
-        "divergence": drawing.divergence and attrs.asdict(drawing.divergence),
+        "timed": drawing.timed,
+        "divergence": drawing.divergence and attrs.asdict(drawing.divergence, filter=_is_shown),
         "overview": None if whole else _level(drawing.overview, []),
         "detail": _level(detail, drawing.base),
         "texts": [
@@ -397,6 +403,10 @@ def as_json(drawing: Drawing, row_bytes: int) -> dict[str, Any]:
         ],
         "rows": rows,
     }
+
+
+def _is_shown(field: "attrs.Attribute[object]", _value: object) -> bool:
+    return field.name != "finding"
 
 
 def _level(columns: list[Column], base: list[Piece]) -> dict[str, Any]:

@@ -34,14 +34,16 @@ def listed_verdicts(
             v.events,
             v.checked,
             _fault(v, label),
-            tuple(lags.get(v.partition, ())),
+            tuple(lags[v.partition].values) if v.partition in lags else (),
+            lags[v.partition].times if v.partition in lags else (),
+            tuple(d.time_ms for d in v.divergences if d.time_ms and d.time_ms in _REAL_MS),
         )
         for v in ordered
     ]
 
 
 def drawings_of(
-    paths: Sequence[Path], verdicts: Iterable[PartitionVerdict], plan: Plan
+    paths: Sequence[Path], verdicts: Iterable[PartitionVerdict], plan: Plan, label: Label
 ) -> list[Drawing]:
     """Return the drawings of the diverging share-partitions and of some that conform.
 
@@ -52,7 +54,7 @@ def drawings_of(
     with opened_traces(paths, plan) as traces:
         for rows in share_partitions(traces, lambda name: name in wanted):
             try:
-                drawings[rows.partition] = drawn_rows(rows, plan.rules).drawing
+                drawings[rows.partition] = drawn_rows(rows, plan.rules, label=label).drawing
             except ExplainError:
                 continue
     return [drawings[name] for name in wanted if name in drawings]
@@ -71,24 +73,33 @@ def chosen(verdicts: Iterable[PartitionVerdict]) -> list[str]:
     ]
 
 
-def read_lags(folder: Path, wanted: set[str]) -> dict[str, list[int]]:
+def read_lags(folder: Path, wanted: set[str]) -> dict[str, "Few"]:
     """Return the leader's lag over time of each share-partition, in a few values each."""
-    kept: dict[str, _Few] = {}
+    kept: dict[str, Few] = {}
     for path in sorted(folder.glob("part-*.parquet")):
-        for name, lags in _lags_in(path):
+        for name, lags, times in _lags_in(path):
             if name in wanted:
-                kept.setdefault(name, _Few()).add(lags)
-    return {name: few.values for name, few in kept.items()}
+                kept.setdefault(name, Few()).add(lags, times)
+    return kept
 
 
-class _Few:
-    """Every so many values of a long series: at most twice as many as a spark line has."""
+class Few:
+    """Every so many values of a long series: at most twice as many as a spark line has.
+
+    ``times`` are the first and the last, in ms, if the clock is a real one.
+    """
 
     def __init__(self) -> None:
+        """Start without any."""
         self.values: list[int] = []
+        self.times: tuple[int, ...] = ()
         self._step, self._count = 1, 0
 
-    def add(self, values: Iterable[int]) -> None:
+    def add(self, values: Iterable[int], times: Sequence[int]) -> None:
+        """Take the next values, which were at these times."""
+        known = (*self.times, min(times, default=0), max(times, default=0))
+        if min(known) in _REAL_MS and max(known) in _REAL_MS:
+            self.times = (min(known), max(known))
         for value in values:
             if self._count % self._step == 0:
                 self.values.append(value)
@@ -98,13 +109,18 @@ class _Few:
                 self._step *= 2
 
 
-def _lags_in(path: Path) -> Iterator[tuple[str, list[int]]]:
+_REAL_MS = range(10**11, 253_402_300_800_000)
+"""What a real clock shows, from 1973 to the year 9999: virtual ones begin at 0."""
+
+
+def _lags_in(path: Path) -> Iterator[tuple[str, list[int], list[int]]]:
     """Yield runs of rows of one share-partition, which lie together in a file."""
-    for batch in pq.ParquetFile(path).iter_batches(columns=["partition", "lag"]):
+    for batch in pq.ParquetFile(path).iter_batches(columns=["partition", "lag", "time_ms"]):
         encoded = batch.column("partition").dictionary_encode()
         numbers, lags = encoded.indices.to_numpy(), batch.column("lag").to_numpy()
+        times = batch.column("time_ms").to_numpy()
         for number, name in enumerate(encoded.dictionary.to_pylist()):
-            yield name, lags[numbers == number].tolist()
+            yield name, lags[numbers == number].tolist(), times[numbers == number].tolist()
 
 
 def _fault(verdict: PartitionVerdict, label: Label) -> str:

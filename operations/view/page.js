@@ -13,6 +13,7 @@ const el = (name, text, attributes = {}) => {
 };
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const span = (first, last) => (first === last ? `${first}` : `${first}–${last}`);
+const when = (ms) => (part.timed && Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString() : `${ms} ms`);
 const known = (value) => (value === null || value === undefined ? "–" : value.toLocaleString("en"));
 
 let part = null, view = [0, 1], heights = null, selected = { event: 0, offset: null };
@@ -191,7 +192,7 @@ function drawStrip() {
     pen.fillText(relative && value > 0 ? `+${value}` : value, LEFT - 5, Math.min(height - 3, Math.max(TOP + 6, up(value) + 4)));
   }
   pen.textAlign = "left";
-  const label = (column) => ($("axis").value === "event" ? `seq ${shown.seq[column]}` : `${shown.ms[column]} ms`);
+  const label = (column) => ($("axis").value === "event" ? `seq ${shown.seq[column]}` : when(shown.ms[column]));
   pen.fillText(label(from), LEFT + 2, 11);
   pen.textAlign = "right"; pen.fillText(label(to), width - 3, 11); pen.textAlign = "left";
   canvas.up = { low, high, height };
@@ -277,12 +278,12 @@ function showEvent() {
   const first = i ? from.last[i - 1] + 1 : from.first, ends = [["start offset", "start"], ["end offset", "end"], ["lag, the leader's", "lag"], ["lag, reported", "reported"]];
   const moved = ends.map(([name, key]) => [name, i && from[key][i - 1] !== from[key][i] ? `${known(from[key][i - 1])} → ${known(from[key][i])}` : known(from[key][i])]);
   if (!isEach) {
-    facts(panel, `Events ${first} to ${from.last[i]}`, [["last seq", from.seq[i]], ["time", `${from.ms[i]} ms`], ...moved,
+    facts(panel, `Events ${first} to ${from.last[i]}`, [["last seq", from.seq[i]], ["time", when(from.ms[i])], ...moved,
       ["each event", `sharespec explain TRACE --partition ${part.name} --around ${from.seq[i]}, or view --around`]]);
     return;
   }
   const [, operation, answer, writes] = part.texts[k], wrong = part.divergence && part.divergence.event === selected.event ? part.divergence : null;
-  facts(panel, `Event: seq ${near.seq[k]}`, [["time", `${near.ms[k]} ms`], ["operation", operation], [wrong ? "answer" : "recorded", answer],
+  facts(panel, `Event: seq ${near.seq[k]}`, [["time", when(near.ms[k])], ["operation", operation], [wrong ? "answer" : "recorded", answer],
     ...(wrong ? [["before", wrong.before], ["recorded", wrong.recorded], ["expected", wrong.expected], ["state recorded", wrong.recorded_after], ["state expected", wrong.after]] : []),
     ["expected", wrong ? null : near.flags[k] & UNCHECKED ? "not checked" : "as recorded"], ...moved, ...writes.map((text) => ["write", text])]);
   const changes = near.flags[k] & UNKNOWN ? [] : near.pieces[k], list = el("ul", null, { class: "scroll" });
@@ -322,11 +323,11 @@ function showOffset() {
   if (offset === null) { facts(panel, "A record", [["", "Click an offset, or type one above, to see its life."]]); return; }
   panel.replaceChildren(el("h3", `Life of offset ${offset}`));
   const table = el("table"), head = el("tr"), body = el("tbody"), lives = life(offset);
-  for (const name of ["seq", "ms", "event", "then"]) head.append(el("th", name, { scope: "col" }));
+  for (const name of ["seq", "time", "event", "then"]) head.append(el("th", name, { scope: "col" }));
   for (const [seq, ms, what, then, event] of lives.slice(0, 200)) {
     const row = el("tr"), cell = el("td"), link = el("button", seq, { class: "link", type: "button" });
     link.addEventListener("click", () => select(event, offset, true));
-    cell.append(link); row.append(cell, el("td", ms, { class: "n" }), el("td", what, { class: "wide" }), el("td", then, { class: "wide" })); body.append(row);
+    cell.append(link); row.append(cell, el("td", when(ms), { class: "n" }), el("td", what, { class: "wide" }), el("td", then, { class: "wide" })); body.append(row);
   }
   const top = el("thead"); top.append(head); table.append(top, body);
   const box = el("div", null, { class: "scroll" }); box.append(table);
@@ -337,7 +338,7 @@ function showRule() {
   const panel = $("rule"), wrong = part.divergence;
   if (!wrong) { facts(panel, "The rule", [["", part.verdict === "conforms" ? "Nothing diverges: no rule is broken." : "No broken rule is known."]]); return; }
   const { name, sentence, source, says, places } = wrong.rule;
-  facts(panel, "The rule that is broken", [["rule", `${name} (${wrong.kind})`], ["sentence", sentence], ["source", source], ["it says", says],
+  facts(panel, "The rule that is broken", [["rule", `${name} (${wrong.kind})`], ["known", wrong.known], ["sentence", sentence], ["source", source], ["it says", says],
     ["enforced in", places.join(", ")], ["event", `seq ${wrong.seq}`], ["recorded", wrong.recorded], ["expected", wrong.expected], ["offset", wrong.offset]]);
 }
 function showTable() {
@@ -348,7 +349,7 @@ function showTable() {
     const row = el("tr"), texts = each ? part.texts[i] : null, first = i ? shown.last[i - 1] + 1 : shown.first;
     const cell = el("td"), link = el("button", shown.seq[i], { class: "link", type: "button" });
     link.addEventListener("click", () => select(shown.last[i], selected.offset, false));
-    cell.append(link); row.append(cell, el("td", shown.ms[i], { class: "n" }), el("td", texts ? texts[1] : `${shown.last[i] - first + 1} events`), el("td", texts ? texts[2] : ""));
+    cell.append(link); row.append(cell, el("td", when(shown.ms[i]), { class: "n" }), el("td", texts ? texts[1] : `${shown.last[i] - first + 1} events`), el("td", texts ? texts[2] : ""));
     for (const key of ["start", "end", "lag", "reported", "available", "held", "acknowledged", "archived"]) row.append(el("td", known(shown[key][i]), { class: "n" }));
     if (i === column) row.setAttribute("aria-current", "true");
     if (shown.flags[i] & DIVERGES) row.classList.add("diverges");
@@ -367,7 +368,7 @@ function select(event, offset, bring) {
   if ($("table").open) showTable();
   const text = part.texts[selected.event - part.detail.first];
   const state = selected.offset === null ? "" : `; offset ${selected.offset} ${shown.flags[column] & UNKNOWN ? "not recorded" : kindText(kindAt(shown, column, selected.offset))}`;
-  $("announced").textContent = `seq ${shown.seq[column]}, ${shown.ms[column]} ms${text ? `, ${text[1]}: ${text[2]}` : ""}, start ${shown.start[column]}, end ${shown.end[column]}${state}`;
+  $("announced").textContent = `seq ${shown.seq[column]}, ${when(shown.ms[column])}${text ? `, ${text[1]}: ${text[2]}` : ""}, start ${shown.start[column]}, end ${shown.end[column]}${state}`;
   redraw();
 }
 function reveal() {
@@ -405,7 +406,9 @@ function open(number) {
   select(wrong ? wrong.event : part.focus, wrong && wrong.offset !== null ? wrong.offset : null, false);
 }
 function overview() {
-  const body = $("partitions");
+  const body = $("partitions"), times = DATA.partitions.flatMap((one) => [...one.times, ...one.faults]);
+  const ends = [times.reduce((a, b) => Math.min(a, b), Infinity), times.reduce((a, b) => Math.max(a, b), -Infinity)];
+  if (times.length) $("times").textContent = ends.map((ms) => new Date(ms).toISOString()).join(" – ");
   for (const one of DATA.partitions) {
     const row = el("tr"), name = el("td");
     if (one.drawing === null) name.textContent = one.name;
@@ -416,11 +419,26 @@ function overview() {
     }
     const spark = el("td");
     if (one.lag.length > 1) spark.append(sparkline(one.lag, one.name));
-    row.append(name, el("td", one.verdict, { class: one.verdict.split(" ").pop() }), el("td", known(one.events), { class: "n" }), el("td", known(one.checked), { class: "n" }), el("td", one.fault), spark);
+    const clock = el("td");
+    if (one.times.length + one.faults.length) clock.append(timeline(one, ends));
+    row.append(name, el("td", one.verdict, { class: one.verdict.split(" ").pop() }), el("td", known(one.events), { class: "n" }), el("td", known(one.checked), { class: "n" }), el("td", one.fault), clock, spark);
     body.append(row);
   }
   $("overview").hidden = DATA.partitions.length < 2;
   $("left").textContent = DATA.left_out;
+}
+function timeline(one, [first, last]) {
+  const space = "http://www.w3.org/2000/svg", svg = document.createElementNS(space, "svg");
+  const at = (ms) => (100 * (ms - first)) / Math.max(1, last - first);
+  svg.setAttribute("viewBox", "0 0 100 20"); svg.setAttribute("preserveAspectRatio", "none"); svg.setAttribute("class", "spark");
+  svg.setAttribute("role", "img"); svg.setAttribute("aria-label", `when ${one.name} diverges: ${one.faults.slice(0, SHOWN).map((ms) => new Date(ms).toISOString()).join(", ") || "never"}`);
+  const stroke = (x, right, y, bottom, style) => {
+    const path = document.createElementNS(space, "path");
+    path.setAttribute("d", `M${x} ${y}L${right} ${bottom}`); path.setAttribute("class", style); svg.append(path);
+  };
+  if (one.times.length) stroke(at(one.times[0]), at(one.times[1]), 10, 10, "");
+  for (const ms of one.faults) stroke(at(ms), at(ms), 1, 19, "wrong");
+  return svg;
 }
 function sparkline(values, name) {
   const space = "http://www.w3.org/2000/svg", svg = document.createElementNS(space, "svg"), path = document.createElementNS(space, "path");

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from judge.words import printable
+from judge.words import many, printable
 from operations.view.drawing import MAX_NAME, MAX_TEXT, Drawing, as_json
 from operations.view.rules import transition_texts
 from report.page import data_script, own_text, page_text, tag
@@ -25,7 +25,11 @@ _ROWS_PART = 4
 
 @attrs.frozen
 class Listed:
-    """A share-partition in the overview; ``lag`` are values of the leader's lag over time."""
+    """A share-partition in the overview; ``lag`` are values of the leader's lag over time.
+
+    ``times`` are those of the first and the last event that was checked, and ``faults`` those of
+    what diverges, in ms since 1970; none where no real clock tells them.
+    """
 
     name: str
     verdict: str
@@ -33,6 +37,8 @@ class Listed:
     checked: int
     fault: str = ""
     lag: tuple[int, ...] = ()
+    times: tuple[int, ...] = ()
+    faults: tuple[int, ...] = ()
 
 
 def page(
@@ -102,6 +108,8 @@ def _partition(listed: Listed, drawings: dict[str, int]) -> dict[str, Any]:
         "checked": listed.checked,
         "fault": printable(listed.fault, MAX_TEXT),
         "lag": listed.lag,
+        "times": listed.times,
+        "faults": listed.faults,
         "drawing": drawings.get(listed.name),
     }
 
@@ -115,7 +123,7 @@ def _left_out(
         notes.append(f"{len(listed) - MAX_PARTITIONS:,} more share-partitions are not listed.")
     undrawn = len({each.name for each in listed} - {drawing.name for drawing in drawn})
     if undrawn:
-        notes.append(f"{undrawn:,} share-partitions are listed and not drawn.")
+        notes.append(f"Listed and not drawn: {many(undrawn, 'share-partition')}.")
     if wanted > len(drawn):
         notes.append(f"{wanted - len(drawn):,} drawings are left out: the page would be too large.")
     if halvings:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import attrs
+import pyarrow.compute as pc
 
 from judge.follower import rules_shown
 from judge.weighing import Given, too_little
@@ -40,6 +41,7 @@ from operations.view.drawing import (
 from operations.view.page import Listed
 from replay.pieces import PartitionRows
 from replay.plan import Plan
+from replay.report import Label, unlabelled
 from replay.tables import BEGINNINGS, BEGINS_LATE, BadRowError, events_of, gaps_in, row_of
 from replay.verdict import Problem, Verdict
 
@@ -66,12 +68,20 @@ class Drawn:
     listed: Listed
 
 
-def drawn_trace(path: Path, partition: str | None, plan: Plan, around: int | None = None) -> Drawn:
+def drawn_trace(
+    path: Path,
+    partition: str | None,
+    plan: Plan,
+    around: int | None = None,
+    label: Label = unlabelled,
+) -> Drawn:
     """Return the drawing of a share-partition of a trace; None: of the only one.
+
+    ``label`` tells what is known of a divergence.
 
     Raises NoSuchTraceError, FaultFileError and ExplainError.
     """
-    return drawn_rows(partition_rows(path, partition, plan), plan.rules, around)
+    return drawn_rows(partition_rows(path, partition, plan), plan.rules, around, label=label)
 
 
 def drawn_rows(
@@ -79,6 +89,7 @@ def drawn_rows(
     profile: Profile,
     around: int | None = None,
     large: int = LARGE_EVENTS,
+    label: Label = unlabelled,
 ) -> Drawn:
     """Return the drawing of the events of a share-partition. Raises ExplainError."""
     if not rows.table.num_rows:
@@ -96,6 +107,11 @@ def drawn_rows(
         problem = Problem(*rows.place(error.bad.row), error.bad.message)
         raise ExplainError(f"{problem.source}:{problem.line}: {problem.message}") from None
     drawing.row = lambda number: _row_text(rows, number)
+    drawing.timed = bool(pc.any(rows.table.column("timed")).as_py())
+    if (wrong := drawing.divergence) and wrong.finding:
+        operations = rows.table.column("op").slice(0, wrong.event + 1).unique().to_pylist()
+        known = label(attrs.evolve(wrong.finding, operations_before=tuple(operations)))
+        drawing.divergence = attrs.evolve(wrong, known=known)
     if rows.problem:
         drawing.notes.append(f"Behind the last event: {rows.problem.message}")
     return Drawn(drawing, _listed(drawing, rows, checked))

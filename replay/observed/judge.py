@@ -11,7 +11,7 @@ from functools import partial
 import attrs
 
 from judge.finding import Finding, FindingPlace
-from judge.words import printable
+from judge.words import clock_text, printable
 from model.guards import Difference, Guard
 from model.states import AcknowledgeType, RecordState
 from replay.observed.checks import Offers, check_acquire, check_fenced, check_write, is_newer
@@ -40,7 +40,7 @@ from replay.observed.requests import (
     requests_of,
 )
 from replay.observed.state_topic import Joined, join, learn
-from replay.observed.verdict import DivergedError, ObservedVerdict, clock_text
+from replay.observed.verdict import DivergedError, ObservedVerdict
 from replay.verdict import Verdict, place
 from spec.record import UNDELIVERED, is_acquirable, is_held_by
 

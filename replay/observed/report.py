@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from judge.finding import Finding
-from judge.words import printable, span
+from judge.words import clock_text, many, printable, span
 from replay.observed.run import JudgedLogs
-from replay.observed.verdict import Doubt, ObservedVerdict, clock_text
+from replay.observed.verdict import Doubt, ObservedVerdict
 from replay.report import Alike, Label, divergence_section
 from replay.verdict import Verdict, place
 from report.document import (
@@ -113,13 +113,13 @@ def _in_doubt(partition: str, doubt: Doubt) -> Section:
 
 def _totals(result: JudgedLogs) -> Iterator[Paragraph]:
     counts = "   ".join(f"{result.count(outcome):,} {outcome.value}" for outcome in _ORDER)
-    yield paragraph(f"{counts}   of {len(result.verdicts):,} share-partitions")
+    yield paragraph(f"{counts}   of {many(len(result.verdicts), 'share-partition')}")
     judged = result.counts.checked
     rate = result.requests / max(result.seconds, 1e-9)
     yield paragraph(
-        f"{result.lines:,} lines, {result.requests:,} requests, {result.others:,} of kinds that "
-        f"show nothing of share groups; {judged:,} judged, {result.seconds:.1f} s, {rate:,.0f}/s, "
-        f"{result.runner}"
+        f"{many(result.lines, 'line')}, {many(result.requests, 'request')}, {result.others:,} of "
+        f"kinds that show nothing of share groups; {judged:,} judged, {result.seconds:.1f} s, "
+        f"{rate:,.0f}/s, {result.runner}"
     )
     if durable := sum(verdict.durable for verdict in result.verdicts):
         yield paragraph(f"{durable:,} writes have their record in the dump of the state topic.")
@@ -138,7 +138,7 @@ def _troubles(result: JudgedLogs) -> Iterator[Section]:
             f"{place(trouble.source, trouble.line)}: {printable(trouble.message, 200)}"
             for trouble in result.troubles
         )
-        title = f"{result.unusable:,} lines cannot be used"
+        title = f"{many(result.unusable, 'line')} cannot be used"
         yield Heading(title), ItemList(tuple(texts), most=MAX_TROUBLES)
     if result.gaps:
         gaps = (

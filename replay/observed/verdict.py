@@ -1,6 +1,5 @@
 """The verdict on a share-partition that was judged from outside."""
 
-from datetime import UTC, datetime
 from enum import Enum
 from typing import ClassVar
 
@@ -55,11 +54,3 @@ class DivergedError(Exception):
         sentence = str(rule.value)
         found = Finding(0, ENGINE, kind, rule.name, sentence, detail, "", "", "", first, detail)
         self.finding = attrs.evolve(found, last=last)
-
-
-def clock_text(ms: float) -> str:
-    """Return a time of a log in words."""
-    try:
-        return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
-    except (OverflowError, ValueError, OSError):
-        return f"{ms:.0f} ms"

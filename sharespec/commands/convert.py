@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from judge.words import many
 from replay.convert import convert
 from replay.observed.inputs import Input, sorted_out
 from replay.observed.observation import joined
@@ -62,7 +63,9 @@ def _logs(logs: list[Input], out: Path) -> int:
     text = "".join(f"{line}\n" for line in lines).encode()
     out.write_bytes(gzip.compress(text, mtime=0) if out.name.endswith(".gz") else text)
     unusable = sum(tally.unusable for tally in tallies)
-    click.echo(f"{len(seen):,} observations; {unusable:,} lines could not be used", err=True)
+    click.echo(
+        f"{many(len(seen), 'observation')}; {many(unusable, 'line')} could not be used", err=True
+    )
     return unusable
 
 
@@ -77,7 +80,9 @@ def _events(traces: list[Path], out: Path) -> int:
         click.echo(f"{problem.source}, line {problem.line}: {problem.message}", err=True)
     if not converted.events:
         fail("TRACES hold no event, and nothing was written")
-    click.echo(f"{converted.events:,} events; {len(problems):,} lines hold none", err=True)
+    click.echo(
+        f"{many(converted.events, 'event')}; {many(len(problems), 'line')} without one", err=True
+    )
     if converted.generated and out.suffix != ".parquet":
         click.echo(
             "JSON lines do not say that results were computed by the implementation", err=True

@@ -13,7 +13,7 @@ from conformance.target import TargetError
 from conformance.wire.cluster import Cluster, examine
 from conformance.wire.connection import Address, Bounds, Wire
 from conformance.wire.security import Security, read_security
-from judge.words import printable
+from judge.words import many, printable
 from sharespec.commands.options import JSON, SECONDS
 from sharespec.console import output
 from sharespec.exit import Exit, exits_on
@@ -86,7 +86,7 @@ def _summary(cluster: Cluster) -> list[str]:
     named = ", ".join(cluster.groups[:_MOST_NAMES])
     named += ", …" if len(cluster.groups) > _MOST_NAMES else ""
     return [
-        f"cluster {cluster.id}: {len(cluster.nodes)} brokers, {fetch}{feature}",
+        f"cluster {cluster.id}: {many(len(cluster.nodes), 'broker')}, {fetch}{feature}",
         f"share groups: {len(cluster.groups)}" + (f" ({named})" if named else ""),
         *(f"{name} = {cluster.settings[name]}" for name in _SETTINGS if name in cluster.settings),
     ]

@@ -10,6 +10,7 @@ import click
 from rich.text import Text
 
 from judge.follower import rules_shown
+from judge.words import clock_text
 from model.profile import Profile
 from model.trace import TraceEvent
 from operations.explain import (
@@ -143,9 +144,10 @@ def _show_life(events: list[TraceEvent], rules: Profile, offset: int, *, json_li
 
 def _life_text(event: LifeEvent) -> str:
     """Return one event of a record's life in a few lines."""
+    time = clock_text(event.time_ms, real=bool(event.time))
     note = "" if event.is_checked else " (recorded after the divergence, not checked)"
     lines = (
-        wrapped(f"seq {event.seq}, {event.time_ms} ms: {event.what}", _width(), "", " " * 4),
+        wrapped(f"seq {event.seq}, {time}: {event.what}", _width(), "", " " * 4),
         wrapped(f"{event.state}{note}", _width(), "    now   ", " " * 10),
         wrapped(event.rule, _width(), "    rule  ", " " * 10),
     )

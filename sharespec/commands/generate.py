@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 from rich.progress import Progress
 
+from judge.words import many
 from replay.generate import Request, TargetNotEmptyError, generate_traces
 from sharespec.console import progress_console
 from sharespec.exit import exits_on
@@ -49,5 +50,6 @@ def generate_command(
         task = bar.add_task("generate", total=events)
         files = generate_traces(request, out, processes, lambda n: bar.advance(task, n))
     click.echo(
-        f"{events:,} events of {partitions:,} share-partitions in {len(files):,} files in {out}"
+        f"{many(events, 'event')} of {many(partitions, 'share-partition')} in "
+        f"{many(len(files), 'file')} in {out}"
     )

@@ -10,7 +10,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from judge.words import durable_text, printable
+from judge.words import durable_text, many, printable
 from model.state_topic import SharePartitionKey
 from model.state_topic_codec import batch_values
 from model.wire import uuid_text
@@ -84,7 +84,8 @@ def _show(topic: Topic, problems: int, *, json_lines: bool) -> None:
     if held:
         console.print(_table(held))
     console.print(
-        f"\n{topic.records:,} records, {len(held):,} share-partitions, {problems:,} problems"
+        f"\n{many(topic.records, 'record')}, {many(len(held), 'share-partition')}, "
+        f"{many(problems, 'problem')}"
     )
 
 

@@ -7,6 +7,7 @@ import click
 
 from conformance.vectors.source import CaseError, cases
 from conformance.vectors.written import DATA, VectorError, document
+from judge.words import many
 from sharespec.exit import Exit, exits_on
 
 
@@ -34,4 +35,4 @@ def vectors_command(out: Path, *, check: bool) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for path in stale:
         path.write_text(files[path])
-    click.echo(f"{len(files)} files in {out}, {len(stale)} of them written")
+    click.echo(f"{many(len(files), 'file')} in {out}, {len(stale)} of them written")

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from judge.finding import Finding
+from judge.words import many
 from operations.explain import ExplainError
 from operations.view.page import MAX_BYTES, page
 from operations.view.trace import drawn_trace
@@ -14,6 +16,7 @@ from replay.plan import Plan
 from replay.sources import NoSuchTraceError
 from sharespec.commands.options import FAULTS, FAULTS_CLOCK, PROFILE
 from sharespec.exit import Exit, exits_on
+from sharespec.known_faults import default_known, known_of, known_text
 
 LEAST_BYTES = 100_000
 """The least ``--max-bytes``: the page without any data is smaller."""
@@ -69,11 +72,17 @@ def view_command(  # noqa: PLR0913 - one argument for each option
     Exits with 0, 1 if an event diverges, 2 if the trace cannot be read.
     """
     plan = Plan(profile, pauses=read_pauses(fault_file, faults_clock))
-    drawn = drawn_trace(trace, partition, plan, around)
+    faults = default_known(profile)
+
+    def label(divergence: Finding) -> str:
+        known = known_of(divergence, faults)
+        return known_text(known) if known else ""
+
+    drawn = drawn_trace(trace, partition, plan, around, label)
     written = file or Path(f"{file_name(drawn.drawing.name)}.html")
     text = page(f"{drawn.drawing.name}, {trace.name}", [drawn.listed], [drawn.drawing], max_bytes)
     written.write_text(text, encoding="utf-8")
-    click.echo(f"{written}: {drawn.listed.verdict}, {drawn.listed.events:,} events")
+    click.echo(f"{written}: {drawn.listed.verdict}, {many(drawn.listed.events, 'event')}")
     if drawn.drawing.divergence:
         sys.exit(Exit.WRONG)
 

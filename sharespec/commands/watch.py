@@ -14,7 +14,7 @@ import click
 from rich.text import Text
 
 from judge.finding import Finding
-from judge.words import printable
+from judge.words import many, printable
 from replay.place import DEFAULT_MASTER
 from replay.plan import Plan
 from replay.processes import SessionError
@@ -274,10 +274,10 @@ def _line(batch: "Batch") -> Text:
     lag = "" if summary.lag_seconds is None else f", {summary.lag_seconds:.1f} s after they came"
     text = (
         f"batch {summary.batch}{done}: {counts.checked:,} events checked of "
-        f"{summary.partitions:,} share-partitions, {summary.alarms:,} diverge; "
+        f"{many(summary.partitions, 'share-partition')}, {summary.alarms:,} diverge; "
         f"{counts.late + counts.twice:,} came again, {summary.waiting:,} wait, "
         f"{counts.passed:,} passed over, {counts.unreadable:,} unreadable, "
-        f"{len(batch.left.unknown):,} share-partitions unknown; "
+        f"{many(len(batch.left.unknown), 'share-partition')} unknown; "
         f"{summary.seconds:.1f} s, {rate:,.0f} events/s{lag}"
     )
     return Text(text)
@@ -306,4 +306,6 @@ def _last_line(totals: _Totals) -> str:
     if not totals.batches:
         return "The stream read nothing."
     waiting = f", {totals.waiting:,} wait for events that are missing" if totals.waiting else ""
-    return f"{totals.checked:,} events checked in {totals.batches:,} batches{waiting}"
+    return (
+        f"{many(totals.checked, 'event')} checked in {many(totals.batches, 'batch', 'es')}{waiting}"
+    )

@@ -1,6 +1,15 @@
 import pytest
 
-from judge.words import operation_text, outcome_text, printable, ranges_text, snapshot_text, span
+from judge.words import (
+    clock_text,
+    many,
+    operation_text,
+    outcome_text,
+    printable,
+    ranges_text,
+    snapshot_text,
+    span,
+)
 from model import operations as ops
 from model.config import SharePartitionConfig
 from model.ranges import OffsetRange, RecordRange
@@ -58,6 +67,17 @@ def test_every_operation_and_outcome_of_the_traces_has_words() -> None:
         "write",
         "log",
     }
+
+
+def test_times_have_words_by_the_clock_that_shows_them() -> None:
+    assert clock_text(1_795_692_923_273) == "2026-11-26T11:35:23.273Z"
+    assert clock_text(1_795_692_923_273, real=False) == "1795692923273 ms"
+    assert clock_text(2**62) == f"{2**62} ms"
+
+
+def test_one_is_one() -> None:
+    assert [many(n, "line") for n in (0, 1, 2000)] == ["0 lines", "1 line", "2,000 lines"]
+    assert many(2, "batch", "es") == "2 batches"
 
 
 def test_marks_dead_letters_and_configurations_have_words() -> None:

@@ -18,7 +18,7 @@ from model.trace_codec import event_from_row, row_from_event
 from replay.plan import Plan
 from replay.verdict import Verdict
 from tests.checkpoints import checkpoint_of
-from tests.replay.samples import Row, check_rows, recorded
+from tests.replay.samples import Row, check_rows, kafka_rows, recorded
 
 QUICK = "kafka-4.4.0"
 CONFORM = ("kafka-4.3.1-renewals", "kafka-4.4.0-dead-letters")
@@ -107,6 +107,21 @@ SPOILED: tuple[tuple[Callable[[Row], bool], Callable[[Row], object], str, int], 
         2,
     ),
 )
+
+
+def test_a_divergence_says_when_if_the_clock_is_a_real_one() -> None:
+    (rows,) = recorded(QUICK).values()
+    rows = _copied(rows)
+    rows[40]["after"]["end_offset"] += 1
+    divergence = found_in(rows)
+    assert divergence is not None
+    assert divergence.time_ms == rows[divergence.seq]["time_ms"]
+    assert divergence.time == "1970-01-01T00:00:01.058Z"
+    virtual = kafka_rows()
+    virtual[30]["after"]["end_offset"] += 1
+    other = found_in(virtual)
+    assert other
+    assert (other.time_ms, other.time) == (None, "")
 
 
 @pytest.mark.parametrize(("where", "spoil", "name", "after"), SPOILED, ids=range(len(SPOILED)))

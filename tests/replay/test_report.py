@@ -94,11 +94,11 @@ def test_the_report_has_every_count_and_problem() -> None:
         "1 conform   1 diverge   2 unreadable   1 unknown   1 not checked   of 5 share-partitions",
         "30 events checked, 1,010 not checked",
         "8 of 10 events were judged, at least 90% must be: record from the beginning",
-        "1 share-partitions tell nothing of their log",
+        "Nothing is told of the log of 1 share-partition:",
         "CAN_ACQUIRE: a sentence",
         "not in the sample",
         "file: holds no events",
-        "1 files skipped",
+        "1 file skipped",
         "proves nothing",
         "Stopped before the end",
     ):
@@ -204,10 +204,10 @@ def test_gaps_and_what_a_recorder_says_of_its_files_are_told() -> None:
     text = printed(Replay((told,), (), counted([told], []), 1.0, recordings=files))
     for part in (
         "conforms, 2 gaps",
-        "2 gaps, in which 31 events or more are missing",
+        "2 gaps, in which 31 events or more are lost",
         "up to 207 ms after they were due",
         "1 of 2 recorded files have no trailer",
         "1 end within a line",
-        "counts 4 events dropped, 1 faults",
+        "counts 4 events dropped, 1 fault",
     ):
         assert part in text

@@ -33,7 +33,7 @@ def test_what_a_file_names_is_known_and_ends_well(log: Path) -> None:
     result = replayed(log, "--known", known(log.parent, "ACQUIRED", "acquire"))
     assert result.exit_code == 0
     assert "known-here" in result.output
-    assert "0 new divergences, 1 known ones" in result.output
+    assert "0 new divergences, 1 known" in result.output
 
 
 def test_what_is_written_is_known_to_the_next_replay(log: Path) -> None:

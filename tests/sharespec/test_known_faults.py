@@ -70,7 +70,7 @@ def test_known_and_new_divergences_are_counted() -> None:
     assert (told.known, told.new) == (1, 1)
     assert told.label(BACK).startswith("start-goes-back-on-expiry: The start offset goes back")
     assert told.label(NEW) == ""
-    assert list(told.lines()) == ["1 new divergences, 1 known ones"]
+    assert list(told.lines()) == ["1 new divergence, 1 known"]
 
 
 def test_what_is_written_explains_all_that_diverged_and_no_disagreement(tmp_path: Path) -> None:

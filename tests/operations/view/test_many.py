@@ -14,6 +14,7 @@ from operations.view.many import (
     read_lags,
 )
 from replay.plan import Plan
+from replay.report import unlabelled
 from replay.result_schema import LAG
 from replay.verdict import PartitionVerdict, Problem, Verdict
 from tests.replay.samples import kafka_rows, write_lines
@@ -66,17 +67,35 @@ def test_lags_are_read_in_a_few_values(tmp_path: Path) -> None:
     pq.write_table(lag_rows("a", range(1000, 2000)), tmp_path / "part-00001.parquet")
     lags = read_lags(tmp_path, {"a", "b"})
     assert lags.keys() == {"a", "b"}
-    assert lags["b"] == [0, 1, 2, 3, 4]
-    assert 60 <= len(lags["a"]) <= 120
-    assert lags["a"] == sorted(lags["a"])
-    assert lags["a"][-1] > 1900
+    assert (lags["b"].values, lags["b"].times) == ([0, 1, 2, 3, 4], ())
+    assert 60 <= len(lags["a"].values) <= 120
+    assert lags["a"].values == sorted(lags["a"].values)
+    assert lags["a"].values[-1] > 1900
+
+
+def test_times_are_those_of_a_real_clock(tmp_path: Path) -> None:
+    now = 1_795_692_923_273
+    rows = [NOTHING | {"partition": "a", "time_ms": time} for time in (now, now + 9, now + 5)]
+    rows += [NOTHING | {"partition": name, "time_ms": 2**62} for name in "bb"]
+    pq.write_table(pa.Table.from_pylist(rows, schema=LAG), tmp_path / "part-00000.parquet")
+    wrong = Finding(
+        7, "spec", FindingKind.DIFFERENCE, "END_OFFSET", "", "", "", "", "", time_ms=now + 5
+    )
+    found = attrs.evolve(
+        verdict("a", Verdict.DIVERGES),
+        divergence=wrong,
+        more=(attrs.evolve(wrong, time_ms=None), attrs.evolve(wrong, time_ms=2**62)),
+    )
+    one, other = listed_verdicts([found, verdict("b", Verdict.CONFORMS)], tmp_path, unlabelled)
+    assert (one.times, one.faults) == ((now, now + 9), (now + 5,))
+    assert (other.times, other.faults) == ((), ())
 
 
 def test_a_share_partition_that_cannot_be_drawn_is_left_out(tmp_path: Path) -> None:
     late = [{**row, "partition": "g:t:1", "seq": n} for n, row in enumerate(kafka_rows()[1:9])]
     path = write_lines(tmp_path / "t.jsonl", [*kafka_rows(count=9), *late])
     verdicts = [verdict("core:orders:0", Verdict.CONFORMS), verdict("g:t:1", Verdict.DIVERGES)]
-    drawings = drawings_of([path], verdicts, Plan())
+    drawings = drawings_of([path], verdicts, Plan(), unlabelled)
     assert [drawing.name for drawing in drawings] == ["core:orders:0"]
 
 

@@ -80,11 +80,14 @@ def test_no_text_of_a_trace_ends_its_element() -> None:
 
 @needs_chromium
 def test_a_browser_shows_hostile_text_as_text(tmp_path: Path) -> None:
-    listed = Listed(HOSTILE, "diverges", 30, 13, HOSTILE, (1, 2))
+    now = 1_795_692_923_273
+    listed = Listed(HOSTILE, "diverges", 30, 13, HOSTILE, (1, 2), (now, now + 9), (now + 5,))
     drawing = hostile()
     text = page(HOSTILE, [listed, listed], [drawing, drawing])
     document = opened(tmp_path, text, script=_PROBE)
     assert 'data-ready="true"' in document
+    assert document.count('class="wrong"') == 2
+    assert "2026-11-26T11:35:23.273Z – 2026-11-26T11:35:23.282Z" in document
     assert "<title>pwned" not in document
     assert "<img" not in document
     assert "&lt;/script&gt;&lt;script&gt;document.title" in document

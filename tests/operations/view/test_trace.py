@@ -2,10 +2,11 @@ from pathlib import Path
 
 import pytest
 
+from judge.finding import Finding
 from model.profile import KAFKA
 from operations.explain import ExplainError, partition_rows
 from operations.view import drawing as module
-from operations.view.drawing import UNCHECKED
+from operations.view.drawing import UNCHECKED, as_json
 from operations.view.trace import Drawn, drawn_rows, drawn_trace
 from replay.plan import Plan
 from tests.judge.test_written import refusing
@@ -32,6 +33,21 @@ def test_a_trace_is_drawn_with_its_line_in_the_overview(tmp_path: Path) -> None:
     assert len(listed.lag) > 20
     assert drawn.drawing.row is not None
     assert '"seq":7' in drawn.drawing.row(7)
+    assert drawn.drawing.divergence
+    assert drawn.drawing.divergence.known == ""
+
+
+def test_what_is_known_of_a_divergence_stands_in_the_drawing(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "t.jsonl", wrong_rows())
+
+    def label(finding: Finding) -> str:
+        assert {"initialize", "acquire"} < set(finding.operations_before)
+        return f"{finding.name}-is-late"
+
+    drawing = drawn_trace(path, None, Plan(), label=label).drawing
+    wrong = as_json(drawing, 0)["divergence"]
+    assert (wrong["known"], wrong["seq"]) == ("END_OFFSET-is-late", 90)
+    assert "finding" not in wrong
 
 
 @pytest.mark.parametrize("large", [100, 3])

@@ -157,7 +157,7 @@ def test_half_of_the_lines_of_a_log_bear_no_verdict(tmp_path: Path) -> None:
     assert verdict.verdict is Verdict.UNKNOWN
     done = CliRunner().invoke(cli, ["replay", str(half)])
     assert done.exit_code == 2
-    assert " 0 conforms   of 1 share-partitions" in done.output
+    assert " 0 conforms   of 1 share-partition" in done.output
     judged = f"{verdict.checked} of {verdict.events} requests were judged"
     reason = f"{judged}, at least 90% must be: give the whole logs"
     assert reason in done.output

@@ -56,7 +56,7 @@ def test_lines_that_could_not_be_used_are_counted(tmp_path: Path) -> None:
     log.write_text("".join([*lines()[:nth], lines()[nth][:400] + "\n", *lines()[nth + 1 :]]))
     result = CliRunner().invoke(cli, ["convert", str(log), "--out", str(tmp_path / "out")])
     assert result.exit_code == 1
-    assert "1 lines could not be used" in result.output
+    assert "1 line could not be used" in result.output
 
 
 def test_a_report_names_the_rule_and_the_requests(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def convert(*arguments: object) -> tuple[int, str]:
 def test_events_are_converted_and_judged_as_before(tmp_path: Path) -> None:
     path = RECORDED / "kafka-4.3.1-renewals.jsonl.gz"
     out = tmp_path / "t.parquet"
-    assert convert(path, "--out", out) == (0, "1,928 events; 0 lines hold none\n")
+    assert convert(path, "--out", out) == (0, "1,928 events; 0 lines without one\n")
     verdicts = [
         replay_sources(HereRunner(), find_sources([each]), IMPL).verdicts for each in (path, out)
     ]
@@ -94,7 +94,7 @@ def test_lines_that_hold_no_event_are_shown(tmp_path: Path) -> None:
     trace.write_bytes(trace.read_bytes() + b"nothing\n" * 30)
     status, output = convert(trace, "--out", tmp_path / "out.parquet")
     assert status == 1
-    assert "5 events; 30 lines hold none" in output
+    assert "5 events; 30 lines without one" in output
     assert output.count("t.jsonl, line") == 10
 
 

@@ -22,7 +22,7 @@ def test_the_recipes_of_a_cluster() -> None:
     with faking(FakeCluster()) as address:
         result = run(address)
     assert result.exit_code == 0, result.output
-    assert "cluster c: 1 brokers, ShareFetch 1 to 2, share.version 1" in result.stdout
+    assert "cluster c: 1 broker, ShareFetch 1 to 2, share.version 1" in result.stdout
     assert "share groups: 1 (g)" in result.stdout
     assert "2. request log: permitted" in result.stdout
     assert f"--bootstrap-server {address}" in result.stdout

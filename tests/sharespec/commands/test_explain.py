@@ -18,7 +18,7 @@ def test_a_generated_trace_is_explained(tmp_path: Path) -> None:
     options = [str(out), "--partitions", "2", "--events", "40", "--seed", "3"]
     done = CliRunner().invoke(generate_command, options)
     assert done.exit_code == 0
-    assert "40 events of 2 share-partitions in 1 files" in done.stdout
+    assert "40 events of 2 share-partitions in 1 file" in done.stdout
     done = run(out, "--partition", "generated-3:topic-0:1", "--to", 9)
     assert done.exit_code == 0
     assert "SPSO" in done.stdout

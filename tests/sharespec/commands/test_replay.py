@@ -1,3 +1,4 @@
+import copy
 import json
 import re
 from pathlib import Path
@@ -9,7 +10,7 @@ from replay.processes import SessionError
 from replay.verdict import PartitionVerdict, Problem, Replay, Verdict, counted
 from sharespec.cli import cli
 from tests.replay.conftest import spark
-from tests.replay.samples import kafka_rows, write_lines, write_parquet
+from tests.replay.samples import kafka_rows, recorded, write_lines, write_parquet
 
 __all__ = ["spark"]
 
@@ -69,7 +70,7 @@ def test_a_divergence_that_a_file_names_is_known_and_reports_are_written(tmp_pat
     done = run("replay", path, "--against", "spec", "--known", known, *reports)
     assert done.exit_code == 0, done.output
     assert "Known divergence: core:orders:0" in done.output
-    assert "0 new divergences, 1 known ones" in done.output
+    assert "0 new divergences, 1 known" in done.output
     assert "known: seen" in (tmp_path / "r.xml").read_text()
     assert "- Known: seen: seen" in (tmp_path / "r.md").read_text()
     known.write_text(entry.format("other", "END_OFFSET", "compact"))
@@ -81,6 +82,20 @@ def test_a_divergence_that_a_file_names_is_known_and_reports_are_written(tmp_pat
     known.write_text("[[")
     done = run("replay", path, "--known", known)
     assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1)
+
+
+def test_times_are_told_where_a_real_clock_tells_them(tmp_path: Path) -> None:
+    (rows,) = copy.deepcopy(recorded("kafka-4.4.0")).values()
+    rows[40]["after"]["end_offset"] += 1
+    path = write_lines(tmp_path / "a.jsonl", rows)
+    done = run("replay", path, "--against", "spec", "--json")
+    divergence = json.loads(done.stdout.splitlines()[0])["divergences"][0]
+    seq = divergence["seq"]
+    assert divergence["time_ms"] == rows[seq]["time_ms"] == 1058
+    assert divergence["time"] == "1970-01-01T00:00:01.058Z"
+    assert f"time           {divergence['time']}" in run("replay", path, "--against", "spec").output
+    steps = run("explain", path, "--from", seq, "--to", seq).output
+    assert f"seq {seq}, {divergence['time']}: " in steps
 
 
 def test_what_is_written_as_known_is_no_news_and_the_next_fault_is(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_the_state_of_each_share_partition_is_shown(tmp_path: Path, form: object
     assert result.exit_code == 0
     assert "gs1:AAECAwQFBgcICQoLDA0ODw:3" in result.output
     assert "start 6, delivery complete count 4, 6 ACKNOWLEDGED(1)" in result.output
-    assert "2 records, 1 share-partitions, 0 problems" in result.output
+    assert "2 records, 1 share-partition, 0 problems" in result.output
 
 
 def test_records_that_break_a_rule_are_shown_with_their_place(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_records_that_break_a_rule_are_shown_with_their_place(tmp_path: Path) ->
     assert f"at byte {at}: not JSON in UTF-8" in result.output
     place = f"at byte {at + len(bad)}: gs1:AAECAwQFBgcICQoLDA0ODw:3: "
     assert f"{place}the start offset goes back from 6 to 5" in result.output
-    assert "3 records, 1 share-partitions, 2 problems" in result.output
+    assert "3 records, 1 share-partition, 2 problems" in result.output
     assert "\x1b" not in result.output
 
 
