@@ -1,6 +1,7 @@
 """A trace as JSON lines: one object a line, decoded strictly against the schema."""
 
 import json
+from collections import Counter
 from functools import cache
 from itertools import product
 from typing import Any
@@ -25,12 +26,26 @@ def row_from_line(line: bytes) -> dict[str, Any]:
     if len(line) > MAX_LINE_BYTES:
         raise InvalidValueError("line", f"{len(line)} bytes", f"at most {MAX_LINE_BYTES} bytes")
     try:
-        value = json.loads(line.decode("utf-8"))
+        value = _DECODER.decode(line.decode("utf-8"))
+    except InvalidValueError:
+        raise
     except UnicodeDecodeError as error:
         raise InvalidValueError("line", line[error.start : error.end], "UTF-8") from None
     except (ValueError, RecursionError) as error:
         raise InvalidValueError("line", str(error), "one JSON object") from None
     return row_from_object(value)
+
+
+def _of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; of a name that occurs twice nothing says which value is right."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise InvalidValueError(twice, [v for n, v in pairs if n == twice], "one value")
+    return value
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_of_pairs)
 
 
 def row_from_object(value: object) -> dict[str, Any]:

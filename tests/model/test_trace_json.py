@@ -196,6 +196,8 @@ def test_an_error_shows_field_value_and_what_is_allowed(
         (b"", "line is .*; allowed: one JSON object"),
         (b'{"partition":"g:t:0"', "line is .*; allowed: one JSON object"),
         (b"{} {}", "line is .*; allowed: one JSON object"),
+        (b'{"seq":3,"op":"gap","seq":4}', r"seq is \[3, 4\]; allowed: one value"),
+        (b'{"after":{"end_offset":1,"end_offset":1}}', r"end_offset is .*; allowed: one value"),
         (b"[]", r"event is \[\]; allowed: an object"),
         (b'{"partition":"\xff\xfe"}', r"line is b'\\xff'; allowed: UTF-8"),
         (b"[" * 200_000, "line is .*; allowed: one JSON object"),
@@ -203,7 +205,19 @@ def test_an_error_shows_field_value_and_what_is_allowed(
         (b'{"seq":NaN}', "event.partition is None"),
         (b" " * (MAX_LINE_BYTES + 1), f"line is '.* bytes'; allowed: at most {MAX_LINE_BYTES}"),
     ],
-    ids=["empty", "cut", "two", "list", "not UTF-8", "deep", "long number", "nan", "long line"],
+    ids=[
+        "empty",
+        "cut",
+        "two",
+        "twice",
+        "twice within",
+        "list",
+        "not UTF-8",
+        "deep",
+        "long number",
+        "nan",
+        "long line",
+    ],
 )
 def test_a_line_that_is_no_event_is_refused(line: bytes, message: str) -> None:
     with pytest.raises(InvalidValueError, match=f"^{message}"):
