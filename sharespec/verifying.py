@@ -164,7 +164,8 @@ def verify(target: Any, plan: Plan, command: str, title: str) -> NoReturn:  # no
     wanted, kit = plan.wanted, plan.kit
     if plan.may_lack_known and kit.plays_vectors:
         hello = kit.hello(target)
-        shows = tuple(known for known in plan.known if not lacking(hello, known.sequence))
+        lacks = lacking if kit.plays_vectors else kit.lacking
+        shows = tuple(known for known in plan.known if not lacks(hello, known.sequence))
         plan = attrs.evolve(plan, known=shows)
     if wanted.only:
         (again,) = replayed(target, kit.hello(target), plan.known, kit)

@@ -313,7 +313,8 @@ def _deleted_group(belief: GroupBelief, _request: Request, reply: GroupReply) ->
         metadata = PartitionMetadata(deleting=keys)
         return attrs.evolve(belief, metadata=metadata, widths=Map(), begun=Map())
     left = set(belief.states) - {call.key for call in reply.calls}
-    _require(not left, "STATE_IS_DELETED", f"state left of {_keys(left)}", "none")
+    kind = "what was initialized" if left & keys else "what an error left"
+    _require(not left, "STATE_IS_DELETED", f"state left of {_keys(left)}", "none", kind)
     after = without(belief, keys, states=frozenset(belief.states))
     return attrs.evolve(after, exists=False, epoch=0, seen=frozenset(), changed=False)
 

@@ -1,6 +1,6 @@
 """The kit for group coordinators: the share part of one, for one group, in virtual time."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from random import Random
 
@@ -17,6 +17,14 @@ from conformance.goals import Coverage, coverage
 from conformance.kit import Kit
 
 _ANSWERED = asks.MemberHeartbeat | asks.AlterOffsets | asks.DeleteOffsets | asks.DeleteGroup
+_OF_OFFSETS = asks.AlterOffsets | asks.DeleteOffsets | asks.DescribeOffsets
+
+
+def _need(ask: asks.GroupAsk) -> str:
+    if isinstance(ask, _OF_OFFSETS):
+        return "offsets"
+    waits = isinstance(ask, asks.MemberHeartbeat) and ask.answers
+    return "initializes" if waits or isinstance(ask, asks.AnswerCall) else ""
 
 
 @attrs.frozen
@@ -93,6 +101,11 @@ class GroupCoordinators(
             f"an initialization without an answer is tried again after {RETRY_MS} ms",
             f"an assignment is complete after {SETTLED} heartbeats of every member",
         )
+
+    def lacking(self, hello: Hello, sequence: Sequence[asks.GroupAsk]) -> str | None:
+        """Return the first capability that a command needs and the group coordinator lacks."""
+        needs = (_need(ask) for ask in sequence)
+        return next((f"needs {n}" for n in needs if not getattr(hello.capabilities, n, True)), None)
 
     def coverage(self, counts: Mapping[str, int], hello: Hello) -> Coverage:
         """Return the goals for what the group coordinator can do."""

@@ -33,6 +33,9 @@ PAGES = {
     "kafka-coordinator": Page(
         "share-coordinator.md", "Apache Kafka 4.4.0, `ShareCoordinatorShard`"
     ),
+    "kafka-group-coordinator": Page(
+        "group-coordinator.md", "Apache Kafka 4.4.0, `GroupMetadataManager`"
+    ),
     "kafka-broker": Page("kafka-broker.md", "Apache Kafka 4.4.0, a broker"),
     "librdkafka-mock": Page("librdkafka-mock.md", "librdkafka 2.16.0, mock cluster"),
     "kfake": Page("kfake.md", "kfake v0.0.0-20260918054303"),
