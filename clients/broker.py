@@ -12,7 +12,7 @@ import attrs
 from clients.drivers import GROUP
 from clients.events import Compacted, Corrupted, Moved, Place
 from clients.journal import Journal
-from clients.judge import RESTARTED
+from clients.judge import HUNG_UP, RESTARTED
 from clients.odd_batches import control_batch, corrupt_batch, empty_batch, transaction_batch
 from conformance.wire.records import Producer, record_batch
 from model.ranges import OffsetRange
@@ -275,9 +275,10 @@ class Broker:
             busy = frozenset(self.journal.underway.values())
             sessions = (s for node in cluster.nodes for s in node.share.sessions.values())
             idle = {session.connection for session in sessions} - busy
-            tasks = [task for node in cluster.nodes for task in node.connections]
-            ended = [task for task in tasks if task.get_name() in idle]
-            for task in ended:
+            tasks = [(node.id, task) for node in cluster.nodes for task in node.connections]
+            ended = [(id_, task) for id_, task in tasks if task.get_name() in idle]
+            for id_, task in ended:
+                self.journal.lose(HUNG_UP, id_)
                 task.cancel()
             return bool(ended)
 

@@ -49,6 +49,7 @@ LONGEST_BATCH = 100_000
 
 COMMITS = ("commit", "commit_async")
 DISCONNECTED, RESTARTED = "its connection ended", "the broker started again"
+HUNG_UP = "the broker ended an idle connection"
 
 
 @attrs.frozen
@@ -268,7 +269,7 @@ class _Judging:
         """
         if event.why != DISCONNECTED:
             self.holdings.lose(self.position, event.broker)
-            if event.why == RESTARTED:  # Connections end next, if there are any.
+            if event.why in (RESTARTED, HUNG_UP):  # Connections end next, if there are any.
                 self.were_cut.add(event.broker)
                 self.sessions[event.broker].disconnected()
                 self.membership.cut()
