@@ -198,7 +198,8 @@ def _write_java(target: Any, report: Report, wanted: VerifyOptions) -> Exit:  # 
         else:
             methods[name] = text
     if not methods:
-        click.echo(f"sharespec: {wanted.junit_test} is not written: no deviation", err=True)
+        why = "is not written: no deviation shows that can be expressed"
+        click.echo(f"sharespec: {wanted.junit_test} {why}", err=True)
         return Exit.COULD_NOT_RUN
     name, version = class_name(wanted.junit_test), report.campaign.hello.version
     text = java_class(name, tuple(methods.values()), version)

@@ -11,11 +11,13 @@ from pathlib import Path
 from signal import SIGINT
 from time import sleep
 
+import attrs
 import pytest
 from click.testing import CliRunner, Result
 
 from conformance.cores.kit import CORES
 from conformance.known import read_known
+from conformance.releases import NEWEST
 from conformance.target import TargetError
 from conformance.vectors.source import cases
 from conformance.wire.named import NAMES
@@ -26,6 +28,8 @@ from tests.conformance.test_campaign import DyingBroker, SlippingBroker
 from tests.doubles.broker_faults import UNCOUNTED
 from tests.doubles.spec_broker import SpecBroker
 from tools.promises.behaviour import HONEST
+from tools.promises.catalogue import BEHAVIOURS
+from tools.promises.faces import core
 
 QUICK = ["--sequences", "25"]
 VECTOR = "under-record-limit-the-window-keeps-to-its-limit"
@@ -408,3 +412,49 @@ def test_a_reader_who_closes_the_pipe_has_the_reports(tmp_path: Path) -> None:
     assert errors == b""
     for path in files.values():
         assert VECTOR in path.read_text()
+
+
+HELD = (
+    '[{"ask": "TakeOver", "config": {"delivery_count_limit": 2, "partition_max_record_locks": 4}},'
+    ' {"ask": "Produce", "batches": [[0, 3]]}, {"ask": "Fetch", "member": "m1", "mode":'
+    ' "batch_optimized", "batch_size": 500, "max_records": 500, "max_batches": 1}]'
+)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "said", "asserted"),
+    [
+        ("counts deliveries from 0", "", "assertEquals(1, countOf(0, acquired), "),
+        ("skips the first record that it reads", "no test of NO_RECORD_LOST in acquire: ", None),
+        ("delivers rejected records again", "is not written: no deviation shows that can", None),
+    ],
+)
+def test_what_shows_becomes_a_test_in_java(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, behaviour: str, said: str, asserted: str | None
+) -> None:
+    (faulty,) = (b for b in BEHAVIOURS if b.name == behaviour)
+    target = core(faulty)
+    hello = attrs.evolve(target.hello(), version=NEWEST)
+    monkeypatch.setattr(target, "hello", lambda: hello)
+    monkeypatch.setattr("sharespec.commands.verify.opened", lambda _: nullcontext(target))
+    path = tmp_path / "FoundTest.java"
+    result = run("kafka", "--play", HELD, "--junit-test", str(path))
+    assert said in result.stderr
+    assert result.exit_code == (Exit.COULD_NOT_RUN if "no deviation" in said else Exit.WRONG)
+    assert (path.read_text() if path.exists() else "").count(asserted or "-") == bool(asserted)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("spec", "--junit-test", "FoundTest.java"), "--junit-test is for kafka"),
+        (("kafka", "--junit-test", "found.java"), "'found.java' is no file of a Java class"),
+        (("kafka", "--junit-test", "/nowhere/FoundTest.java"), "there is no folder /nowhere"),
+    ],
+)
+def test_a_test_in_java_needs_kafka_and_a_file_of_a_class(
+    arguments: tuple[str, ...], said: str
+) -> None:
+    result = run(*arguments)
+    assert result.exit_code == Exit.COULD_NOT_RUN
+    assert said in result.stderr
