@@ -3,7 +3,7 @@
 import functools
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -15,7 +15,7 @@ from replay.gather import Gathered, GatherTask, gather
 from replay.plan import CheckedPartition, InputFacts, Plan, is_sampled
 from replay.processes import HereRunner, ProcessRunner, Progress, Runner, Silent
 from replay.result_schema import result_tables
-from replay.scratch import scratch_folder
+from replay.scratch import scratch_folder, whole_file
 from replay.sources import Form, Source, Sources, text_of
 from replay.state_file import Carried, diverged_before, locked, read_states, write_states
 from replay.tasks import (
@@ -118,8 +118,10 @@ def _replayed(
     if whole and plan.state_folder:
         write_states(Path(plan.state_folder), plan.rules, {**carried, **states}.values())
     if out:
-        for name, table in result_tables(verdicts, plan.labels).items():
-            pq.write_table(table, out / f"{name}.parquet")
+        with ExitStack() as drafts:  # All of them, or none.
+            for name, table in result_tables(verdicts, plan.labels).items():
+                draft = drafts.enter_context(whole_file(out / f"{name}.parquet"))
+                pq.write_table(table, draft)
     return Replay(
         tuple(verdicts),
         tuple(problems),

@@ -12,14 +12,13 @@ MAX_NAMES = 3
 """How many traces the title names."""
 
 
-def write_page(
-    file: Path,
+def page_of(
     traces: Sequence[Path],
     known: Sorted,
     plan: Plan,
     lag: Path,
-) -> None:
-    """Write the page of a replay; ``lag`` is the folder of its files of lag."""
+) -> str:
+    """Return the page of a replay; ``lag`` is the folder of its files of lag."""
     result = known.replay
     names = [path.name for path in traces]
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
@@ -30,4 +29,4 @@ def write_page(
     )
     drawings = drawings_of(traces, result.verdicts, plan, known.label)
     listed = listed_verdicts(result.verdicts, lag, known.label)
-    file.write_text(page(title, listed, drawings), encoding="utf-8")
+    return page(title, listed, drawings)

@@ -107,7 +107,8 @@ def run(  # noqa: C901, PLR0913 - one argument for each option, and what it excl
             told = sort(_of_addresses((*addresses, *others), plan, master, out))
         else:
             folder = Path(local_path(out)) if out else None
-            told = _with_page(tuple(others), plan, (master, folder), sort, page_file)
+            told, status = _with_page(tuple(others), plan, (master, folder), sort, page_file)
+            statuses.append(status)
         shown = document(told.replay, told.label, tuple(told.lines()), with_json=with_json)
         texts = (
             (junit, lambda: junit_document(told.replay, told.label)),
@@ -135,17 +136,17 @@ def _with_page(
     place: tuple[str | None, Path | None],
     sort: Callable[[Replay], Sorted],
     page_file: Path | None,
-) -> Sorted:
+) -> tuple[Sorted, Exit]:
     master, out = place
     if page_file is None:
-        return sort(_replayed(traces, plan, master, out))
-    from sharespec.replay_page import write_page  # noqa: PLC0415 - the page imports all rules
+        return sort(_replayed(traces, plan, master, out)), Exit.WELL
+    from sharespec.replay_page import page_of  # noqa: PLC0415 - the page imports all rules
 
     # A page shows the lag over time, which the workers of a distant cluster cannot hand over.
     with nullcontext(out) if out else scratch_folder() as folder:
         told = sort(_replayed(traces, plan, master, Path(folder)))
-        write_page(page_file, traces, told, plan, Path(folder) / "lag")
-    return told
+        lag = Path(folder) / "lag"
+        return told, write_reports([(page_file, lambda: page_of(traces, told, plan, lag))])
 
 
 def _replayed(traces: tuple[Path, ...], plan: Plan, master: str | None, out: Path | None) -> Replay:

@@ -17,6 +17,7 @@ from replay.sources import NoSuchTraceError
 from sharespec.commands.options import FAULTS, FAULTS_CLOCK, PROFILE
 from sharespec.exit import Exit, exits_on
 from sharespec.known_faults import default_known, known_of, known_text
+from sharespec.reports import write_reports
 
 LEAST_BYTES = 100_000
 """The least ``--max-bytes``: the page without any data is smaller."""
@@ -81,7 +82,8 @@ def view_command(  # noqa: PLR0913 - one argument for each option
     drawn = drawn_trace(trace, partition, plan, around, label)
     written = file or Path(f"{file_name(drawn.drawing.name)}.html")
     text = page(f"{drawn.drawing.name}, {trace.name}", [drawn.listed], [drawn.drawing], max_bytes)
-    written.write_text(text, encoding="utf-8")
+    if status := write_reports([(written, lambda: text)]):
+        sys.exit(status)
     click.echo(f"{written}: {drawn.listed.verdict}, {many(drawn.listed.events, 'event')}")
     if drawn.drawing.divergence:
         sys.exit(Exit.WRONG)

@@ -3,6 +3,8 @@ import json
 import re
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
@@ -82,6 +84,36 @@ def test_a_divergence_that_a_file_names_is_known_and_reports_are_written(tmp_pat
     known.write_text("[[")
     done = run("replay", path, "--known", known)
     assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1)
+
+
+def test_a_page_or_result_that_cannot_be_written_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, full = write_lines(tmp_path / "a.jsonl", kafka_rows()), OSError(28, "No space left")
+    page, out = tmp_path / "page.html", tmp_path / "out"
+    assert run("replay", path, "--out", out, "--html", page).exit_code == 0
+    before = {each: each.read_bytes() for each in (page, *out.glob("*.parquet"))}
+    assert len(before) == 3
+    write_text, write_table, tables = Path.write_text, pq.write_table, iter(range(9))
+
+    def cut_text(file: Path, text: str, encoding: str) -> None:
+        write_text(file, text[:8192], encoding)
+        raise full
+
+    def cut_table(table: pa.Table, file: Path) -> None:
+        write_table(table, file)
+        if next(tables):
+            file.write_bytes(file.read_bytes()[:100])
+            raise full
+
+    monkeypatch.setattr(Path, "write_text", cut_text)
+    done = run("replay", path, "--html", page)
+    assert (done.exit_code, "page.html: No space left" in done.stderr) == (2, True)
+    monkeypatch.setattr("replay.run.pq.write_table", cut_table)
+    assert run("replay", path, "--out", out).exit_code == 2
+    left = {each for each in tmp_path.rglob("*") if each.is_file()}
+    assert {each for each in left if "lag" not in each.parts} == {path, *before}
+    assert {each: each.read_bytes() for each in before} == before
 
 
 def test_times_are_told_where_a_real_clock_tells_them(tmp_path: Path) -> None:
