@@ -399,12 +399,14 @@ def _advance_time(state: State, events: Events, row: int) -> int:
 def _note_kept_back(events: Events, row: int) -> None:
     """Note of which writes of an event a record is recorded as pending.
 
-    Below its start offset a write needs no batches of what it finishes.
+    Below its start offset a write needs no batches of what it finishes; a record below the start
+    offset after the event is kept back by another.
     """
     f = events.fields
+    start = f[event.AFTER_START, row]
     low, high = f[event.RECORDS_FROM, row], f[event.RECORDS_TO, row]
     for write in range(f[event.WRITES_FROM, row], f[event.WRITES_TO, row]):
-        keeps = _is_any_pending(events.records, low, high, 0, events.starts[write] - 1)
+        keeps = _is_any_pending(events.records, low, high, start, events.starts[write] - 1)
         for batch in range(events.write_bounds[write, 0], events.write_bounds[write, 1]):
             first, last = events.written[batch, 0], events.written[batch, 1]
             keeps = keeps or _is_any_pending(events.records, low, high, first, last)

@@ -73,7 +73,8 @@ def _keeps_back(event: TraceEvent, write: Write) -> bool:
         case AdvanceTime() | Expire():
             changed = [(batch.first, batch.last) for batch in write.state_batches]
             if write.made_after in {None, event.seq}:  # It needs no batches of what it finishes.
-                changed.append((0, write.start_offset - 1))
+                # Below the start offset are records that another write keeps back.
+                changed.append((event.after.start_offset, write.start_offset - 1))
         case _:
             return False
     return any(

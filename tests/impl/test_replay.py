@@ -156,3 +156,30 @@ def test_read_records_enter_if_recorded_as_never_delivered(
     fetch["result"] = {"status": "NONE", "acquired": [{**spans((8, 9))[0], "delivery_count": 1}]}
     rows = story({"op": "produce", "log_batches": spans((5, 9)), "log_end_offset": 10}, fetch)
     assert (found(rows, KAFKA) or (2, None))[:2] == (2, kind)
+
+
+@pytest.mark.parametrize("pending", [False, True])
+def test_a_record_below_the_start_offset_is_kept_back_by_another_write(*, pending: bool) -> None:
+    """The log loses record 0 while its release is written; then the lock of record 1 expires."""
+
+    def released(id_: int, offset: int) -> Row:
+        state = [{**spans((offset, offset))[0], "state": 0, "delivery_count": 1}]
+        numbers = {"start_offset": offset, "delivery_complete_count": 0, "state_batches": state}
+        return {"writes": [{"id": id_, "status": "PENDING", **numbers}]}
+
+    def state(start: int, *records: Row) -> Row:
+        return {"after": after(start, 2) | {"records": list(records)}}
+
+    held, waiting = record(1, 1, "ACQUIRED", 1), {**record(0, 0, count=1), "pending": True}
+    gone = {**waiting, "state": "ARCHIVED"}
+    fetch = fetched((0, 1)) | state(0, record(0, 1, "ACQUIRED", 1))
+    fetch["result"] = {"status": "NONE", "acquired": [{**spans((0, 1))[0], "delivery_count": 1}]}
+    batch = {**spans((0, 0))[0], "types": [2]}
+    release = {"op": "acknowledge", "member": "m", "batches": [batch], **released(0, 0)}
+    release |= {"result": {"status": "PENDING"}, **state(0, waiting, held)}
+    deletion = {"op": "advance_log_start", "log_start_offset": 1, **state(1, gone, held)}
+    available = {**record(1, 1, count=1), "pending": pending}
+    expiry = {"op": "advance_time", "ms": 1000, "time_ms": 1000, **released(1, 1)}
+    expiry |= state(1, gone, available)
+    produce = {"op": "produce", "log_batches": spans((0, 1)), "log_end_offset": 2}
+    assert found(story(produce, fetch, release, deletion, expiry), KAFKA) is None

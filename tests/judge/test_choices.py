@@ -27,7 +27,9 @@ def test_only_records_that_a_write_finishes_show_that_it_keeps_them_back() -> No
         state_batches=(StateBatch(7, 7, RecordState.ARCHIVED, 1),),
     )
 
-    def kept(operation: Operation, made_after: int, *records: RecordRange) -> bool:
+    def kept(
+        operation: Operation, made_after: int, *records: RecordRange, start_offset: int = 4
+    ) -> bool:
         (answer,) = recorded_answers(
             attrs.evolve(
                 event,
@@ -35,7 +37,7 @@ def test_only_records_that_a_write_finishes_show_that_it_keeps_them_back() -> No
                 outcome=attrs.evolve(
                     event.outcome, writes=(attrs.evolve(write, made_after=made_after),)
                 ),
-                after=attrs.evolve(event.after, records=records),
+                after=attrs.evolve(event.after, start_offset=start_offset, records=records),
             )
         )
         return answer.keeps_back
@@ -48,4 +50,5 @@ def test_only_records_that_a_write_finishes_show_that_it_keeps_them_back() -> No
         assert not kept(operation, later, other, finished)
     assert not kept(letter, event.seq, other, finished)
     assert kept(timer, event.seq, other, finished)
+    assert not kept(timer, event.seq, other, finished, start_offset=5)
     assert not kept(AdvanceLogStart(5), event.seq, other, held)
