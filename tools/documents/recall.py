@@ -11,7 +11,11 @@ HISTORY = FOLDER.parent / "history.toml"
 MEASURED = FOLDER / "recall.json"
 """For each part and fault whether the search and the vectors showed it, by tools.recall."""
 
-PARTS = {"leader": "kafka", "share coordinator": "kafka-coordinator"}
+PARTS = {
+    "leader": "kafka",
+    "share coordinator": "kafka-coordinator",
+    "group coordinator": "kafka-group-coordinator",
+}
 """The parts of Apache Kafka that have faults, and the target of ``sharespec verify`` for each."""
 
 _HEAD = """# Recall
