@@ -182,7 +182,8 @@ def _comment(case: JavaCase, last: LastStep) -> str:
 
 def _harmless(text: str) -> str:
     """Return text that ends no comment and is no Unicode escape of Java."""
-    return printable(text.replace("*/", "* /").replace("\\", "/")).replace("\\", "/")
+    plain = text.replace("*/", "* /").replace("→", "->").replace("–", "-")
+    return printable(plain.replace("\\", "/")).replace("\\", "/")
 
 
 def _looped(steps: Sequence[tuple[str, str]]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from conformance.cores.kafka import kafka_target
 from conformance.cores.kit import CORES
 from conformance.known import KnownDeviation
 from conformance.releases import NEWEST
+from conformance.target import TargetError
 
 PROJECT = Path(__file__).parent
 MAVEN = ("mvn", "--quiet", "--batch-mode")
@@ -38,9 +39,18 @@ def project_with(folder: Path, version: str, sources: dict[str, str]) -> Path:
 
 
 def ran(project: Path) -> dict[str, str]:
-    """Run the tests of a project; return what failed of each, with its class; empty if nothing."""
-    subprocess.run([*MAVEN, "test"], cwd=project, capture_output=True, timeout=600, check=False)
-    reports = (project / "target" / "surefire-reports").glob("TEST-*.xml")
+    """Run the tests of a project; return what failed of each, with its class; empty if nothing.
+
+    Raises TargetError with what Maven says where no test runs.
+    """
+    command = [*MAVEN, "test"]
+    done = subprocess.run(
+        command, cwd=project, capture_output=True, text=True, timeout=600, check=False
+    )
+    reports = [*(project / "target" / "surefire-reports").glob("TEST-*.xml")]
+    if not reports:
+        said = (line for line in done.stdout.splitlines() if "ERROR" in line)
+        raise TargetError(next(said, "Maven ran no test"))
     roots = [ET.parse(report) for report in reports]  # noqa: S314 - our own
     return {_name(case): _failure(case) for root in roots for case in root.iter("testcase")}
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from conformance.build import Recipe, build
 from conformance.cores.java_test import java_class
 from conformance.cores.kafka import KNOWN
 from conformance.cores.kit import CORES
@@ -13,16 +12,13 @@ from conformance.known import read_known
 from conformance.releases import NEWEST
 from conformance.target import TargetError
 from tests.conformance.unbuilt import skip_unbuilt
-from tests.kafka.generated import MAVEN, PROJECT, methods_of, project_with, ran
+from tests.kafka.generated import PROJECT, methods_of, project_with, ran
 from tools.documents.findings import FOLDER, PAGES
 from tools.documents.recall import HISTORY
 
 pytestmark = pytest.mark.slow
 
 RELEASE_OF = {fault["id"]: fault["in"] for fault in tomllib.loads(HISTORY.read_text())["fault"]}
-_COMPILED = Recipe(
-    "tests", "Maven", (*MAVEN, "test-compile"), ("src/**/*",), "target", 600, "ERROR"
-)
 
 SHOWN_ON = FOLDER / PAGES["kafka"].name
 MESSAGES = {
@@ -54,7 +50,7 @@ def test_they_fail_where_the_fault_is_and_pass_where_it_is_mended(
         older, newest = methods_of(mended, version), methods_of(known, NEWEST)
         assert (len(older), len(newest)) == (len(mended), len(known))
         results = {
-            release: compiled_and_ran(tmp_path / release, release, classes)
+            release: results_of(tmp_path / release, release, classes)
             for release, classes in (
                 (version, {"MendedTest": older}),
                 (NEWEST, {"MendedTest": older, "KnownTest": newest}),
@@ -73,13 +69,11 @@ def test_they_fail_where_the_fault_is_and_pass_where_it_is_mended(
         assert results[NEWEST][f"KnownTest.test{name}"] == message
 
 
-def compiled_and_ran(
-    folder: Path, version: str, classes: dict[str, dict[str, str]]
-) -> dict[str, str]:
+def results_of(folder: Path, version: str, classes: dict[str, dict[str, str]]) -> dict[str, str]:
     """Write the classes with these methods for a release, and run them. Raises TargetError."""
     folder.mkdir()
     sources = {
         name: java_class(name, tuple(methods.values()), version)
         for name, methods in classes.items()
     }
-    return ran(build(project_with(folder, version, sources), _COMPILED))
+    return ran(project_with(folder, version, sources))
