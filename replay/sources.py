@@ -107,6 +107,8 @@ def find_sources(paths: Iterable[str | Path]) -> Sources:
             except OSError as error:
                 text = f"cannot be read: {error.strerror}"
                 problems.append(Problem(shown_path(file), None, text))
+        under = sorted(path.rglob("_*")) if path.is_dir() else ()
+        passed_over += [shown_path(file) for file in under if file.name.endswith(SUFFIXES)]
     if not files and not problems:
         raise NoSuchTraceError(
             f"there is no trace in {', '.join(map(str, paths))}; "

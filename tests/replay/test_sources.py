@@ -13,7 +13,7 @@ def test_folders_are_searched_by_name_and_content_gives_the_form(tmp_path: Path)
         write_lines(tmp_path / name, rows)
     (tmp_path / "deep").mkdir()
     write_parquet(tmp_path / "deep" / "c.parquet", rows)
-    for name in ("README.md", ".hidden.jsonl", "_SUCCESS"):
+    for name in ("README.md", ".hidden.jsonl", "_SUCCESS", "_u.jsonl", "d.JSONL", "e.jsonl.1"):
         (tmp_path / name).write_text("")
     found = find_sources([tmp_path, tmp_path / "a.jsonl"])
     assert [(Path(s.path).name, s.form) for s in found.files] == [
@@ -21,7 +21,8 @@ def test_folders_are_searched_by_name_and_content_gives_the_form(tmp_path: Path)
         ("b.jsonl.gz", Form.GZIP),
         ("c.parquet", Form.PARQUET),
     ]
-    assert [Path(name).name for name in found.passed_over] == ["README.md"]
+    passed_over = [Path(name).name for name in found.passed_over]
+    assert passed_over == ["README.md", "d.JSONL", "e.jsonl.1", "_u.jsonl"]
     assert find_sources([tmp_path / "README.md"]).files[0].form is Form.LINES
 
 
