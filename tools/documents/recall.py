@@ -65,5 +65,5 @@ def _table(measured: Mapping[str, Any], faults: list[Mapping[str, Any]]) -> Iter
         found = measured["found"].get(fault["id"])
         ways = ("found" if found[way] else "–" for way in ("search", "vectors")) if found else ()
         verdict = " | ".join(ways) or f"beyond: {fault['beyond']} |"
-        head = f"| {fault['id']} | {fault['in']} | {fault['mended']} | {fault['symptom']}"
+        head = f"| {fault['id']} | {fault['in']} | {fault.get('mended', '–')} | {fault['symptom']}"
         yield f"{head} | {verdict} |"
