@@ -49,6 +49,7 @@ _MOST_REPEATS = 500
 """How often one wrong delivery complete count is passed over before a share-partition stops."""
 
 _UNTOLD = "no state after it explains what follows"
+_TO_COME = "the next checkpoint or leader is still to come"
 
 _COUNTS = (Difference.DELIVERY_COMPLETE_COUNT.name, Difference.WRITTEN_DELIVERY_COMPLETE_COUNT.name)
 
@@ -99,7 +100,7 @@ def begun_course(carried: Carried | None) -> Course:
     """Return the course of a share-partition that an earlier replay has left."""
     if carried is None or carried.divergence is None:
         return Course()
-    lost = "" if carried.state and carried.state.state.ready else _UNTOLD
+    lost = "" if carried.state and carried.state.state.ready else _TO_COME
     return Course((carried.divergence, *carried.more), lost=lost)
 
 
@@ -259,8 +260,8 @@ def _follow(
     chosen = _chosen(states, rest, plan)
     if chosen is None:
         state = forgotten(stretch.before, event.seq + 1, plan.rules)
-        untold = "" if plan.state_folder else untold
-        return found_again(_from(rest, state), attrs.evolve(course, lost=untold or _UNTOLD))
+        lost = _TO_COME if plan.state_folder else untold or _UNTOLD
+        return found_again(_from(rest, state), attrs.evolve(course, lost=lost))
     course = attrs.evolve(course, standing=_standing(event, chosen.state.state))
     if lag.wanted:
         adopted = chosen.state.state

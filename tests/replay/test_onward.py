@@ -277,6 +277,8 @@ def test_days_answer_as_one_replay_with_states(name: str) -> None:
     for day in (first[0], first[0] + 1, first[0] + 2, 110, 121, 151, 155, 156, len(rows) - 1):
         one = check_rows(rows[:day], plan)
         assert one.left
+        if first[0] + 1 < day <= 110:
+            assert one.verdict.reason.endswith("checkpoint or leader is still to come")
         carried = {one.verdict.partition: one.left}
         two = check_rows(rows[day:], plan, InputFacts(carried=carried))
         found = {*places(one.verdict), *places(two.verdict)}
