@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from conformance.campaign import alone
+from conformance.cores.java_test import OLDER
 from conformance.cores.kafka import KNOWN, kafka_target
 from conformance.cores.kit import CORES
 from conformance.known import read_sequence
@@ -38,11 +39,16 @@ def test_another_version_is_refused_with_those_that_can_be_driven() -> None:
         check_release("4.0.9")
 
 
-@pytest.mark.parametrize("project", [DRIVER, TESTS], ids=["driver", "tests"])
-def test_each_pattern_changes_something(project: Path) -> None:
-    paths = [path for path in project.rglob("*.java") if "target" not in path.parts]
-    sources = [path.read_text() for path in (*paths, project / "pom.xml")]
-    for change in read_changes(project / "older.toml"):
+@pytest.mark.parametrize(
+    ("older", "folders"),
+    [(DRIVER / "older.toml", [DRIVER / "src", DRIVER / "older"]), (OLDER, [TESTS, OLDER.parent])],
+    ids=["driver", "tests"],
+)
+def test_each_pattern_changes_something(older: Path, folders: list[Path]) -> None:
+    found = [path for folder in folders for path in folder.rglob("*.java")]
+    paths = [path for path in found if "target" not in path.parts]
+    sources = [path.read_text() for path in (*paths, DRIVER / "pom.xml")]
+    for change in read_changes(older):
         changed = [rewritten(source, "4.0.0", (change,)) for source in sources]
         assert changed != sources, change.pattern
         sources = changed
