@@ -20,11 +20,11 @@ PARTS = {
 
 _HEAD = """# Recall
 
-How many faults that others found would this project have found? Of each part of Apache Kafka,
-`make recall` searches the release that has each fault of [history.toml](history.toml), and the one
-that mended it, by chance alone, and plays the test vectors, which the leader of a share-partition
-has, on both. A fault is found if the first shows it and the second does not. Faults of other
-parts, and of clients, are not measured here yet.
+How many faults that others found would this project have found? [history.toml](history.toml) lists
+faults of Apache Kafka's parts and clients, of franz-go and of kfake that their projects mended. Of
+each part that is measured, `make recall` searches the release that has a fault, and the one that
+mended it, by chance alone, and plays the test vectors, which the leader of a share-partition has,
+on both. A fault is found if the first shows it and the second does not.
 """
 
 
@@ -38,13 +38,27 @@ def document() -> str:
     """Return the whole document."""
     measured = json.loads(MEASURED.read_text(encoding="utf-8"))
     faults = tomllib.loads(HISTORY.read_text(encoding="utf-8"))["fault"]
-    return "\n".join((_HEAD, *_parts(measured, faults)))
+    return "\n".join((_HEAD, _whole(measured, faults), "", *_parts(measured, faults)))
+
+
+def _whole(measured: Mapping[str, Any], faults: list[Mapping[str, Any]]) -> str:
+    found = [one["search"] for told in measured.values() for one in told["found"].values()]
+    beyond = sum("beyond" in fault for fault in faults)
+    rest = len(faults) - len(found) - beyond
+    return (
+        f"Of {len(faults)} faults {beyond} are out of reach and {rest} are not measured yet. Of "
+        f"the other {len(found)} chance alone finds **{sum(found)}**, which is {sum(found)} of all "
+        f"{len(faults)}."
+    )
 
 
 def _parts(measured: Mapping[str, Any], faults: list[Mapping[str, Any]]) -> Iterator[str]:
-    for part, told in measured.items():
+    for part in dict.fromkeys((*measured, *map(part_of, faults))):
         its = [fault for fault in faults if part_of(fault) == part]
-        yield from (f"## The {part}", "", _summary(told, len(its)), "", *_table(told, its), "")
+        told = measured.get(part, {"found": {}})
+        summary = _summary(told, len(its)) if part in measured else "Not measured yet."
+        heading = part[0].upper() + part[1:]
+        yield from (f"## {heading}", "", summary, "", *_table(told, its), "")
 
 
 def _summary(measured: Mapping[str, Any], listed: int) -> str:
@@ -64,6 +78,7 @@ def _table(measured: Mapping[str, Any], faults: list[Mapping[str, Any]]) -> Iter
     for fault in faults:
         found = measured["found"].get(fault["id"])
         ways = ("found" if found[way] else "–" for way in ("search", "vectors")) if found else ()
-        verdict = " | ".join(ways) or f"beyond: {fault['beyond']} |"
+        rest = f"beyond: {fault['beyond']}" if "beyond" in fault else "not measured"
+        verdict = " | ".join(ways) or f"{rest} |"
         head = f"| {fault['id']} | {fault['in']} | {fault.get('mended', '–')} | {fault['symptom']}"
         yield f"{head} | {verdict} |"
