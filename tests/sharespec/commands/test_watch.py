@@ -142,7 +142,7 @@ def test_a_faulty_trace_raises_its_alarms_once_and_nothing_is_no_success(tmp_pat
     assert done.exit_code == 1
     assert "Divergence: b, seq 15" in done.stdout
     assert "Divergence: e, seq 27" in done.stdout
-    assert "124 events checked in 1 batches" in done.stdout
+    assert "124 events checked in 1 batch" in done.stdout
     assert len(list(out.glob("alarms-*.jsonl"))) == 1
     write_lines(folder / "again.jsonl", rows)
     done = run(folder, *options)
