@@ -162,7 +162,7 @@ def verify(target: Any, plan: Plan, command: str, title: str) -> NoReturn:  # no
     ``command`` does the same, quoted for a shell, and ``title`` is its name.
     """
     wanted, kit = plan.wanted, plan.kit
-    if plan.may_lack_known and kit.plays_vectors:
+    if plan.may_lack_known:
         hello = kit.hello(target)
         lacks = lacking if kit.plays_vectors else kit.lacking
         shows = tuple(known for known in plan.known if not lacks(hello, known.sequence))
