@@ -62,6 +62,7 @@ SPOKEN = {
     "share_fetch": Api(78, 1, 2),
     "share_acknowledge": Api(79, 1, 2),
     "describe_share_group_offsets": Api(90, 0, 1),
+    "alter_share_group_offsets": Api(91, 0, 0),
 }
 """The APIs by their names in kio."""
 
@@ -143,16 +144,21 @@ class Admin:
         body = self._ask(
             "create_topics", topics=[topic], timeout=_TIMEOUT_MS, validate_only=False
         ).body
-        _check(f"creating topic {name}", _only(body.topics).error_code)
-        return self.topic_id(name, partitions)
+        created = _only(body.topics)
+        _check(f"creating topic {name}", created.error_code)
+        return self.topic_id(name, partitions, getattr(created, "topic_id", None))
 
-    def topic_id(self, name: str, partitions: int) -> str:
-        """Wait until the brokers lead ``partitions`` partitions of a topic; return its id."""
+    def topic_id(self, name: str, partitions: int, expected: UUID | None = None) -> str:
+        """Wait until the brokers lead ``partitions`` partitions of a topic; return its id.
+
+        With an ``expected`` one that of a topic deleted before is not taken for it.
+        """
 
         def attempt() -> tuple[int, str]:
             topic = self._topic(name)
             led = [p for p in topic.partitions if p.leader_id in self._nodes and not p.error_code]
             ready = len(led) == partitions and topic.topic_id is not None
+            ready = ready and expected in (None, topic.topic_id)
             return topic.error_code or (0 if ready else _NOT_YET), str(topic.topic_id)
 
         return self._settled(f"waiting for topic {name}", attempt)
@@ -300,6 +306,19 @@ class Admin:
             return found.error_code, found.node_id
 
         return self._settled(f"finding the coordinator of {key}", attempt)
+
+    def alter_offset(self, group: str, topic: str, partition: int, offset: int) -> None:
+        """Alter the start offset of a share-partition, whose group must be empty."""
+
+        def attempt() -> tuple[int, None]:
+            wanted = {"partition_index": partition, "start_offset": offset}
+            topics = [{"topic_name": topic, "partitions": [wanted]}]
+            body = self._ask("alter_share_group_offsets", group_id=group, topics=topics).body
+            if body.error_code:
+                return body.error_code, None
+            return _only(_only(body.responses).partitions).error_code, None
+
+        self._settled(f"altering the offset of {topic}-{partition} for {group}", attempt)
 
     def share_coordinator(self, key: str) -> tuple[int, int]:
         """Return the error and the node that FindCoordinator answers for a key of type SHARE."""

@@ -195,8 +195,26 @@ class FindCoordinator:
 
 
 OfTheLog = Produce | ProduceAborted | ProduceOpen | EndTransaction | DeleteRecords
+
+
+@attrs.frozen
+class AlterOffset:
+    """Alter the start offset of a share-partition, ``to`` so many offsets into the log."""
+
+    partition: int
+    to: int = 0
+
+
+@attrs.frozen
+class Recreate:
+    """Delete the group, and the topic if so, and create them again under the same names."""
+
+    topic: bool = False
+
+
 OfTime = Disconnect | Wait | WaitPastLocks
-Ask = Open | OfTheLog | Fetch | Acknowledge | OfTime | Describe | FindCoordinator
+OfAdmin = Describe | FindCoordinator | AlterOffset | Recreate
+Ask = Open | OfTheLog | Fetch | Acknowledge | OfTime | OfAdmin
 
 
 def misshapen(batch: AcknowledgementBatch, shape: Shape) -> AcknowledgementBatch:

@@ -134,6 +134,22 @@ def lost_records(belief: Belief, key: PartitionKey, before: int) -> Belief:
     return attrs.evolve(belief, broker=broker)
 
 
+def begun_again(
+    belief: Belief, key: PartitionKey, config: SharePartitionConfig, state: Durable, log: WrittenLog
+) -> Belief:
+    """Return the belief after the durable state of a share-partition without sessions was set.
+
+    KIP-932: its leader compares the state epoch when there is a session again, and reads it.
+    """
+    broker = attrs.evolve(belief.broker, sessions=Map())
+    # A log forgets what the window has passed.
+    broker = lead(broker, key, config, Log(0, 0), state)
+    broker = append(broker, key[1], Produce(log.batches, log.end, log.stable))
+    locks = belief.locks.delete(key) if key in belief.locks else belief.locks
+    belief = attrs.evolve(belief, broker=broker, locks=locks, gone=Map())
+    return lost_records(belief, key, log.start)
+
+
 def lost_connection(belief: Belief, connection: str, latest: float) -> Belief:
     """Return the belief after a connection closed; the broker notices by ``latest`` (ms)."""
     known = any(s.connection == connection for s in belief.broker.sessions.values())

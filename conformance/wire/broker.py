@@ -138,6 +138,25 @@ class BrokerTarget:
             led,
         )
 
+    def alter_offset(self, place: Place, partition: int, offset: int) -> None:
+        """Alter a start offset while the group has no member."""
+        self._hooks.empty(place.group)
+        self._admin.alter_offset(place.group, self._topics[place], partition, offset)
+        self._hooks.join(place.group, self._topics[place], place.topic_id, place.partitions)
+
+    def recreate(self, place: Place, *, topic: bool) -> Place:
+        """Delete the group, perhaps the topic, and create them again."""
+        name = self._topics[place]
+        self._hooks.empty(place.group)
+        self._admin.delete_group(place.group)
+        if topic:
+            self._hooks.delete_topic(name)
+            del self._topics[place]
+            place = attrs.evolve(place, topic_id=self._hooks.create_topic(name, place.partitions))
+            self._topics[place] = name
+        self._hooks.join(place.group, name, place.topic_id, place.partitions)
+        return place
+
     def coordinator_of(self, key: str) -> Coordinator:
         """Ask for the share coordinator of a key."""
         code, node = self._admin.share_coordinator(key)

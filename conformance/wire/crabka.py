@@ -36,6 +36,8 @@ def _capabilities(others: Hooks) -> WireCapabilities:
     """Crabka has the limits that it was started with."""
     return attrs.evolve(
         others.capabilities(),
+        alters=False,
+        recreates=False,
         config=False,
         committed=False,
         sweep_ms=_SWEEP_MS + _LATE_MS,

@@ -9,6 +9,7 @@ import attrs
 from immutables import Map
 
 from conformance.wire.belief import Belief
+from conformance.wire.target import Described
 from conformance.wire.words import acquired_text, response_text
 from conformance.wire.written import (
     WrittenLog,
@@ -16,7 +17,9 @@ from conformance.wire.written import (
     free_of_aborted,
     kept_back,
     readable_end,
+    waiting_start,
 )
+from judge.view import durable
 from model.errors import ErrorCode, IllegalChoiceError
 from model.guards import Guard
 from model.operations import Acquire, ArchiveAborted
@@ -35,6 +38,7 @@ from model.share_messages import (
     TopicPartition,
 )
 from model.states import AcquireMode
+from spec.lag import durable_lag, lag
 from spec.log import hole_end
 from spec.partition import SharePartition
 from spec.record import UNDELIVERED
@@ -444,3 +448,44 @@ def _mismatch(
     topic_partition: TopicPartition | None = None,
 ) -> AnswerMismatch:
     return AnswerMismatch(kind.name, kind.value, about, observed, expected, topic_partition)
+
+
+def described_wrong(
+    partition: SharePartition,
+    written: WrittenLog,
+    described: Described,
+    topic_partition: TopicPartition,
+    *,
+    tells_lag: bool,
+) -> AnswerMismatch | None:
+    """Return why a broker cannot report this start offset and lag; None if it can.
+
+    It may report what is durable, what is in memory, or a start offset between them, since it may
+    advance later than it could. A lag may count the markers of transactions or not.
+    """
+    kept, log, window = durable(partition), partition.log, partition.window
+    if kept.start_offset == -1 and described.start_offset == -1:
+        return None
+    in_memory = window.start_offset if partition.ready else max(kept.start_offset, log.start_offset)
+    lowest = in_memory if kept.start_offset == -1 else min(kept.start_offset, in_memory)
+    lowest = waiting_start(partition, written, lowest)
+    if not lowest <= described.start_offset <= in_memory:
+        kind, observed = WireDifference.START_OFFSET, str(described.start_offset)
+        wanted = f"{lowest} to {in_memory}" if lowest < in_memory else str(in_memory)
+        return AnswerMismatch(kind.name, kind.value, "describe", observed, wanted, topic_partition)
+    lags = {lag(partition) if partition.ready else log.end_offset - in_memory}
+    known = durable_lag(log.end_offset, kept)
+    lags |= set() if known is None else {known}
+    holes = sum(max(0, last - max(first, lowest) + 1) for first, last in log.holes)
+    if described.lag is None and tells_lag and known is not None:
+        kind = WireDifference.LAG
+        return AnswerMismatch(
+            kind.name, kind.value, "describe", "no lag", str(known), topic_partition
+        )
+    if described.lag is None or min(lags) - holes <= described.lag <= max(lags) + holes:
+        return None
+    kind = WireDifference.LAG
+    wanted = " or ".join(str(each) for each in sorted(lags))
+    return AnswerMismatch(
+        kind.name, kind.value, "describe", str(described.lag), wanted, topic_partition
+    )

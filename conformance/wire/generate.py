@@ -25,6 +25,8 @@ _SOMETIMES = {
     asks.Wait: 1.5,
     asks.WaitPastLocks: 0.7,
     asks.FindCoordinator: 1.0,
+    asks.AlterOffset: 0.7,
+    asks.Recreate: 0.5,
 }
 _COLONS = (":", ":0", "::", "a:b")
 _OTHERS = (" ", "/", "é", "%", "#", "'", '"', "\\", "…", "*", "?", "&", "=", ",", ";")
@@ -39,6 +41,8 @@ _NEEDS: tuple[tuple[type[asks.Ask], Callable[[WireCapabilities], bool]], ...] = 
     (asks.Describe, lambda can: can.offsets),
     (asks.Disconnect, lambda can: can.sessions),
     (asks.FindCoordinator, lambda can: can.coordinators),
+    (asks.AlterOffset, lambda can: can.alters),
+    (asks.Recreate, lambda can: can.recreates),
 )
 """What a broker must be able to do for a kind of command."""
 
@@ -255,6 +259,14 @@ def _find(random: Random, mix: Mixture, _scene: WireScene) -> asks.Ask:
     return asks.FindCoordinator(random.randrange(mix.partitions), key)
 
 
+def _alter(random: Random, mix: Mixture, _scene: WireScene) -> asks.Ask:
+    return asks.AlterOffset(random.randrange(mix.partitions), random.randint(0, 6))
+
+
+def _recreate(random: Random, _mix: Mixture, _scene: WireScene) -> asks.Ask:
+    return asks.Recreate(random.random() < 0.3)
+
+
 def _wait(random: Random, _mix: Mixture, _scene: WireScene) -> asks.Ask:
     return asks.Wait(random.choice((20, 60)))
 
@@ -276,6 +288,8 @@ _MAKERS: dict[type[asks.Ask], Callable[[Random, Mixture, WireScene], asks.Ask]] 
     asks.Wait: _wait,
     asks.WaitPastLocks: _wait_past_locks,
     asks.FindCoordinator: _find,
+    asks.AlterOffset: _alter,
+    asks.Recreate: _recreate,
 }
 
 

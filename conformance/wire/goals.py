@@ -265,6 +265,9 @@ UNBLOCKED = _unscoped(
 )
 GIVEN_UP = {why: _given_up(why) for why in Why}
 COLON = _unscoped("a group has an id with a colon")
+ALTERED = _unscoped("a start offset is altered", "alters")
+GROUP_AGAIN = _unscoped("a group is deleted and created again under its name", "recreates")
+TOPIC_AGAIN = _unscoped("a topic is deleted and created again under its name", "recreates")
 ODD_ID = _unscoped("a group has an id with other characters than letters and digits")
 LOST = _unscoped("a session is lost with its connection", _SESSIONS)
 LOST_HOLDING = _unscoped(
@@ -460,6 +463,9 @@ SITUATIONS = (
     *_ACQUIRING,
     COLON,
     ODD_ID,
+    ALTERED,
+    GROUP_AGAIN,
+    TOPIC_AGAIN,
     *REDELIVERED.values(),
     *GIVEN_UP.values(),
     *_ACKNOWLEDGING,

@@ -48,7 +48,7 @@ class Hooks:
     can be written to at once. ``delete_records`` moves the log start offset of a partition up.
     ``configure`` is called only if ``config`` is a capability. ``join`` takes a group, a topic, its
     id and its number of partitions and lets the group fetch from the topic; ``leave`` removes the
-    group with its configuration.
+    group with its configuration. ``empty`` only removes the member of ``join``.
     """
 
     capabilities: Callable[[], WireCapabilities]
@@ -61,6 +61,7 @@ class Hooks:
     configure: Callable[[str, SharePartitionConfig], None]
     join: Callable[[str, str, str, int], None]
     leave: Callable[[str], None]
+    empty: Callable[[str], None]
 
 
 def admin_hooks(admin: Admin, sweep_ms: int = 1000) -> Hooks:
@@ -80,6 +81,7 @@ def admin_hooks(admin: Admin, sweep_ms: int = 1000) -> Hooks:
         configure=over.configure,
         join=over.join,
         leave=over.leave,
+        empty=over.empty,
     )
 
 
@@ -133,6 +135,11 @@ class _OverAdmin:
             gaps=transactions,
             aborted=transactions,
             transactions=transactions,
+            # 4.1 answers an alteration without saying of which share-partition.
+            alters=described is not None
+            and described[1] > 0
+            and spoken("alter_share_group_offsets") is not None,
+            recreates=spoken("delete_groups") is not None,
             coordinators=(spoken("find_coordinator") or (0, 0))[1] >= _KNOWS_SHARE,
             config=configures,
             committed=configures,
@@ -233,6 +240,11 @@ class _OverAdmin:
         """Join with a member, so that the coordinator initializes the share-partitions."""
         self._members[group] = str(uuid4())
         self._admin.join(group, self._members[group], topic, topic_id, partitions)
+
+    def empty(self, group: str) -> None:
+        """Leave the group, and keep it and its settings."""
+        if member := self._members.pop(group, None):
+            self._admin.leave(group, member)
 
     def leave(self, group: str) -> None:
         """Leave, and delete the group and its settings; try each even if another fails."""

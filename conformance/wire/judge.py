@@ -11,6 +11,7 @@ from conformance.wire.belief import (
     Timing,
     appended,
     beginnings,
+    begun_again,
     lost_connection,
     lost_records,
     merged,
@@ -19,7 +20,13 @@ from conformance.wire.belief import (
     uncertain,
     unkept,
 )
-from conformance.wire.explain import AnswerMismatch, WireDifference, explained, past_aborted
+from conformance.wire.explain import (
+    AnswerMismatch,
+    WireDifference,
+    described_wrong,
+    explained,
+    past_aborted,
+)
 from conformance.wire.target import Described, Exchange, Place
 from conformance.wire.visible import MOST_HASTY, altered, hasty, ill_described, is_empty
 from conformance.wire.words import acquired_text
@@ -29,10 +36,9 @@ from conformance.wire.written import (
     deliverable,
     free_of_aborted,
     readable_end,
-    waiting_start,
 )
 from judge.finding import Finding
-from judge.view import durable, snapshot
+from judge.view import snapshot
 from judge.words import printable, ranges_text, snapshot_text
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
@@ -47,7 +53,7 @@ from model.share_messages import (
     TopicPartition,
 )
 from model.snapshot import SharePartitionSnapshot
-from spec.lag import durable_lag, lag
+from spec.coordinator import Durable
 from spec.log import hole_end
 from spec.partition import SharePartition
 from spec.record import UNDELIVERED, is_acquirable
@@ -84,15 +90,21 @@ class Judge:
     before an answer that is a deviation; None where that concerns none or several.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a judge knows from the beginning
         self,
         profile: Profile,
         place: Place,
         config: SharePartitionConfig,
         timing: Timing,
         names: Mapping[str, str] | None = None,
+        *,
+        tells_lag: bool = False,
     ) -> None:
-        """Begin with empty partitions and a group without sessions; ``names`` are of members."""
+        """Begin with empty partitions and a group without sessions; ``names`` are of members.
+
+        ``tells_lag``: the broker describes a lag that it knows.
+        """
+        self._profile, self._tells_lag = profile, tells_lag
         self._names = names or {}
         self._place = place
         self._config = config
@@ -165,6 +177,26 @@ class Judge:
         self.logs[key[1]].start = before
         self.beliefs = tuple(lost_records(belief, key, before) for belief in self.beliefs)
 
+    def may_have_session(self, member: str) -> bool:
+        """Return whether a member has a session in some belief."""
+        key = self._place.group, member
+        return any(key in belief.broker.sessions for belief in self.beliefs)
+
+    def anew(self, place: Place) -> "Judge":
+        """Return a judge of the same broker for a place where nothing has happened."""
+        how = self._profile, place, self._config, self._timing, self._names
+        return Judge(*how, tells_lag=self._tells_lag)
+
+    def begun_again(self, key: PartitionKey, state: Durable) -> None:
+        """Note that a share-partition without sessions has another durable state (KIP-932).
+
+        Its leader reads it when there is a session again.
+        """
+        log = self.logs[key[1]]
+        self.beliefs = tuple(
+            {begun_again(b, key, self._config, state, log): 0 for b in self.beliefs}
+        )
+
     def disconnected(self, connection: str, now: float) -> None:
         """Note that a connection was closed at ``now`` (ms)."""
         until = now + DISCONNECT_MS
@@ -225,7 +257,9 @@ class Judge:
             blurred = uncertain(belief, reported.sent_ms, reported.received_ms)
             self._blurred_until = max(self._blurred_until, blurred)
             for before in possible(belief, reported.sent_ms, reported.received_ms):
-                wrong = _described_wrong(before.broker.partitions[key], log, reported, key[1])
+                wrong = described_wrong(
+                    before.broker.partitions[key], log, reported, key[1], tells_lag=self._tells_lag
+                )
                 if wrong is None:
                     after.setdefault(unkept(before), (belief, before))
                 else:
@@ -462,36 +496,3 @@ def _data(acquired: AcquiredRange, log: WrittenLog) -> Iterator[int]:
     for batch in log.batches:
         first, last = max(batch.first, acquired.first), min(batch.last, acquired.last)
         yield from range(first, last + 1)
-
-
-def _described_wrong(
-    partition: SharePartition,
-    written: WrittenLog,
-    described: Described,
-    topic_partition: TopicPartition,
-) -> AnswerMismatch | None:
-    """Return why a broker cannot report this start offset and lag; None if it can.
-
-    It may report what is durable, what is in memory, or a start offset between them, since it may
-    advance later than it could. A lag may count the markers of transactions or not.
-    """
-    kept, log, window = durable(partition), partition.log, partition.window
-    if kept.start_offset == -1 and described.start_offset == -1:
-        return None
-    in_memory = window.start_offset if partition.ready else max(kept.start_offset, log.start_offset)
-    lowest = in_memory if kept.start_offset == -1 else min(kept.start_offset, in_memory)
-    lowest = waiting_start(partition, written, lowest)
-    if not lowest <= described.start_offset <= in_memory:
-        kind, observed = WireDifference.START_OFFSET, str(described.start_offset)
-        wanted = f"{lowest} to {in_memory}" if lowest < in_memory else str(in_memory)
-        return AnswerMismatch(kind.name, kind.value, "describe", observed, wanted, topic_partition)
-    lags = {lag(partition) if partition.ready else log.end_offset - in_memory}
-    lags |= {known for known in [durable_lag(log.end_offset, kept)] if known is not None}
-    holes = sum(max(0, last - max(first, lowest) + 1) for first, last in log.holes)
-    if described.lag is None or min(lags) - holes <= described.lag <= max(lags) + holes:
-        return None
-    kind = WireDifference.LAG
-    wanted = " or ".join(str(each) for each in sorted(lags))
-    return AnswerMismatch(
-        kind.name, kind.value, "describe", str(described.lag), wanted, topic_partition
-    )

@@ -38,6 +38,8 @@ def _capabilities(others: Hooks) -> WireCapabilities:
     """Kfake accepts any limits, so that the narrowest are chosen."""
     return attrs.evolve(
         others.capabilities(),
+        alters=False,
+        recreates=False,
         group_limits=True,
         sweep_ms=_SWEEP_MS + _LATE_MS,
         lock_ms=_LOCK_MS,

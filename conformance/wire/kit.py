@@ -30,6 +30,8 @@ _PLAIN = {
     "committed": True,
     "max_bytes": asks.MOST_BYTES,
     "key": asks.Key.WHOLE,
+    "to": 0,
+    "topic": False,
 }
 """Of each field of an ask the plainest value."""
 

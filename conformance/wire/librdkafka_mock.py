@@ -49,6 +49,8 @@ def _capabilities(others: Hooks) -> WireCapabilities:
     """
     return attrs.evolve(
         others.capabilities(),
+        alters=False,
+        recreates=False,
         config=True,
         group_limits=True,
         delete_records=True,

@@ -5,16 +5,20 @@ from collections import Counter
 import attrs
 
 from conformance.cores.acknowledgements import typed
+from conformance.wire.asks import AlterOffset, Recreate
 from conformance.wire.belief import Belief, Lock
 from conformance.wire.goals import (
+    ALTERED,
     COLON,
     DESCRIBE,
     FIND,
     GIVEN_UP,
+    GROUP_AGAIN,
     LOST,
     LOST_HOLDING,
     ODD_ID,
     REDELIVERED,
+    TOPIC_AGAIN,
     UNBLOCKED,
     answer_name,
     answers_in,
@@ -69,6 +73,16 @@ class Meter:
     def coordinated(self, error: ErrorCode) -> None:
         """Count an answer about a share coordinator."""
         self.counts[answer_name(FIND, error)] += 1
+
+    def renewed(self, ask: AlterOffset | Recreate) -> None:
+        """Count an altered start offset, or what was created again; nothing is in flight then."""
+        again = TOPIC_AGAIN if isinstance(ask, Recreate) and ask.topic else GROUP_AGAIN
+        goal = ALTERED if isinstance(ask, AlterOffset) else again
+        self.counts[goal.name] += 1
+        self._free.clear()
+        self._ended.clear()
+        self._first.clear()
+        self._blocked.clear()
 
     def deleted(self, deletion: Deletion) -> None:
         """Note that records are deleted: counted once an answer shows that the judge can follow."""

@@ -1,6 +1,5 @@
 """A fresh group and topic of a broker, the commands sent to it, and the judge."""
 
-import base64
 from collections import Counter
 from typing import Any
 
@@ -12,6 +11,7 @@ from conformance.wire.belief import SLACK_MS, Timing
 from conformance.wire.explain import WireDifference
 from conformance.wire.judge import Judge, is_passing
 from conformance.wire.meter import Meter
+from conformance.wire.requests import QUICK_MS, Requests, member_id
 from conformance.wire.served import Deletion, Served
 from conformance.wire.target import Described, Exchange, UnansweredError, WireHello, WireTarget
 from conformance.wire.visible import ill_coordinated, misled, share_key
@@ -21,36 +21,25 @@ from judge.finding import Finding
 from judge.words import printable, ranges_text
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
-from model.operations import AcknowledgementBatch
 from model.profile import profile_named
 from model.share_messages import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
     PartitionRequest,
-    ShareAcknowledge,
     ShareFetch,
     ShareRequest,
     ShareResponse,
-    TopicPartition,
 )
-from model.states import AcknowledgeType
+from spec.coordinator import Durable
 from spec.share_session import next_epoch
 
 MEMBERS = ("m1", "m2", "m3")
-ABSENT_TOPIC = "00000000-0000-0000-0000-00000000beef"
-ABSENT_PARTITION = 99
-QUICK_MS, PATIENT_MS = 50, 500
-"""Fetch max wait (ms): default, and when records are known to be available."""
+PATIENT_MS = 500
+"""How long a fetch waits (ms) when records are known to be available."""
 TIMES_STARVED = 3
 UNREADY_TRIES, UNREADY_PAUSE_MS = 10, 500
 """How often, and after which pauses (ms), a broker is asked again that says it does not lead."""
 _MARGIN_MS = 100
-_RENEW = AcknowledgeType.RENEW
-
-
-def member_id(member: str) -> str:
-    """Return the id of a member as it goes over the wire: 16 bytes in base64, as Kafka's are."""
-    return base64.urlsafe_b64encode(member.encode().rjust(16, b"\0")).decode().rstrip("=")
 
 
 _NAMES = {member_id(member): member for member in MEMBERS}
@@ -134,6 +123,8 @@ class WireScene:
                 return self._requested(ask)
             case asks.Describe(partition):
                 return self._described(partition % self.partitions)
+            case asks.AlterOffset() | asks.Recreate():
+                return self._renewed(ask)
             case asks.FindCoordinator():
                 return self._coordinated(ask)
             case asks.Disconnect(member):
@@ -162,8 +153,11 @@ class WireScene:
 
     def held(self, partition: int, member: str) -> list[int]:
         """Return the offsets that a member most plausibly holds, ascending."""
-        window, id_ = self.judge.partition(partition).window, member_id(member)
-        return sorted(o for o in window.held if window.records[o].owner == id_)
+        return self._requests.held(partition, member)
+
+    @property
+    def _requests(self) -> Requests:
+        return Requests(self._place, self._can, self.judge)
 
     def log(self, partition: int) -> WrittenLog:
         """Return what was written to a partition."""
@@ -174,7 +168,8 @@ class WireScene:
         self._meter.opened(group)
         timing = Timing(self._can.lock_ms, self._can.sweep_ms)
         profile = profile_named(self._hello.profile)
-        self._judge = Judge(profile, self._place, config, timing, _NAMES)
+        told = self._can.offsets and self._can.lag
+        self._judge = Judge(profile, self._place, config, timing, _NAMES, tells_lag=told)
         self._note(
             "open",
             f"{partitions} partitions, delivery limit {config.delivery_count_limit}, "
@@ -215,6 +210,41 @@ class WireScene:
             self.judge.deleted(partition, before)
             self._note("delete_records", f"delete records of partition {partition} before {before}")
 
+    def _renewed(self, ask: asks.AlterOffset | asks.Recreate) -> Finding | None:
+        """Close every session, since only an empty group can be altered or deleted; then do it."""
+        for member in MEMBERS:
+            if self.judge.may_have_session(member_id(member)) and not self.over:
+                closing = asks.Fetch(member, epoch=asks.Epoch.CLOSE)
+                wrong, _ = self._exchanged(member, self._requests.of(closing))
+                if wrong:
+                    return wrong
+        open_ = any(self.log(partition).open for partition in range(self.partitions))
+        if self.over or (open_ and isinstance(ask, asks.Recreate)):
+            return None
+        if isinstance(ask, asks.AlterOffset):
+            self._alter(ask.partition % self.partitions, ask.to)
+        else:
+            self._recreate(topic=ask.topic)
+        self._meter.renewed(ask)
+        return None
+
+    def _alter(self, partition: int, to: int) -> None:
+        log = self.log(partition)
+        offset = log.start + to % (log.end - log.start + 1)
+        self._target.alter_offset(self._place, partition, offset)
+        self.judge.begun_again(self.judge.key(partition), Durable(offset, 0))
+        text = f"alter the start offset of partition {partition} to {offset}"
+        self._note("alter_offset", text)
+
+    def _recreate(self, *, topic: bool) -> None:
+        self._place = self._target.recreate(self._place, topic=topic)
+        if topic:
+            self._judge = self.judge.anew(self._place)
+        for partition in range(self.partitions):
+            self.judge.begun_again(self.judge.key(partition), Durable())
+        what = "the group and the topic" if topic else "the group"
+        self._note("recreate", f"delete {what} and create them again under the same names")
+
     def _disconnect(self, member: str) -> None:
         name = self._connection(member)
         self._target.disconnect(name)
@@ -229,7 +259,7 @@ class WireScene:
             self._note("wait", f"{ms:.0f} ms pass")
 
     def _coordinated(self, ask: asks.FindCoordinator) -> Finding | None:
-        place = self._topic_partition(ask.partition)
+        place = self._requests.topic_partition(ask.partition)
         found = self._target.coordinator_of(share_key(self._place.group, place, ask.key))
         error, told = found.error, f"node {found.node}" if found.node >= 0 else "no node"
         self._meter.coordinated(error)
@@ -267,7 +297,7 @@ class WireScene:
         The repeated fetch waits longer. More repetitions are allowed where a fetch may have kept
         back all that it read.
         """
-        request = self._request(ask)
+        request = self._requests.of(ask)
         wrong, exchange = self._exchanged(ask.member, request)
         starved = None
         most = request.max_records if isinstance(request, ShareFetch) else 0
@@ -277,7 +307,7 @@ class WireScene:
             starved = self.judge.starved(request, exchange)
             if starved is None:
                 return None
-            epoch = self._epoch(ask.member, asks.Epoch.NEXT, INITIAL_EPOCH)
+            epoch = self._requests.epoch(ask.member, asks.Epoch.NEXT, INITIAL_EPOCH)
             request = attrs.evolve(
                 request,
                 session_epoch=epoch,
@@ -362,104 +392,6 @@ class WireScene:
 
     def _connection(self, member: str) -> str:
         return f"{member}-{self._connections.get(member, 0)}"
-
-    def _request(self, ask: asks.Fetch | asks.Acknowledge) -> ShareRequest:
-        fetches = isinstance(ask, asks.Fetch)
-        none = INITIAL_EPOCH if fetches else INITIAL_EPOCH + 1
-        epoch = self._epoch(ask.member, ask.epoch, none)
-        opens = epoch == INITIAL_EPOCH
-        batches: dict[TopicPartition, tuple[AcknowledgementBatch, ...]] = {}
-        if isinstance(ask, asks.Fetch):
-            added = ask.partitions or (range(self.partitions) if opens else ())
-            batches |= {self._topic_partition(partition): () for partition in added}
-        if not (fetches and opens and ask.epoch is asks.Epoch.NEXT):
-            batches |= {
-                self._topic_partition(part.partition): self._batches(part)
-                for part in ask.acknowledged
-            }
-        if ask.stranger is not asks.Stranger.NONE:
-            part = (AcknowledgementBatch(0, 0, (AcknowledgeType.ACCEPT,)),)
-            batches[self._strange(ask.stranger)] = (
-                part if not fetches or any(batches.values()) else ()
-            )
-        partitions = tuple(
-            PartitionRequest(topic_partition, given) for topic_partition, given in batches.items()
-        )
-        renews = any(_RENEW in batch.types for given in batches.values() for batch in given)
-        names = self._place.group, member_id(ask.member), epoch, partitions
-        renewing = renews and not ask.unsaid
-        if isinstance(ask, asks.Fetch):
-            return self._fetch(ask, ShareFetch(*names), renewing=renewing)
-        version = self._can.acknowledge_versions[1]
-        return ShareAcknowledge(*names, is_renew_ack=renewing, version=version)
-
-    def _fetch(self, ask: asks.Fetch, plain: ShareFetch, *, renewing: bool) -> ShareFetch:
-        forgotten = dict.fromkeys(self._topic_partition(partition) for partition in ask.forgotten)
-        request = attrs.evolve(
-            plain,
-            forgotten=tuple(forgotten),
-            batch_size=ask.batch_size,
-            max_bytes=ask.max_bytes,
-            max_records=ask.max_records,
-            max_wait_ms=QUICK_MS,
-            acquire_mode=ask.mode,
-            version=self._can.fetch_versions[1],
-        )
-        if not renewing:
-            return request
-        nothing = attrs.evolve(request, max_records=0, max_bytes=0, min_bytes=0, max_wait_ms=0)
-        return attrs.evolve(nothing, is_renew_ack=True)
-
-    def _topic_partition(self, partition: int) -> TopicPartition:
-        return TopicPartition(self._place.topic_id, partition % self.partitions)
-
-    def _strange(self, stranger: asks.Stranger) -> TopicPartition:
-        if stranger is asks.Stranger.TOPIC:
-            return TopicPartition(ABSENT_TOPIC, 0)
-        return TopicPartition(self._place.topic_id, ABSENT_PARTITION)
-
-    def _epoch(self, member: str, wanted: asks.Epoch, without: int) -> int:
-        sessions = self.judge.beliefs[0].broker.sessions
-        session = sessions.get((self._place.group, member_id(member)))
-        expected = without if session is None else session.epoch
-        match wanted:
-            case asks.Epoch.OPEN:
-                return INITIAL_EPOCH
-            case asks.Epoch.CLOSE:
-                return FINAL_EPOCH
-            case asks.Epoch.AGAIN:
-                return expected - 1 if expected > 1 else expected + 1
-            case asks.Epoch.SKIP:
-                return expected + 1
-        return expected
-
-    def _batches(self, asked: asks.Acknowledged) -> tuple[AcknowledgementBatch, ...]:
-        """Return batches that ascend and do not overlap, except those that are malformed."""
-        deviation: list[AcknowledgementBatch] = []
-        partition = asked.partition % self.partitions
-        placed = sorted(
-            ((self._first(partition, batch), batch) for batch in asked.batches),
-            key=lambda part: part[0],
-        )
-        for first, batch in placed:
-            if batch.shape is not asks.Shape.WELL_FORMED or all(b.last < first for b in deviation):
-                deviation.append(self._batch(partition, first, batch))
-        return tuple(deviation)
-
-    def _first(self, partition: int, batch: asks.Batch) -> int:
-        held = self.held(partition, batch.whose) if batch.whose else []
-        if held:
-            return held[batch.nth % len(held)]
-        return max(0, self.judge.partition(partition).window.start_offset + batch.nth)
-
-    def _batch(self, partition: int, first: int, batch: asks.Batch) -> AcknowledgementBatch:
-        last = first + batch.length - 1
-        if batch.whose:
-            held = self.held(partition, batch.whose) or range(first, last + 1)
-            last = next(o for o in range(first, last + 1) if o == last or o + 1 not in held)
-        types = batch.types if len(batch.types) == 1 else batch.types[: last - first + 1]
-        types = types if len(types) in (1, last - first + 1) else types[:1]
-        return asks.misshapen(AcknowledgementBatch(first, last, types), batch.shape)
 
     def _note(
         self, op: str, asked: str, answered: str = "", error: ErrorCode = ErrorCode.NONE

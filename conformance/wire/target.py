@@ -32,6 +32,7 @@ class WireCapabilities:
     batch of one offset: a broker acquires it like a record, but no client sees a record.
     ``aborted``: the kit can produce batches of aborted transactions. ``transactions``: one can stay
     open over other requests. ``coordinators``: FindCoordinator knows the key type SHARE.
+    ``alters``: start offsets can be altered; ``recreates``: groups and topics deleted.
 
     ``lock_ms``: the lock duration of sequences; ``sweep_ms``: how long after that the broker may
     release a lock. ``delivery_limits`` and ``lock_limits``: the possible values of
@@ -50,6 +51,8 @@ class WireCapabilities:
     aborted: bool = False
     transactions: bool = False
     coordinators: bool = False
+    alters: bool = False
+    recreates: bool = False
     config: bool = False
     committed: bool = False
     group_limits: bool = True
@@ -149,6 +152,15 @@ class WireTarget(Protocol):
         """Create a topic with empty partitions, and a group that can fetch from them.
 
         The group's id ends with ``group``.
+        """
+
+    def alter_offset(self, place: Place, partition: int, offset: int) -> None:
+        """Alter a start offset; the group must be without sessions."""
+
+    def recreate(self, place: Place, *, topic: bool) -> Place:
+        """Delete the group, perhaps the topic, and create them again; return where they are.
+
+        The group must be without sessions.
         """
 
     def coordinator_of(self, key: str) -> Coordinator:

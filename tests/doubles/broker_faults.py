@@ -68,6 +68,9 @@ class WireFault(StrEnum):
     BYTES_ARE_HARD = "a record that is larger than the maximum of bytes is not delivered"
     ANY_KEY_IS_TAKEN = "FindCoordinator takes any key of a share-partition"
     COLON_IS_REFUSED = "FindCoordinator refuses the keys of groups that have a colon in their ids"
+    OFFSETS_STAY = "an altered start offset is not noticed"
+    STATE_SURVIVES = "the state of a deleted group is there again with its name"
+    LAG_IS_LOST = "no lag is told after a start offset was altered"
     NODE_0_LEADS = "errors name node 0 as the current leader"
     EPOCH_UNCHECKED_LATE = "any session epoch is taken after 25"
 

@@ -74,6 +74,8 @@ CAPABILITIES = WireCapabilities(
     aborted=True,
     transactions=True,
     coordinators=True,
+    alters=True,
+    recreates=True,
     config=True,
     committed=True,
     delivery_limits=(2, 3, 5),
@@ -211,6 +213,34 @@ class SpecBroker:
     def disconnect(self, connection: str) -> None:
         """Close a connection, which is noticed some time later."""
         self._gone[connection] = self._clock + self._random.random() * _NOTICE_MS
+
+    def alter_offset(self, place: Place, partition: int, offset: int) -> None:
+        """Set the durable state, with no record in flight."""
+        if self._fault is not WireFault.OFFSETS_STAY:
+            count = -1 if self._fault is WireFault.LAG_IS_LOST else 0
+            self._begin_again(TopicPartition(place.topic_id, partition), Durable(offset, count))
+
+    def recreate(self, place: Place, *, topic: bool) -> Place:
+        """Forget what is durable of the group, and the log if the topic is deleted, too."""
+        if topic:
+            config = self._broker.partitions[self._group, TopicPartition(_TOPIC, 0)].config
+            return self.open(config, place.partitions, place.group.removeprefix(_GROUP))
+        for at in (TopicPartition(_TOPIC, p) for p in range(place.partitions)):
+            kept = durable(self._broker.partitions[self._group, at])
+            survives = self._fault is WireFault.STATE_SURVIVES
+            self._begin_again(at, Durable(kept.start_offset, 0) if survives else Durable())
+        return place
+
+    def _begin_again(self, at: TopicPartition, state: Durable) -> None:
+        key = self._group, at
+        there = self._broker.partitions[key]
+        start, end = there.log.start_offset, there.log.end_offset
+        broker = self._share_broker.lead(self._broker, key, there.config, Log(0, 0), state)
+        whole = Produce(tuple(self._logs.get(at, ())), end, self._stable(at))
+        broker = self._share_broker.append(broker, at, whole)
+        there = broker.partitions[key]
+        there = attrs.evolve(there, log=attrs.evolve(there.log, start_offset=start))
+        self._broker = attrs.evolve(broker, partitions=broker.partitions.set(key, there))
 
     def coordinator_of(self, key: str) -> Coordinator:
         """Name node 1, or refuse a key that is none."""

@@ -210,6 +210,12 @@ class Fake:
         found = {"topic_name": topic.topic_name, "topic_id": TOPIC_ID, "partitions": [one]}
         return {"groups": [{"group_id": group.group_id, "topics": [found], "error_code": 0}]}
 
+    def alter_share_group_offsets(self, request: Message) -> Message:
+        (topic,) = request.topics
+        one = {"partition_index": topic.partitions[0].partition_index, "error_code": 0}
+        altered = {"topic_name": topic.topic_name, "topic_id": TOPIC_ID, "partitions": [one]}
+        return {"error_code": 0, "responses": [altered]}
+
     def share_acknowledge(self, request: Message) -> Message:
         parts = [
             {

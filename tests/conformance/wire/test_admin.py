@@ -42,6 +42,7 @@ def everything(admin: Admin) -> None:
     assert admin.create_topic("t", 1) == str(TOPIC_ID)
     admin.configure("g", {"share.auto.offset.reset": "earliest", "share.isolation.level": None})
     admin.join("g", "m", "t", str(TOPIC_ID), 1)
+    admin.alter_offset("g", "t", 0, 3)
     assert admin.produce("t", 0, record_batch(2)) == 0
     transaction = admin.begin("x", "t", 0)
     assert transaction == Transaction("x", Producer(7, 0, 0), "t", 0)

@@ -25,7 +25,7 @@ def mixed(seed: int, can: WireCapabilities = CAPABILITIES) -> Mixture:
 
 def test_a_sequence_begins_by_creating_the_topic_of_its_mixture() -> None:
     mix, first = begin(Random(3), SpecBroker().hello())  # noqa: S311 - as above
-    assert first == asks.Open(mix.config, mix.partitions)
+    assert first == asks.Open(mix.config, mix.partitions, mix.group)
     assert mixed(3) == mix
 
 

@@ -48,6 +48,8 @@ def test_a_broker_that_speaks_everything_can_do_everything(hooks: Hooks) -> None
         aborted=True,
         transactions=True,
         coordinators=True,
+        alters=True,
+        recreates=True,
         config=True,
         committed=True,
         sweep_ms=70,

@@ -8,14 +8,8 @@ from conformance.picture import picture
 from conformance.report import KitVerdict, Report
 from conformance.wire import asks
 from conformance.wire.kit import BROKERS
-from conformance.wire.scene import (
-    ABSENT_PARTITION,
-    ABSENT_TOPIC,
-    PATIENT_MS,
-    TIMES_STARVED,
-    WireScene,
-    member_id,
-)
+from conformance.wire.requests import ABSENT_PARTITION, ABSENT_TOPIC, member_id
+from conformance.wire.scene import PATIENT_MS, TIMES_STARVED, WireScene
 from conformance.wire.target import Described, Exchange, Place, UnansweredError
 from judge.finding import Finding
 from model.config import SharePartitionConfig
