@@ -12,7 +12,7 @@ from conformance.wire.admin import Admin
 from conformance.wire.codec import exchange, message
 from conformance.wire.connection import Address, Bounds, Wire
 from conformance.wire.hooks import Hooks, admin_hooks
-from conformance.wire.target import Coordinator, Described, Exchange, Place, WireHello
+from conformance.wire.target import Described, Exchange, NamedNode, Place, WireHello
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.ranges import OffsetRange
@@ -157,10 +157,10 @@ class BrokerTarget:
         self._hooks.join(place.group, name, place.topic_id, place.partitions)
         return place
 
-    def coordinator_of(self, key: str) -> Coordinator:
+    def coordinator_of(self, key: str) -> NamedNode:
         """Ask for the share coordinator of a key."""
         code, node = self._admin.share_coordinator(key)
-        return Coordinator(_error(code), node)
+        return NamedNode(_error(code), node)
 
     def wait(self, ms: float) -> None:
         """Sleep."""

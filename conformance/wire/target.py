@@ -135,7 +135,7 @@ class Described:
 
 
 @attrs.frozen
-class Coordinator:
+class NamedNode:
     """What FindCoordinator answers: an error, or a node."""
 
     error: ErrorCode
@@ -163,7 +163,7 @@ class WireTarget(Protocol):
         The group must be without sessions.
         """
 
-    def coordinator_of(self, key: str) -> Coordinator:
+    def coordinator_of(self, key: str) -> NamedNode:
         """Ask for the share coordinator of a key; again for a while if it is not ready."""
 
     def produce(

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from conformance.wire.asks import Key
 from conformance.wire.explain import AnswerMismatch, WireDifference
-from conformance.wire.target import Coordinator, Described, Exchange
+from conformance.wire.target import Described, Exchange, NamedNode
 from model.errors import ErrorCode
 from model.share_messages import PartitionResponse, ShareFetch, TopicPartition
 
@@ -87,9 +87,7 @@ def share_key(group: str, place: TopicPartition, key: Key) -> str:
     return f"{group}:{topic}:{place.partition}"
 
 
-def ill_coordinated(
-    key: Key, found: Coordinator, nodes: Collection[int]
-) -> Iterator[AnswerMismatch]:
+def ill_coordinated(key: Key, found: NamedNode, nodes: Collection[int]) -> Iterator[AnswerMismatch]:
     """Yield why this is no answer about the share coordinator of a key."""
     kind, refused = WireDifference.COORDINATOR, ErrorCode.INVALID_REQUEST
     told = found.error.name if found.error is not ErrorCode.NONE else f"node {found.node}"

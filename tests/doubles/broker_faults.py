@@ -12,7 +12,7 @@ from types import ModuleType
 import attrs
 
 from conformance.wire.asks import FEWEST_BYTES
-from conformance.wire.target import Coordinator, Described
+from conformance.wire.target import Described, NamedNode
 from model.errors import ErrorCode
 from model.profile import Profile
 from model.ranges import OffsetRange
@@ -185,7 +185,7 @@ def _bytes_are_hard(broker: ShareBroker, request: ShareRequest) -> Asked:
     return broker, attrs.evolve(request, max_records=0)
 
 
-def faulty_coordinator(fault: BrokerFault, key: str) -> Coordinator:
+def faulty_coordinator(fault: BrokerFault, key: str) -> NamedNode:
     """Return which node a broker with this fault names for a key."""
     group, *others = key.rsplit(":", 2)
     legal = bool(group) and len(others) == KEY_PARTS and len(others[0]) > len("none")
@@ -193,8 +193,8 @@ def faulty_coordinator(fault: BrokerFault, key: str) -> Coordinator:
     if fault is WireFault.COLON_IS_REFUSED and ":" in group:
         legal = False
     if legal or fault is WireFault.ANY_KEY_IS_TAKEN:
-        return Coordinator(ErrorCode.NONE, 1)
-    return Coordinator(ErrorCode.INVALID_REQUEST)
+        return NamedNode(ErrorCode.NONE, 1)
+    return NamedNode(ErrorCode.INVALID_REQUEST)
 
 
 def _more_batches(broker: ShareBroker, request: ShareRequest) -> Asked:

@@ -16,9 +16,9 @@ from immutables import Map
 
 from conformance.target import TargetError
 from conformance.wire.target import (
-    Coordinator,
     Described,
     Exchange,
+    NamedNode,
     Place,
     WireCapabilities,
     WireHello,
@@ -242,7 +242,7 @@ class SpecBroker:
         there = attrs.evolve(there, log=attrs.evolve(there.log, start_offset=start))
         self._broker = attrs.evolve(broker, partitions=broker.partitions.set(key, there))
 
-    def coordinator_of(self, key: str) -> Coordinator:
+    def coordinator_of(self, key: str) -> NamedNode:
         """Name node 1, or refuse a key that is none."""
         return faulty_coordinator(self._fault, key)
 
