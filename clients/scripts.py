@@ -187,8 +187,11 @@ _TROUBLE = (
     *(Do.CUT_FETCH, Do.CUT_FETCHED, Do.CUT_ACKNOWLEDGEMENT, Do.CUT_ACKNOWLEDGED),
     *(Do.NO_COORDINATOR, Do.EXPEL, Do.FENCE, Do.SLOW_HEARTBEAT, Do.THROTTLE, Do.PIECES),
     *(Do.SECOND_MEMBER, Do.SECOND_MEMBER, Do.SECOND_LEAVES, Do.READ_COMMITTED),
-    *(Do.RESTART, Do.RESTART, Do.HANG_UP, Do.HANG_UP, *ADDS),
+    *(Do.RESTART, Do.RESTART),
 )
+_WIDER = (Do.HANG_UP, Do.HANG_UP, *ADDS)
+"""Trouble that some scripts have besides: the others have what they need more often."""
+_WIDE = 0.3
 _MOVES = 4
 """How often each step that needs a second broker is drawn for one of the others."""
 _ACKNOWLEDGE = (Do.ACCEPT, Do.ACCEPT, Do.RELEASE, Do.REJECT)
@@ -204,6 +207,7 @@ class _Drawing:
     partitions: int
     trouble: tuple[Do, ...]
     says: tuple[Do, ...]
+    is_wide: bool
 
     def happens(self, likely: float) -> bool:
         """Return true as often as that."""
@@ -214,7 +218,7 @@ class _Drawing:
         if not self.happens(likely):
             return []
         do = self.random.choice(self.trouble)
-        soon = do in AWAITED and self.happens(_AT_ONCE)
+        soon = self.is_wide and do in AWAITED and self.happens(_AT_ONCE)
         most = self.brokers if do in OF_BROKERS else len(SUBSCRIPTIONS)
         number = self.random.randint(1, most) if do in (*OF_BROKERS, Do.SUBSCRIBE) else 0
         return [*([(Do.AT_ONCE, 0)] if soon else []), (do, number)]
@@ -230,18 +234,21 @@ def drawn(  # noqa: PLR0913 - what a client has, one by one
     resubscribes: bool = False,
 ) -> Script:
     """Draw a script: rounds of an application, with trouble between and within them."""
+    is_wide = _is_wide(random)
     limit = random.choice(acquire_modes) == "record_limit"
     many = random.random() < _MANY
     most = 500 if many else random.choice((1, 3, 5, 500))
     explicit = random.choice(modes) == "explicit"
     settings = Settings(explicit, limit, most, callbacks)
-    brokers = random.choice((1, 1, 1, 2, 2, 3, 5))
+    brokers = random.choice((1, 1, 1, 2, 2, 3, 5) if is_wide else (1, 1, 2, 3))
     renews = renews and explicit
     moves = MOVES * _MOVES if brokers > 1 else ()
-    trouble = _TROUBLE + moves + ((Do.REFUSE_RENEWALS,) if renews else ())
-    trouble += (Do.SUBSCRIBE, Do.SUBSCRIBE) if resubscribes else ()
+    trouble = _TROUBLE + (_WIDER if is_wide else ()) + moves
+    trouble += (Do.REFUSE_RENEWALS,) if renews else ()
+    trouble += (Do.SUBSCRIBE, Do.SUBSCRIBE) if resubscribes and is_wide else ()
     says = (_RENEWING if renews else _ACKNOWLEDGE) if explicit else ()
-    chance = _Drawing(random, brokers, random.choice((1, brokers, brokers, 2)), trouble, says)
+    partitions = random.choice((1, brokers, brokers, 2))
+    chance = _Drawing(random, brokers, partitions, trouble, says, is_wide)
     steps: list[Step] = [(Do.PRODUCE, random.randint(1, 8)) for _ in range(random.randint(1, 2))]
     for _ in range(random.randint(1, 3)):
         steps += _any_round(chance)
@@ -251,8 +258,16 @@ def drawn(  # noqa: PLR0913 - what a client has, one by one
         steps.append((Do.DRAIN, 0))
     elif chance.says and chance.happens(_SAYS_LAST):
         steps += [(Do.POLL, 0), (random.choice(says), 0)]
-    steps += [] if many else chance.troubled(_TROUBLED_LAST)
+    steps += chance.troubled(_TROUBLED_LAST) if is_wide and not many else []
     return Script(settings, chance.partitions, _in_bounds(steps, chance.partitions), brokers)
+
+
+def _is_wide(random: Random) -> bool:
+    """Choose whether a script has wider trouble, without moving on in what the others draw."""
+    state = random.getstate()
+    is_wide = random.random() < _WIDE
+    random.setstate(state)
+    return is_wide
 
 
 def _in_bounds(steps: list[Step], partitions: int) -> tuple[Step, ...]:
@@ -311,7 +326,8 @@ def _round(chance: _Drawing) -> list[Step]:
     random, steps = chance.random, chance.troubled(_TROUBLED)
     if chance.happens(_PRODUCES):
         gaps = chance.happens(_COMPACTED)
-        do = random.choice((Do.PRODUCE_COMPACTED, *TRANSACTIONS, *ODD)) if gaps else Do.PRODUCE
+        odd = ODD if chance.is_wide else ()
+        do = random.choice((Do.PRODUCE_COMPACTED, *TRANSACTIONS, *odd)) if gaps else Do.PRODUCE
         steps.append((do, random.randint(_LEAST[do], 8)))
     steps.append((random.choice((Do.POLL, Do.POLL, Do.POLL_ONCE)), 0))
     steps += chance.troubled(_TROUBLED)
