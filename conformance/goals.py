@@ -86,7 +86,7 @@ def rule_goals(goals: Iterable[Goal], kit: str) -> Iterator[Goal]:
         names = rule.at_stake.get(kit, ())
         some = tuple(goal for goal in goals if any(fnmatchcase(goal.name, name) for name in names))
         if some:
-            yield Goal(Group.RULE, rule.name, any_of=some)
+            yield Goal(Group.RULE, rule.name, rule.needs, any_of=some)
 
 
 CANNOT = "it cannot: "
@@ -98,12 +98,16 @@ def lacking(goal: Goal, can: object) -> str:
 
     ``can`` are the capabilities of a core or of a broker.
     """
-    if goal.any_of:
+    if goal.any_of and not _missing(goal, can):
         return min((lacking(part, can) for part in goal.any_of), key=len)
     if goal.never:
         return f"the kit does not ask for it: {goal.never}"
-    missing = [need for need in goal.needs if not _has(can, need)]
+    missing = _missing(goal, can)
     return f"{CANNOT}{', '.join(missing)}" if missing else ""
+
+
+def _missing(goal: Goal, can: object) -> list[str]:
+    return [need for need in goal.needs if not _has(can, need)]
 
 
 def _has(can: Any, need: str) -> bool:  # noqa: ANN401 - capabilities of a core or of a broker
@@ -130,10 +134,14 @@ class Coverage:
                 yield group, number, of
 
 
+def _count(goal: Goal, counts: Mapping[str, int]) -> int:
+    return sum(counts.get(part.name, 0) for part in goal.any_of or (goal,))
+
+
 def coverage(goals: Iterable[Goal], counts: Mapping[str, int], can: object) -> Coverage:
     """Return what the counts of a search cover, for what its target can do."""
     counted = [
-        (goal, sum(counts.get(part.name, 0) for part in goal.any_of or (goal,))) for goal in goals
+        (goal, 0 if goal.any_of and _missing(goal, can) else _count(goal, counts)) for goal in goals
     ]
     uncovered = [(goal, lacking(goal, can)) for goal, count in counted if not count]
     return Coverage(

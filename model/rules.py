@@ -35,6 +35,7 @@ class Rule:
     one. ``promises`` names the promises that the rule stands for. ``grave``:
     who breaks it can lose a record or deliver one wrongly. ``at_stake`` has for each kit the goals
     of a search in which the rule could be broken, by name; ``*`` stands for anything.
+    ``needs``: the capabilities without which the rule judges nothing.
     """
 
     kind: RuleKind
@@ -47,6 +48,7 @@ class Rule:
     promises: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     grave: bool = False
     at_stake: Mapping[str, Sequence[str]] = attrs.field(factory=dict)
+    needs: tuple[str, ...] = attrs.field(default=(), converter=tuple)
 
 
 def _read() -> Mapping[RuleKind, Mapping[str, Rule]]:

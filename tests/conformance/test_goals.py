@@ -101,3 +101,14 @@ def test_each_goal_that_the_table_names_is_one_of_the_kit(
 def test_a_need_that_is_no_capability_raises() -> None:
     with pytest.raises(AttributeError):
         lacking(Goal(Group.ANSWER, "x", ("fly",)), CAN)
+
+
+def test_a_rule_that_needs_what_a_core_lacks_is_skipped_though_its_goals_were_covered() -> None:
+    name = "WRITTEN_DELIVERY_COMPLETE_COUNT"
+    counts = {"acknowledge is answered NONE": 3}
+    (rule,) = (goal for goal in cores.goals(Capabilities()) if goal.name == name)
+    has, lacks = Capabilities(), Capabilities(delivery_complete_count=False)
+    assert coverage((rule,), counts, has).covered == ((rule, 3),)
+    found = coverage((rule,), counts, lacks)
+    assert found.covered == ()
+    assert [why for _goal, why in found.skipped] == ["it cannot: delivery_complete_count"]
