@@ -1,20 +1,24 @@
 """Every rule that a deviation can name has a citation, and every citation has a rule."""
 
+from pathlib import Path
+
 import attrs
 
 from conformance.citations import cited
+from conformance.coordinators import group_judge
 from conformance.cores import cause
 from conformance.deviation import UNREADABLE, target_finding
 from conformance.wire.explain import WireDifference
 from judge.finding import CRASHED, Citation
 from judge.follower import DISAGREEMENT
-from model.guards import Difference, Guard
+from model.guards import CoordinatorGuard, Difference, Guard
 from model.rules import RULES, VERDICT_RULES, RuleKind
 from spec.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS
 
 TRANSITIONS = RULES[RuleKind.TRANSITION]
 NAMES = (
-    *(guard.name for guard in Guard),
+    *(guard.name for guard in (*Guard, *CoordinatorGuard)),
+    *RULES[RuleKind.GROUP],
     *(difference.name for difference in (*Difference, *WireDifference)),
     *(invariant.name for invariant in (*RECORD_INVARIANTS, *PARTITION_INVARIANTS)),
     CRASHED,
@@ -27,14 +31,19 @@ def test_rules_and_citations_match() -> None:
     assert VERDICT_RULES.keys() == set(NAMES)
 
 
+def test_each_rule_of_a_group_is_one_that_its_judge_names() -> None:
+    judge = Path(group_judge.__file__).read_text()
+    assert [rule for rule in RULES[RuleKind.GROUP] if f'"{rule}"' not in judge] == []
+
+
 def test_a_citation_names_its_source_and_quotes_a_sentence() -> None:
     sources = ("KIP-", "KAFKA-", "Apache Kafka, ", "Kafka protocol", "Of ")
     wrong = [
         name
         for name, rule in {**VERDICT_RULES, **TRANSITIONS}.items()
         if not rule.source.startswith(sources)
-        or not rule.says[0].isupper()
-        or not rule.says.endswith(".")
+        or not rule.says.lstrip("“")[0].isupper()
+        or not rule.says.endswith((".", "”"))
     ]
     assert wrong == []
 
