@@ -189,8 +189,8 @@ _TROUBLE = (
     *(Do.SECOND_MEMBER, Do.SECOND_MEMBER, Do.SECOND_LEAVES, Do.READ_COMMITTED),
     *(Do.RESTART, Do.RESTART),
 )
-_WIDER = (Do.HANG_UP, Do.HANG_UP, *ADDS)
-"""Trouble that some scripts have besides: the others have what they need more often."""
+_WIDER = (Do.HANG_UP, *ADDS, *ODD)
+"""What each round of some scripts begins with: so the others have what they need as often."""
 _WIDE = 0.3
 _MOVES = 4
 """How often each step that needs a second broker is drawn for one of the others."""
@@ -207,7 +207,7 @@ class _Drawing:
     partitions: int
     trouble: tuple[Do, ...]
     says: tuple[Do, ...]
-    is_wide: bool
+    wider: tuple[Do, ...]
 
     def happens(self, likely: float) -> bool:
         """Return true as often as that."""
@@ -218,10 +218,17 @@ class _Drawing:
         if not self.happens(likely):
             return []
         do = self.random.choice(self.trouble)
-        soon = self.is_wide and do in AWAITED and self.happens(_AT_ONCE)
-        most = self.brokers if do in OF_BROKERS else len(SUBSCRIPTIONS)
-        number = self.random.randint(1, most) if do in (*OF_BROKERS, Do.SUBSCRIBE) else 0
+        soon = bool(self.wider) and do in AWAITED and self.happens(_AT_ONCE)
+        number = self.random.randint(1, self.brokers) if do in OF_BROKERS else 0
         return [*([(Do.AT_ONCE, 0)] if soon else []), (do, number)]
+
+    def widened(self) -> list[Step]:
+        """Draw one of the rarer steps, where the script has them."""
+        if not self.wider:
+            return []
+        do = self.random.choice(self.wider)
+        most = {Do.SUBSCRIBE: len(SUBSCRIPTIONS), **dict.fromkeys(ODD, 8)}.get(do, 0)
+        return [(do, self.random.randint(_LEAST.get(do, 0), most))]
 
 
 def drawn(  # noqa: PLR0913 - what a client has, one by one
@@ -240,18 +247,17 @@ def drawn(  # noqa: PLR0913 - what a client has, one by one
     most = 500 if many else random.choice((1, 3, 5, 500))
     explicit = random.choice(modes) == "explicit"
     settings = Settings(explicit, limit, most, callbacks)
-    brokers = random.choice((1, 1, 1, 2, 2, 3, 5) if is_wide else (1, 1, 2, 3))
+    brokers = random.choice((1, 2, 3, 5, 5) if is_wide else (1, 1, 2, 3))
     renews = renews and explicit
     moves = MOVES * _MOVES if brokers > 1 else ()
-    trouble = _TROUBLE + (_WIDER if is_wide else ()) + moves
-    trouble += (Do.REFUSE_RENEWALS,) if renews else ()
-    trouble += (Do.SUBSCRIBE, Do.SUBSCRIBE) if resubscribes and is_wide else ()
+    trouble = _TROUBLE + moves + ((Do.REFUSE_RENEWALS,) if renews else ())
+    wider = _WIDER + ((Do.SUBSCRIBE,) if resubscribes else ()) if is_wide else ()
     says = (_RENEWING if renews else _ACKNOWLEDGE) if explicit else ()
     partitions = random.choice((1, brokers, brokers, 2))
-    chance = _Drawing(random, brokers, partitions, trouble, says, is_wide)
+    chance = _Drawing(random, brokers, partitions, trouble, says, wider)
     steps: list[Step] = [(Do.PRODUCE, random.randint(1, 8)) for _ in range(random.randint(1, 2))]
     for _ in range(random.randint(1, 3)):
-        steps += _any_round(chance)
+        steps += chance.widened() + _any_round(chance)
     if many:
         steps = [(Do.PRODUCE, random.randint(150, 400)) for _ in range(4)]
     if many or chance.happens(_DRAINS):
@@ -326,8 +332,7 @@ def _round(chance: _Drawing) -> list[Step]:
     random, steps = chance.random, chance.troubled(_TROUBLED)
     if chance.happens(_PRODUCES):
         gaps = chance.happens(_COMPACTED)
-        odd = ODD if chance.is_wide else ()
-        do = random.choice((Do.PRODUCE_COMPACTED, *TRANSACTIONS, *odd)) if gaps else Do.PRODUCE
+        do = random.choice((Do.PRODUCE_COMPACTED, *TRANSACTIONS)) if gaps else Do.PRODUCE
         steps.append((do, random.randint(_LEAST[do], 8)))
     steps.append((random.choice((Do.POLL, Do.POLL, Do.POLL_ONCE)), 0))
     steps += chance.troubled(_TROUBLED)

@@ -49,8 +49,7 @@ RARE = {
     Fault.DROPS_REVOKED: 60,
     Fault.TO_NEW_LEADER: 5,
     Fault.FREEZES: 50,
-    Fault.STOPS_AT_EMPTY: 38,
-    Fault.LEAVES_ONCE: 27,
+    Fault.LEAVES_ONCE: 52,
 }
 """Faults that take three steps in one order, and the seed from which on they are looked for."""
 STARVING = (

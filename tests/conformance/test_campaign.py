@@ -180,13 +180,13 @@ def test_a_broker_that_dies_ends_the_search_with_its_results() -> None:
 
 
 def test_a_deviation_is_kept_if_the_target_dies_while_shrinking() -> None:
-    alive = campaign(SpecBroker(UNCOUNTED), Limits(sequences=1, examples=1), BROKERS, 3)
+    alive = campaign(SpecBroker(UNCOUNTED), Limits(sequences=1, examples=1), BROKERS, 0)
     (fault,) = alive.faults
     asked = sum(
         count for op, count in alive.asked.items() if op.split()[0] in {"fetch", "acknowledge"}
     )
     dying = DyingBroker(asked + 3, UNCOUNTED)
-    found = campaign(dying, Limits(examples=1), BROKERS, 3)
+    found = campaign(dying, Limits(examples=1), BROKERS, 0)
     assert found.failure == "the connection is closed"
     assert [f.deviation.signature for f in found.faults] == [fault.deviation.signature]
 
@@ -197,7 +197,7 @@ def test_a_topic_that_cannot_be_removed_hides_no_deviation() -> None:
             super().finish(place)
             raise TargetError("the topic cannot be removed")
 
-    found = campaign(Keeping(UNCOUNTED), Limits(examples=1), BROKERS, 3)
+    found = campaign(Keeping(UNCOUNTED), Limits(examples=1), BROKERS, 0)
     assert found.failure == "the topic cannot be removed"
     assert len(found.faults) == 1
 
