@@ -40,7 +40,8 @@ PLACE = ("t", 0)
 HASTY = Pace(poll_ms=20, patience_seconds=1)
 PATIENCE = (
     *(Fault.NEVER_REJOINS, Fault.STAYS_WITH_LEADER, Fault.STAYS_WITH_COORDINATOR),
-    *(Fault.FREEZES, Fault.GIVES_UP),
+    *(Fault.FREEZES, Fault.GIVES_UP, Fault.GIVES_UP_CUT, Fault.FOUR_BROKERS),
+    *(Fault.STOPS_AT_EMPTY, Fault.NEVER_LEARNS, Fault.SUBSCRIBES_ONCE, Fault.DROPS),
 )
 """The faults by which something never happens that the harness waits for."""
 

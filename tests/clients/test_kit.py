@@ -222,6 +222,7 @@ def at_starts(fault: Fault, *faulty: int) -> Callable[[], Driver]:
     return lambda: ShareClient(fault if next(lives) in faulty else None)
 
 
+@pytest.mark.slow
 def test_what_does_not_come_back_is_unconfirmed_and_fails_nothing() -> None:
     result = campaign(at_starts(Fault.STAYS, 2), limits(8, 0), FAST)
     (doubt,) = result.unconfirmed
@@ -244,6 +245,7 @@ def test_what_does_not_come_back_is_unconfirmed_and_fails_nothing() -> None:
     assert 'failures="0"' in junit
 
 
+@pytest.mark.slow
 def test_what_comes_back_once_is_confirmed_and_a_doubt_about_it_is_dropped() -> None:
     lives = (2, 8, 11)  # In vain in the third to the seventh; the eighth shows it, the eleventh.
     result = campaign(at_starts(Fault.STAYS, *lives), limits(5, 0), FAST)

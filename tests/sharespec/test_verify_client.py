@@ -56,6 +56,7 @@ share_client.main()
 """A client that once stays in the group as it closes, and never again."""
 
 
+@pytest.mark.slow
 def test_a_violation_that_does_not_come_back_exits_with_0(tmp_path: Path) -> None:
     once = tmp_path / "once.py"
     once.write_text(ONCE)
@@ -80,6 +81,7 @@ for line in sys.stdin:
 """A driver whose client never asks for anything."""
 
 
+@pytest.mark.slow
 def test_a_client_that_does_nothing_has_shown_nothing(tmp_path: Path) -> None:
     idle = tmp_path / "idle.py"
     idle.write_text(IDLE)
@@ -116,6 +118,7 @@ def test_what_cannot_be_driven_is_one_line_and_exits_with_2(
     assert said in error
 
 
+@pytest.mark.slow
 def test_what_is_known_exits_with_0_and_what_a_run_writes_is_known_to_the_next(
     tmp_path: Path,
 ) -> None:
