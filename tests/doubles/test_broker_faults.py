@@ -56,5 +56,5 @@ def test_a_fault_is_found_named_and_shrunk(fault: str) -> None:
 def test_a_start_offset_that_stays_shows_in_windows_as_wide_as_brokers_have_at_least() -> None:
     can = attrs.evolve(CAPABILITIES, lock_limits=(100, 200))
     broker = SpecBroker(WireFault.START_STAYS, can=can)
-    found = campaign(broker, Limits(sequences=40, shrink_seconds=1), BROKERS).faults
+    found = campaign(broker, Limits(sequences=60, shrink_seconds=1), BROKERS, 1).faults
     assert {one.deviation.name for one in found} == {*RULES[WireFault.START_STAYS.name]}
