@@ -10,6 +10,7 @@ import attrs
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
 from proofs.hazards import properties
+from proofs.hazards.changes import TextChange
 from proofs.hazards.draft_consumer import Given
 from proofs.hazards.hazard import Hazard, HazardCase, reading_of
 from proofs.hazards.world import HazardAct, HazardMove, HazardProperty, HazardWorld
@@ -88,6 +89,12 @@ _LISTED = tomllib.loads(Path(__file__).with_name("hazards.toml").read_text(encod
 
 HAZARDS = tuple(map(_hazard, _LISTED["hazard"]))
 """Z1 to Z23, in the order of their numbers."""
+
+CHANGES = tuple(
+    TextChange(told["where"], told["text"], _readings(told["readings"]))
+    for told in _LISTED["change"]
+)
+"""The changes of the draft's text that we propose, which decide every reading."""
 
 TOGETHER = tuple(map(_world, _LISTED["together"]))
 """Larger worlds, in which much happens at once."""

@@ -8,7 +8,8 @@ import attrs
 
 from model.profile import KIP, LAG_RESOLVED
 from model.states import PERSISTED_STATES, RecordState
-from proofs.hazards.catalogue import HAZARDS
+from proofs.hazards.catalogue import CHANGES, HAZARDS
+from proofs.hazards.changes import gone, ranked
 from proofs.hazards.draft_readings import DRAFT_LITERAL, MENDED, Readings
 from proofs.hazards.hazard import Absence, CaseFinding, Hazard, examine
 from proofs.hazards.page import page
@@ -35,6 +36,7 @@ def examine_all() -> dict[str, tuple[CaseFinding, ...]]:
 def parts(findings: Findings, together: Sequence[Absence]) -> dict[str, str]:
     """Return each part of the document that is found by search, by the name in its markers."""
     return {
+        "changes": "\n".join(_changes()),
         "summary": "\n".join(_summary(findings)),
         "together": _together(together),
         "states that rise": _edges(_TODAY),
@@ -73,6 +75,21 @@ def _summary(findings: Findings) -> Iterator[str]:
         title = f"[{hazard.title}](#{_anchor(f'{hazard.name}. {hazard.title}')})"
         result = verdict(hazard, found)
         yield f"| {hazard.name} | {title} | {steps} | {hazard.sections} | {result} |"
+
+
+def _changes() -> Iterator[str]:
+    rows = ranked(CHANGES, HAZARDS)
+    yield "| | Where | What the text should say | Hazards that need it | Gone with it alone |"
+    yield "|---|---|---|---|---|"
+    for number, each in enumerate(rows, 1):
+        change, alone = each.change, ", ".join(each.alone) or "–"
+        yield f"| {number} | {change.where} | {change.text} | {', '.join(each.needed)} | {alone} |"
+    last = [hazard.name for hazard in HAZARDS if hazard.name not in gone(CHANGES, HAZARDS)]
+    yield ""
+    yield (
+        f"With all of them {len(HAZARDS) - len(last)} of {len(HAZARDS)} hazards are gone; "
+        f"{' and '.join(last)} remain, within bounds that the resolved rules have."
+    )
 
 
 def _together(absences: Sequence[Absence]) -> str:

@@ -9,7 +9,8 @@ import pytest
 from model.errors import InvalidValueError
 from proofs.hazards import hazard as module
 from proofs.hazards import properties
-from proofs.hazards.catalogue import HAZARDS, hazard_named
+from proofs.hazards.catalogue import CHANGES, HAZARDS, hazard_named
+from proofs.hazards.changes import gone, ranked
 from proofs.hazards.draft_readings import MENDED, NAMES, LimitTest, Siblings
 from proofs.hazards.hazard import Absence, as_written, examine, reading_of
 from proofs.hazards.page import page
@@ -17,6 +18,7 @@ from proofs.hazards.review import examine_all, parts, verdict
 from proofs.hazards.together import all_together
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "in-progress-review.md").read_text()
+README = (Path(__file__).parents[3] / "README.md").read_text()
 A_PAGE = 44
 """Lines of Markdown, of which tables and paragraphs are one each."""
 
@@ -35,7 +37,8 @@ def test_every_hazard_is_shown_and_the_document_says_what_is_found_now() -> None
 def test_each_hazard_has_a_page_that_quotes_the_sections_which_cause_it() -> None:
     numbers = ["Z1", "Z1b", *(f"Z{number}" for number in range(2, 24))]
     assert [hazard.name for hazard in HAZARDS] == numbers
-    assert f"{len(HAZARDS)} places" in DOCUMENT
+    assert f"{len(HAZARDS)} hazards, " in DOCUMENT
+    assert f"[{len(HAZARDS)} hazards](docs/in-progress-review.md)" in README
     pages = re.split(r"\n(?=### Z)", DOCUMENT.split("## Questions")[0])[1:]
     for hazard, text in zip(HAZARDS, pages, strict=True):
         assert text.startswith(f"### {hazard.name}. {hazard.title}\n")
@@ -89,6 +92,20 @@ def test_a_sentence_that_is_mended_ends_its_hazard_and_no_other() -> None:
     everything = {hazard.name for hazard in HAZARDS}
     changed = dict([reading_of("staleness_adds_a_delivery")])
     assert everything - remaining(changed) == {"Z2", "Z3"}
+
+
+def test_each_change_is_needed_and_together_they_decide_every_reading() -> None:
+    every = [name for change in CHANGES for name in change.readings]
+    assert sorted(every) == sorted(NAMES)
+    small = [hazard_named(name) for name in ("Z6", "Z8", "Z17", "Z23")]
+    rows = ranked(CHANGES, small)
+    assert [(row.needed, row.alone) for row in rows] == [
+        (("Z6", "Z8"), ("Z6",)),
+        (("Z23",), ("Z23",)),
+        (("Z8",), ("Z17",)),  # Z8 needs two, and Z17 is back once the other is made.
+        *[((), ())] * 3,
+    ]
+    assert gone(CHANGES, small) == ("Z6", "Z8", "Z23")
 
 
 def test_where_every_sentence_is_mended_only_what_the_rules_bound_remains() -> None:
