@@ -146,6 +146,8 @@ class Columnist:
         event, state, number = frame.event, frame.state, self._event
         self._event += 1
         changed = changes(_told(frame.before), _told(state))
+        if isinstance(event.operation, ops.Gap) and state.records is None:
+            state = frame.before  # Nothing is known of offsets; 0 would stretch the picture.
         pieces = [(c.first, c.last, self._kinds.number(c.after)) for c in changed]
         return Column(
             number,

@@ -327,7 +327,7 @@ function showOffset() {
   for (const [seq, ms, what, then, event] of lives.slice(0, 200)) {
     const row = el("tr"), cell = el("td"), link = el("button", seq, { class: "link", type: "button" });
     link.addEventListener("click", () => select(event, offset, true));
-    cell.append(link); row.append(cell, el("td", when(ms), { class: "n" }), el("td", what, { class: "wide" }), el("td", then, { class: "wide" })); body.append(row);
+    cell.append(link); row.append(cell, el("td", when(ms).replace("T", " ")), el("td", what, { class: "wide" }), el("td", then, { class: "wide" })); body.append(row);
   }
   const top = el("thead"); top.append(head); table.append(top, body);
   const box = el("div", null, { class: "scroll" }); box.append(table);
@@ -388,6 +388,13 @@ function zoom(factor, middle = (view[0] + view[1]) / 2) {
   zoomTo(middle - (middle - view[0]) * factor, middle + (view[1] - middle) * factor);
 }
 
+function fault() {
+  if (!part.divergence) return;
+  const near = part.detail, ends = axis(near), k = columnOf(near, part.divergence.event);
+  zoomTo(ends[Math.max(0, k - 40)], ends[Math.min(ends.length - 1, k + 20)], part.overview ? [ends[0], ends[ends.length - 1]] : null);
+  select(part.divergence.event, part.divergence.offset === null ? selected.offset : part.divergence.offset, false);
+}
+
 // Opening a share-partition, and what the user does.
 
 function open(number) {
@@ -402,8 +409,8 @@ function open(number) {
   $("fault").disabled = !part.divergence;
   heights = null; cachedFills = null; view = whole();
   showRule();
-  const wrong = part.divergence;
-  select(wrong ? wrong.event : part.focus, wrong && wrong.offset !== null ? wrong.offset : null, false);
+  select(part.focus, null, false);
+  fault();
 }
 function overview() {
   const body = $("partitions"), times = DATA.partitions.flatMap((one) => [...one.times, ...one.faults]);
@@ -520,12 +527,6 @@ function listen() {
   });
   const zoomAround = (factor) => { const shown = level(); zoom(factor, axis(shown)[columnOf(shown, selected.event)]); };
   const all = () => { heights = null; view = whole(); select(selected.event, selected.offset, false); };
-  const fault = () => {
-    if (!part.divergence) return;
-    const near = part.detail, ends = axis(near), k = columnOf(near, part.divergence.event);
-    zoomTo(ends[Math.max(0, k - 40)], ends[Math.min(ends.length - 1, k + 20)], part.overview ? [ends[0], ends[ends.length - 1]] : null);
-    select(part.divergence.event, part.divergence.offset === null ? selected.offset : part.divergence.offset, false);
-  };
   $("in").addEventListener("click", () => zoomAround(0.5)); $("out").addEventListener("click", () => zoomAround(2));
   $("all").addEventListener("click", all); $("fault").addEventListener("click", fault);
   $("axis").addEventListener("change", () => { view = whole(); redraw(); });
