@@ -57,6 +57,7 @@ class Hello:
     resubscribes: bool = False
     version: str = ""
     profile: str = "kip"
+    capabilities: None = None
 
 
 def hello(driver: Driver) -> Hello:

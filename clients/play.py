@@ -22,7 +22,6 @@ from clients.events import (
 )
 from clients.judge import keeps_back
 from clients.scripts import ADDS, HABITS, ODD, PRODUCES, SUBSCRIPTIONS, TRANSACTIONS, Do, Script
-from conformance.target import TargetError
 from serve.rare import Habit
 
 TOPIC, OTHER = SUBSCRIPTIONS[-1]
@@ -318,5 +317,3 @@ _STEPS: dict[Do, Callable[[_Application], None]] = {
     Do.HANG_UP: _Application.hang_up,
     Do.AT_ONCE: _Application.at_once,
 }
-
-__all__ = ["Pace", "TargetError", "play"]

@@ -20,9 +20,15 @@ T = TypeVar("T")
 H = TypeVar("H", bound="Hello")
 S = TypeVar("S", bound="Stage[Any]")
 
+NEEDS = "needs "
+"""How a reason begins that names the capability which a target lacks."""
+
 
 class Hello(attrs.AttrsInstance, Protocol):
-    """What a target says of itself: its name and version, and the profile that judges it."""
+    """What a target says of itself: its name and version, and the profile that judges it.
+
+    ``capabilities`` are for the kit alone, which asks a target for nothing else.
+    """
 
     @property
     def name(self) -> str: ...  # noqa: D102 - see the class
@@ -30,6 +36,8 @@ class Hello(attrs.AttrsInstance, Protocol):
     def version(self) -> str: ...  # noqa: D102
     @property
     def profile(self) -> str: ...  # noqa: D102
+    @property
+    def capabilities(self) -> Any: ...  # noqa: ANN401, D102 - of the kit
 
 
 class Stage(Protocol[C_contra]):
@@ -156,8 +164,21 @@ class Kit(ABC, Generic[C, T, H, S]):
         """Return the numbers that the judgement takes where the KIPs have none, in words."""
         return ()
 
-    def lacking(self, _hello: H, _sequence: Sequence[C], /) -> str | None:
+    def needs(self, _sequence: Sequence[C], /) -> Mapping[str, Any]:
+        """Return the capabilities that a sequence needs: a list of words, or true for a flag."""
+        return {}
+
+    def lacking(self, hello: H, sequence: Sequence[C], /) -> str | None:
         """Return the first capability that a sequence needs and a target lacks; else None."""
+        for name, needed in self.needs(sequence).items():
+            has = getattr(hello.capabilities, name)
+            if needed is True:
+                lacks = [] if has else [name]
+            else:
+                words = {getattr(each, "name", each) for each in has}
+                lacks = [f"{name} {word}" for word in needed if word not in words]
+            if lacks:
+                return f"{NEEDS}{lacks[0]}"
         return None
 
     def lack(self, _counts: Mapping[str, int], _hello: H, /) -> str:

@@ -13,10 +13,10 @@ from conformance.citations import cited
 from conformance.deviation import StepText
 from conformance.goals import CANNOT, Coverage
 from conformance.groups import Group, grouped
-from conformance.kit import AnyKit
+from conformance.kit import NEEDS, AnyKit
 from conformance.known import REASON, KnownDeviation, free_name
 from conformance.picture import picture
-from conformance.vectors.play import NEEDS, Played
+from conformance.vectors.play import Played
 from judge.weighing import Given, too_little
 from judge.words import printable
 from report.document import (
@@ -201,9 +201,7 @@ def skipped_text(report: Report) -> str:
     vectors = Counter[str]()
     for reason, count in report.vectors.skipped.items():
         if reason.startswith(NEEDS):
-            capability, *values = reason.removeprefix(NEEDS).split()
-            is_mode = capability == "acquire_modes"
-            vectors[values[0] if is_mode else capability] += count
+            vectors[reason.removeprefix(NEEDS).split()[0]] += count
     texts = []
     for name in sorted(goals.keys() | vectors.keys()):
         counts = [_counted(goals[name], "goal"), _counted(vectors[name], "vector")]

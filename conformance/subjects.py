@@ -15,7 +15,7 @@ from conformance.cores.crabka_core import KNOWN as CRABKA_CORE_KNOWN
 from conformance.cores.crabka_core import crabka_core_target
 from conformance.cores.kafka import KNOWN, kafka_target
 from conformance.cores.kit import CORES
-from conformance.cores.process import ProcessTarget
+from conformance.cores.process import core_target
 from conformance.kit import AnyKit
 from conformance.releases import NEWEST
 from conformance.wire.broker import BrokerTarget
@@ -97,7 +97,7 @@ def opened(subject: Subject) -> Iterator[Any]:
             bounds=Bounds(seconds=subject.silence),
         )
     elif subject.command is not None:
-        address = ProcessTarget(subject.command, subject.silence)
+        address = core_target(subject.command, subject.silence)
     elif subject.name == "kafka":
         address = kafka_target(subject.silence, version=subject.version or NEWEST)
     elif subject.name in COORDINATORS:

@@ -21,7 +21,7 @@ from conformance.known import KnownDeviation, KnownError, as_toml, read_known, r
 from conformance.plain import as_json
 from conformance.report import KitVerdict, Report, document, known_now, known_section, reproducing
 from conformance.target import TargetError
-from conformance.vectors.play import Played, all_cases, lacking, play_vectors, reason_to_skip
+from conformance.vectors.play import Played, all_cases, play_vectors, reason_to_skip
 from conformance.vectors.source import Case
 from report.html import html_text
 from report.markdown import markdown_text
@@ -164,8 +164,7 @@ def verify(target: Any, plan: Plan, command: str, title: str) -> NoReturn:  # no
     wanted, kit = plan.wanted, plan.kit
     if plan.may_lack_known:
         hello = kit.hello(target)
-        lacks = lacking if kit.plays_vectors else kit.lacking
-        shows = tuple(known for known in plan.known if not lacks(hello, known.sequence))
+        shows = tuple(known for known in plan.known if not kit.lacking(hello, known.sequence))
         plan = attrs.evolve(plan, known=shows)
     if wanted.only:
         (again,) = replayed(target, kit.hello(target), plan.known, kit)

@@ -10,7 +10,7 @@ import pytest
 
 from conformance.campaign import Limits, campaign
 from conformance.cores.kit import CORES
-from conformance.cores.process import ProcessTarget
+from conformance.cores.process import core_target
 from conformance.groups import grouped
 from conformance.vectors.play import all_cases, play_vectors
 from conformance.vectors.written import DATA
@@ -40,7 +40,7 @@ def run_vectors(driver: str, *files: str) -> tuple[int, list[str], dict[str, int
 
 
 def test_the_example_conforms() -> None:
-    target = ProcessTarget(DRIVER)
+    target = core_target(DRIVER)
     try:
         played = play_vectors(target, target.hello(), all_cases())
         found = campaign(target, Limits(sequences=40, seconds=60), CORES)
@@ -55,7 +55,7 @@ def test_one_wrong_character_is_one_group(tmp_path: Path) -> None:
     wrong = tmp_path / "driver.js"
     right = (FOLDER / "driver.js").read_text()
     wrong.write_text(right.replace("count < config.delivery", "count <= config.delivery"))
-    target = ProcessTarget(f"node {wrong}")
+    target = core_target(f"node {wrong}")
     try:
         played = play_vectors(target, target.hello(), all_cases())
         searched = campaign(target, Limits(sequences=60, seconds=60), CORES).faults

@@ -20,7 +20,7 @@ from conformance.cores.builtin import EngineTarget
 from conformance.cores.kit import CORES
 from conformance.cores.protocol import decoded, encoded, hello_from
 from conformance.cores.scene import Scene
-from conformance.cores.target import Hello, Reply, Request
+from conformance.cores.target import Capabilities, Hello, Reply, Request
 from conformance.known import KnownError, read_known
 from conformance.target import TargetError
 from model.config import SharePartitionConfig
@@ -172,7 +172,7 @@ def test_the_hello_of_a_driver(examples: int) -> None:
 
     def try_it(line: bytes) -> None:
         try:
-            hello_from(decoded(line))
+            hello_from(decoded(line), Capabilities)
             seen.add("a hello")
         except TargetError as error:
             seen.add(refused(error, "none"))

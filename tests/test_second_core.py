@@ -14,7 +14,7 @@ import pytest
 from conformance.campaign import Campaign, Limits, campaign
 from conformance.cores.asks import Ask
 from conformance.cores.kit import CORES
-from conformance.cores.process import ProcessTarget
+from conformance.cores.process import core_target
 from conformance.vectors.play import Played, all_cases, play_vectors
 
 pytestmark = [
@@ -40,7 +40,7 @@ def verify(core: Path) -> Verify:
     """Return what plays the vectors and so many sequences, given arguments of the core."""
 
     def run(arguments: str, sequences: int) -> tuple[Played, Campaign[Ask]]:
-        target = ProcessTarget(f"{core} {arguments}")
+        target = core_target(f"{core} {arguments}")
         try:
             played = play_vectors(target, target.hello(), all_cases())
             return played, campaign(target, Limits(sequences=sequences, seconds=600), CORES)

@@ -11,7 +11,6 @@ from conformance.kit import AnyKit
 from conformance.known import KnownDeviation
 from conformance.releases import RELEASES
 from conformance.subjects import VERSIONED, Subject, opened
-from conformance.vectors.play import in_mode_of, lacking
 from tools.documents.findings import RELEASES_MEASURED, known_of
 from tools.documents.reproduced import commit_now
 
@@ -25,11 +24,7 @@ def verdicts(subject: Subject, listed: tuple[KnownDeviation, ...], kit: AnyKit) 
     with opened(subject) as target:
         hello = kit.hello(target)
         for known in listed:
-            if kit.plays_vectors:
-                reason = lacking(hello, in_mode_of(hello, known.sequence))
-            else:
-                reason = kit.lacking(hello, known.sequence)
-            if reason:
+            if reason := kit.lacking(hello, known.sequence):
                 found[known.name] = reason
                 continue
             (again,) = replayed(target, hello, (known,), kit)

@@ -12,7 +12,7 @@ from conformance.coordinators.group_generate import TIMES, begin, next_ask
 from conformance.coordinators.group_goals import GOALS
 from conformance.coordinators.group_scene import GroupCapabilities, GroupScene, Hello
 from conformance.coordinators.share_asks import PassTime
-from conformance.coordinators.target import CoordinatorTarget
+from conformance.cores.protocol import DriverTarget
 from conformance.goals import Coverage, coverage
 from conformance.kit import Kit
 
@@ -28,9 +28,7 @@ def _need(ask: asks.GroupAsk) -> str:
 
 
 @attrs.frozen
-class GroupCoordinators(
-    Kit[asks.GroupAsk, CoordinatorTarget[GroupCapabilities], Hello, GroupScene]
-):
+class GroupCoordinators(Kit[asks.GroupAsk, DriverTarget[GroupCapabilities], Hello, GroupScene]):
     """The kit for group coordinators."""
 
     commands = asks.GroupAsk
@@ -38,11 +36,11 @@ class GroupCoordinators(
     longer = 3
     examples = 3
 
-    def hello(self, target: CoordinatorTarget[GroupCapabilities]) -> Hello:
+    def hello(self, target: DriverTarget[GroupCapabilities]) -> Hello:
         """Return what a group coordinator says of itself."""
         return target.hello()
 
-    def stage(self, target: CoordinatorTarget[GroupCapabilities], hello: Hello) -> GroupScene:
+    def stage(self, target: DriverTarget[GroupCapabilities], hello: Hello) -> GroupScene:
         """Return a stage, which the first command begins."""
         return GroupScene(target, hello)
 
@@ -102,10 +100,9 @@ class GroupCoordinators(
             f"an assignment is complete after {SETTLED} heartbeats of every member",
         )
 
-    def lacking(self, hello: Hello, sequence: Sequence[asks.GroupAsk]) -> str | None:
-        """Return the first capability that a command needs and the group coordinator lacks."""
-        needs = (_need(ask) for ask in sequence)
-        return next((f"needs {n}" for n in needs if not getattr(hello.capabilities, n, True)), None)
+    def needs(self, sequence: Sequence[asks.GroupAsk]) -> Mapping[str, bool]:
+        """Return the capabilities that the commands need."""
+        return dict.fromkeys(filter(None, map(_need, sequence)), True)
 
     def coverage(self, counts: Mapping[str, int], hello: Hello) -> Coverage:
         """Return the goals for what the group coordinator can do."""

@@ -12,8 +12,9 @@ from conformance.coordinators.group_goals import situations
 from conformance.coordinators.group_judge import BrokenRuleError, Request, call_text, judged
 from conformance.coordinators.group_reply import GroupReply, reply_from
 from conformance.coordinators.share_asks import FailOver, PassTime
-from conformance.coordinators.target import CoordinatorHello, CoordinatorTarget
 from conformance.cores.malformed import error_text
+from conformance.cores.protocol import DriverTarget
+from conformance.cores.target import DriverHello
 from conformance.deviation import StepText, target_finding
 from judge.finding import CRASHED, Finding
 from judge.words import printable
@@ -33,13 +34,13 @@ class GroupCapabilities:
     offsets: bool = True
 
 
-Hello = CoordinatorHello[GroupCapabilities]
+Hello = DriverHello[GroupCapabilities]
 
 
 class GroupScene:
     """A fresh group coordinator with a cluster, a clock and a judge."""
 
-    def __init__(self, target: CoordinatorTarget[GroupCapabilities], hello: Hello) -> None:
+    def __init__(self, target: DriverTarget[GroupCapabilities], hello: Hello) -> None:
         """Wait for the first command, which says how to begin."""
         self._target, self._hello = target, hello
         self.belief = GroupBelief(initializes=hello.capabilities.initializes)

@@ -8,8 +8,8 @@ from conformance.coordinators.group_kit import GROUP_COORDINATORS
 from conformance.coordinators.group_scene import GroupCapabilities
 from conformance.coordinators.share_kit import SHARE_COORDINATORS
 from conformance.coordinators.share_scene import ShareCapabilities
-from conformance.coordinators.target import CoordinatorTarget
-from conformance.cores.kafka import kafka_target
+from conformance.cores.kafka import kafka_driver
+from conformance.cores.protocol import DriverTarget
 from conformance.kit import AnyKit
 
 _KAFKA = Path(__file__).parents[1] / "targets" / "kafka"
@@ -48,8 +48,7 @@ COORDINATORS = {
 
 def coordinator_target(
     name: str, seconds: float, version: str
-) -> CoordinatorTarget[attrs.AttrsInstance]:
+) -> DriverTarget[attrs.AttrsInstance]:
     """Start a coordinator of ``COORDINATORS``, as ``kafka_target`` does. Raises TargetError."""
     coordinator = COORDINATORS[name]
-    process = kafka_target(seconds, version=version, main=coordinator.main)
-    return CoordinatorTarget(process, coordinator.capabilities)
+    return kafka_driver(coordinator.main, coordinator.capabilities, seconds, version=version)

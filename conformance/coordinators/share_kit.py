@@ -11,7 +11,8 @@ from conformance.coordinators import share_asks as asks
 from conformance.coordinators.share_generate import next_state_ask, state_mix
 from conformance.coordinators.share_goals import GOALS
 from conformance.coordinators.share_scene import ShareCapabilities, ShareScene
-from conformance.coordinators.target import CoordinatorHello, CoordinatorTarget
+from conformance.cores.protocol import DriverTarget
+from conformance.cores.target import DriverHello
 from conformance.goals import Coverage, coverage
 from conformance.kit import Kit
 from model.share_state_requests import InitializeState, StateRequest, WriteState
@@ -21,8 +22,8 @@ _KEYED = StateRequest | asks.FindPartition
 
 _PLAIN = SharePartitionKey("g", next(iter(asks.TOPICS)), 0)
 
-_Target = CoordinatorTarget[ShareCapabilities]
-_Hello = CoordinatorHello[ShareCapabilities]
+_Target = DriverTarget[ShareCapabilities]
+_Hello = DriverHello[ShareCapabilities]
 
 
 @attrs.frozen
@@ -84,15 +85,15 @@ class ShareCoordinators(Kit[asks.StateAsk, _Target, _Hello, ShareScene]):
             "an idle share-partition gets its snapshot when the timer runs, unless all have one",
         )
 
-    def lacking(self, hello: _Hello, sequence: Sequence[asks.StateAsk]) -> str | None:
-        """Return the first capability that a command needs and the coordinator lacks.
+    def needs(self, sequence: Sequence[asks.StateAsk]) -> Mapping[str, bool]:
+        """Return the capabilities that the commands need.
 
         The first state can begin without InitializeShareGroupState.
         """
-        needs = [asks.NEEDS.get(type(ask), "") for ask in sequence[2:]]
+        needs = [asks.NEEDS[type(ask)] for ask in sequence[2:] if type(ask) in asks.NEEDS]
         counts = (ask.delivery_complete_count for ask in sequence if isinstance(ask, WriteState))
         needs += ["delivery_complete_count"] * any(count != -1 for count in counts)
-        return next((f"needs {n}" for n in needs if not getattr(hello.capabilities, n, True)), None)
+        return dict.fromkeys(needs, True)
 
     def coverage(self, counts: Mapping[str, int], hello: _Hello) -> Coverage:
         """Return the goals for what the coordinator can do."""

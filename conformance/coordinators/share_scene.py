@@ -18,8 +18,9 @@ from conformance.coordinators.share_judge import (
     times_mismatch,
 )
 from conformance.coordinators.share_messages import APIS, answer_of, body_of, records_of
-from conformance.coordinators.target import CoordinatorHello, CoordinatorTarget
 from conformance.cores.malformed import error_text
+from conformance.cores.protocol import DriverTarget
+from conformance.cores.target import DriverHello
 from conformance.deviation import UNREADABLE, StepText, target_finding
 from judge.finding import CRASHED, Finding
 from judge.words import batch_text, durable_text, printable
@@ -92,8 +93,8 @@ class ShareScene:
 
     def __init__(
         self,
-        target: CoordinatorTarget[ShareCapabilities],
-        hello: CoordinatorHello[ShareCapabilities],
+        target: DriverTarget[ShareCapabilities],
+        hello: DriverHello[ShareCapabilities],
     ) -> None:
         """Wait for the first command."""
         self._target, self.can = target, hello.capabilities

@@ -13,6 +13,7 @@ from model.snapshot import DurableState
 from model.states import AcquireMode
 
 __all__ = [
+    "NEEDS",
     "Acknowledge",
     "AdvanceLogStart",
     "AdvanceTime",
@@ -129,6 +130,16 @@ class FinishDeadLetter:
     nth: int
     answers: Answers = ()
 
+
+NEEDS: dict[type, str] = {
+    CompleteWrite: "pending_writes",
+    AdvanceLogStart: "advance_log_start",
+    TakeOver: "take_over",
+    AlterConfig: "alter_config",
+    FinishDeadLetter: "dead_letter_queue",
+    ProduceAborted: "aborted_transactions",
+}
+"""The capability that a command needs which is not the first."""
 
 Ask = (
     TakeOver

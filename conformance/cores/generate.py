@@ -109,19 +109,11 @@ class Mixture:
 
 def mixture(random: Random, can: Capabilities) -> Mixture:
     """Return a random mixture of what the core can do."""
-    optional = {kind: weight for kind, weight in _SOMETIMES.items() if random.random() < 0.5}
-    if not can.advance_log_start:
-        optional.pop(asks.AdvanceLogStart, None)
-    if not can.take_over:
-        optional.pop(asks.TakeOver, None)
-    if not can.pending_writes:
-        optional.pop(asks.CompleteWrite, None)
-    if not can.alter_config:
-        optional.pop(asks.AlterConfig, None)
-    if not can.dead_letter_queue:
-        optional.pop(asks.FinishDeadLetter, None)
-    if not can.aborted_transactions:
-        optional.pop(asks.ProduceAborted, None)
+    optional = {
+        kind: weight
+        for kind, weight in _SOMETIMES.items()
+        if random.random() < 0.5 and getattr(can, asks.NEEDS.get(kind, ""), True)
+    }
     modes = [tuple(AcquireMode(m) for m in can.acquire_modes)]
     modes += [(mode,) for mode in modes[0]]
     types = random.choice(_TYPES)

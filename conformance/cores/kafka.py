@@ -8,6 +8,8 @@ import attrs
 
 from conformance.build import Recipe, build
 from conformance.cores.process import ProcessTarget
+from conformance.cores.protocol import DriverTarget
+from conformance.cores.target import Capabilities, K
 from conformance.releases import NEWEST, check_release, for_release
 from conformance.target import TargetError
 
@@ -30,16 +32,24 @@ _RECORDER_MAVEN = attrs.evolve(_MAVEN, name="the recorder", seconds=900)
 
 
 def kafka_target(
-    seconds: float, project: Path = _PROJECT, version: str = NEWEST, main: str = "Driver"
-) -> ProcessTarget:
+    seconds: float, project: Path = _PROJECT, version: str = NEWEST
+) -> DriverTarget[Capabilities]:
     """Start the driver of a release, and build it first if a source is newer than the last build.
 
-    ``main`` is the driver's class. Raises TargetError if there is no such release, Java 17 or Maven
-    is missing, or Maven Central cannot be reached.
+    Raises TargetError if there is no such release, Java 17 or Maven is missing, or Maven Central
+    cannot be reached.
     """
+    return kafka_driver("Driver", Capabilities, seconds, project, version)
+
+
+def kafka_driver(
+    main: str, kind: type[K], seconds: float, project: Path = _PROJECT, version: str = NEWEST
+) -> DriverTarget[K]:
+    """Do the same with another class of the driver and of its capabilities."""
     flags = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     java, path = kafka_java(project, version)
-    return ProcessTarget(f"{java} {flags} -cp '{path}' kafka.server.share.{main}", seconds)
+    command = f"{java} {flags} -cp '{path}' kafka.server.share.{main}"
+    return DriverTarget(ProcessTarget(command, seconds), kind)
 
 
 def kafka_java(project: Path = _PROJECT, version: str = NEWEST) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from random import Random
+from typing import Any
 
 import attrs
 
@@ -14,11 +15,15 @@ from conformance.cores.scene import Scene
 from conformance.cores.target import Hello, Target
 from conformance.goals import Coverage, coverage
 from conformance.kit import Kit
-from model.operations import AcknowledgementBatch
-from model.profile import Profile, profile_named
+from model.errors import ErrorCode
+from model.operations import Acknowledge, AcknowledgementBatch
+from model.profile import KIP, Profile, profile_named
+from model.states import AcknowledgeType
+from spec.validation import validate
 
 _ALL = 500
 _WRITING = asks.Acknowledge | asks.MemberLeaves | asks.AdvanceTime | asks.FinishDeadLetter
+_SETTLED = (ErrorCode.NONE, ErrorCode.PENDING)
 _FIRST = "m1"
 _MANY = 10
 """From how many fetches in a row on they are made equal."""
@@ -104,6 +109,28 @@ class Cores(Kit[asks.Ask, Target, Hello, Scene]):
         about = "may pass over an available record, or meet a full window of finished records"
         return (f"at most {fetches} fetches {about}",)
 
+    def needs(self, sequence: Sequence[asks.Ask]) -> Mapping[str, Any]:
+        """Return the capabilities that a sequence needs; any acquire mode stands for another."""
+        acknowledged = [ask for ask in sequence if isinstance(ask, asks.Acknowledge)]
+        types = {kind for ask in acknowledged for batch in ask.batches for kind in batch.types}
+        statuses = {status for ask in sequence for status in _statuses(ask)}
+        configs = [a.config for a in sequence if isinstance(a, asks.TakeOver | asks.AlterConfig)]
+        done = {asks.NEEDS.get(type(ask)) for ask in sequence[1:]}
+        persisted = any(isinstance(ask, asks.TakeOver) and ask.persisted for ask in sequence)
+        wanted: dict[str, Any] = {
+            "renew": AcknowledgeType.RENEW in types,
+            "renew_setting": not all(config.renew_acknowledge_enable for config in configs),
+            "validates_requests": any(map(_is_malformed, acknowledged)),
+            "pending_writes": bool(statuses),
+            "write_errors": sorted(s.name for s in statuses if s not in _SETTLED),
+            "advance_log_start": "advance_log_start" in done,
+            "take_over": "take_over" in done or persisted,
+            "alter_config": "alter_config" in done,
+            "dead_letter_queue": any(config.dead_letter_queue for config in configs),
+            "aborted_transactions": "aborted_transactions" in done,
+        }
+        return {name: needed for name, needed in wanted.items() if needed}
+
     def coverage(self, counts: Mapping[str, int], hello: Hello) -> Coverage:
         """Return the goals for what the core can do."""
         return coverage(goals(hello.capabilities), counts, hello.capabilities)
@@ -114,6 +141,14 @@ class Cores(Kit[asks.Ask, Target, Hello, Scene]):
 
 
 CORES = Cores()
+
+
+def _statuses(ask: asks.Ask) -> tuple[ErrorCode, ...]:
+    return (ask.status,) if isinstance(ask, asks.CompleteWrite) else getattr(ask, "answers", ())
+
+
+def _is_malformed(ask: asks.Acknowledge) -> bool:
+    return validate(Acknowledge(ask.member, ask.batches), KIP) is not ErrorCode.NONE
 
 
 def _lower(batch: AcknowledgementBatch, less: int) -> AcknowledgementBatch:

@@ -7,14 +7,11 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 
-from conformance.cores.malformed import error_text
-from conformance.cores.protocol import MAX_LINE_BYTES, VERSION, decoded, encoded, hello_from
-from conformance.cores.target import Hello, Reply, Request
+from conformance.cores.protocol import MAX_LINE_BYTES, DriverTarget, decoded, encoded
+from conformance.cores.target import Capabilities, Reply
 from conformance.target import TargetError
-from model.errors import ErrorCode
 
 _TAIL_BYTES = 2000
 _CHUNK = 1 << 16
@@ -22,7 +19,7 @@ _LAST_MOMENT = 0.2
 
 
 class ProcessTarget:
-    """A target that speaks the protocol over a command's standard input and output.
+    """Takes messages over a command's standard input and output.
 
     ``seconds`` is the timeout of an answer. Standard error goes to a file, and errors quote its
     end. The process has a group of its own, which ends with it.
@@ -60,21 +57,6 @@ class ProcessTarget:
     def _stdout(self) -> int:
         assert self._process.stdout is not None  # noqa: S101 - opened above
         return self._process.stdout.fileno()
-
-    def hello(self) -> Hello:
-        """Ask the driver to describe itself."""
-        return hello_from(self.ask({"do": "hello", "protocol": VERSION}))
-
-    def reset(self) -> None:
-        """Reset the driver to an empty share-partition."""
-        reply = self.ask({"do": "reset"})
-        if "error" in reply:
-            raise TargetError(f"it cannot reset: {error_text(reply)[:200]}")
-
-    def apply(self, seq: int, operation: Request, answers: Sequence[ErrorCode]) -> Reply:
-        """Apply one operation."""
-        statuses = [answer.name for answer in answers]
-        return self.ask({"do": "apply", "seq": seq, "operation": operation, "answers": statuses})
 
     def close(self) -> None:
         """Send goodbye, and kill the process if it does not end."""
@@ -137,3 +119,8 @@ class ProcessTarget:
             status = None
         ended = "" if status is None else f", exit status {status}"
         return TargetError(f"{what}{ended}" + (f"; it said: {text}" if text else ""))
+
+
+def core_target(command: str, seconds: float = 10.0) -> DriverTarget[Capabilities]:
+    """Start the driver of a core. Raises TargetError as ``ProcessTarget`` does."""
+    return DriverTarget(ProcessTarget(command, seconds), Capabilities)

@@ -4,18 +4,18 @@
 """
 
 import json
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any, Generic, Protocol
 
 import attrs
 
-from conformance.cores.target import Capabilities, Hello
+from conformance.cores.malformed import error_text
+from conformance.cores.target import DriverHello, K, Reply, Request
 from conformance.target import TargetError
 from judge.words import printable
 from model.errors import ErrorCode, value_text
 from model.profile import PROFILES
 from model.states import AcquireMode
-
-K = TypeVar("K", bound=attrs.AttrsInstance)
 
 VERSION = 1
 
@@ -43,14 +43,49 @@ def _shown(line: bytes) -> str:
     return printable(line[:_MAX_NAME].decode(errors="replace"))
 
 
-def hello_from(message: dict[str, Any]) -> Hello:
-    """Return a core's description of itself. Raises TargetError that names the wrong field."""
-    name, version, profile, capabilities = described(message, Capabilities)
-    return Hello(name, version, profile, capabilities)
+class Speaker(Protocol):
+    """Takes messages, such as ``conformance.cores.process.ProcessTarget``."""
+
+    def ask(self, message: dict[str, Any], /) -> Reply:
+        """Return the answer to a message. Raises TargetError if there is none."""
+
+    def close(self) -> None:
+        """Release the driver. Never raises."""
 
 
-def described(message: dict[str, Any], kind: type[K]) -> tuple[str, str, str, K]:
-    """Return a driver's name, version, profile and capabilities, which are flags or lists.
+@attrs.frozen
+class DriverTarget(Generic[K]):
+    """A core or a coordinator behind a driver. ``kind`` is the class of its capabilities."""
+
+    speaker: Speaker
+    kind: type[K]
+
+    def hello(self) -> DriverHello[K]:
+        """Ask the driver to describe itself. Raises TargetError."""
+        return hello_from(self.ask("hello", protocol=VERSION), self.kind)
+
+    def reset(self, **settings: object) -> None:
+        """Begin anew, a coordinator with these settings. Raises TargetError."""
+        reply = self.ask("reset", **settings)
+        if "error" in reply:
+            raise TargetError(f"it cannot reset: {error_text(reply)[:200]}")
+
+    def apply(self, seq: int, operation: Request, answers: Sequence[ErrorCode]) -> Reply:
+        """Apply one operation of a core. Raises TargetError."""
+        statuses = [answer.name for answer in answers]
+        return self.ask("apply", seq=seq, operation=operation, answers=statuses)
+
+    def ask(self, do: str, **fields: object) -> Reply:
+        """Return the answer, or an ``error`` where the target failed. Raises TargetError."""
+        return self.speaker.ask({"do": do, **fields})
+
+    def close(self) -> None:
+        """Release the driver."""
+        self.speaker.close()
+
+
+def hello_from(message: dict[str, Any], kind: type[K]) -> DriverHello[K]:
+    """Return a driver's description of itself, whose capabilities are flags or lists.
 
     Raises TargetError that names the wrong field.
     """
@@ -70,7 +105,7 @@ def described(message: dict[str, Any], kind: type[K]) -> tuple[str, str, str, K]
         key: _named(key, value) if key in _LISTS else _flag(key, value)
         for key, value in given.items()
     }
-    return name, version, profile, kind(**values)
+    return DriverHello(name, version, profile, kind(**values))
 
 
 _LISTS: dict[str, dict[str, Any]] = {

@@ -52,7 +52,8 @@ class Scene:
 
     ``steps`` is what happened, in words, and ``events`` the same as events of a trace;
     ``answered`` counts the events by operation and status, and ``exercised`` the coverage goals
-    that they reached. The judge can always follow, so it is never ``over`` nor ``unjudged``.
+    that they reached. The judge can always follow, so it is never ``over`` nor ``unjudged``. A core
+    that has one acquire mode fetches in it, whatever a command says: the rules judge what it does.
     """
 
     over = unjudged = False
@@ -63,7 +64,7 @@ class Scene:
         profile = profile or profile_named(hello.profile)
         self._follower = Follower("spec", engine := SpecEngine(profile), 1, is_recorded=False)
         self._engine = engine
-        self._counts = hello.capabilities.delivery_complete_count
+        self._can = hello.capabilities
         self._waiting: list[int] = []
         self.log: list[list[int]] = []
         self.aborted: list[list[int]] = []
@@ -230,6 +231,7 @@ class Scene:
     def _operation(  # noqa: C901, PLR0911 - one for each class
         self, ask: asks.Ask
     ) -> dict[str, Any] | None:
+        modes = self._can.acquire_modes
         match ask:
             case asks.TakeOver():
                 return self._take_over(ask)
@@ -242,7 +244,7 @@ class Scene:
                 return {
                     "op": "acquire",
                     "member": ask.member,
-                    "acquire_mode": ask.mode.value,
+                    "acquire_mode": modes[0] if len(modes) == 1 else ask.mode.value,
                     "batch_size": ask.batch_size,
                     "max_fetch_records": ask.max_records,
                     "max_batches": ask.max_batches,
@@ -324,7 +326,9 @@ class Scene:
             **answer,
         }
         event = event_from_row(row_from_object(plain))
-        if self._counts and not all(write.counted for write in event.outcome.writes):
+        if self._can.delivery_complete_count and not all(
+            write.counted for write in event.outcome.writes
+        ):
             raise InvalidValueError("writes.delivery_complete_count", None, "an integer")
         return event
 

@@ -1,11 +1,13 @@
 """The interface of a core to the kit."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import attrs
 
 from model.errors import ErrorCode
+
+K = TypeVar("K", bound=attrs.AttrsInstance)
 
 Request = dict[str, Any]
 Reply = dict[str, Any]
@@ -38,13 +40,17 @@ class Capabilities:
 
 
 @attrs.frozen
-class Hello:
-    """A core's name and version, and the profile that judges it."""
+class DriverHello(Generic[K]):
+    """The name and version behind a driver, the profile that judges it, and what it can do."""
 
     name: str
     version: str
     profile: str
-    capabilities: Capabilities = Capabilities()
+    capabilities: K
+
+
+Hello: TypeAlias = DriverHello[Capabilities]
+"""What a core says of itself."""
 
 
 class Target(Protocol):

@@ -10,10 +10,10 @@ import attrs
 
 from conformance.cores import asks
 from conformance.cores.builtin import EngineTarget
+from conformance.cores.kit import CORES
 from conformance.cores.remembering import RememberingTarget
 from conformance.cores.scene import Scene
 from conformance.vectors.free import free
-from conformance.vectors.play import needs
 from conformance.vectors.source import Case
 from judge.view import durable
 from spec.lag import lag
@@ -48,6 +48,8 @@ def _text(vector: dict[str, Any]) -> str:
 
 def vectors(case: Case) -> Iterator[dict[str, Any]]:
     """Yield the vector of a case, or one for each profile if their answers differ."""
+    modes = sorted({ask.mode.value for ask in case.asks if isinstance(ask, asks.Fetch)})
+    needs = {**({"acquire_modes": modes} if modes else {}), **CORES.needs(case.asks)}
     profiles: dict[str, list[str]] = {}
     for profile in case.profiles:
         profiles.setdefault(json.dumps(list(_steps(case, profile))), []).append(profile)
@@ -57,7 +59,7 @@ def vectors(case: Case) -> Iterator[dict[str, Any]]:
             "pins": list(case.pins),
             "rests_on": attrs.asdict(case.rests_on),
             "profiles": names,
-            "needs": needs(case.asks),
+            "needs": needs,
             "steps": json.loads(steps),
         }
 

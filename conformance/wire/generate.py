@@ -34,17 +34,17 @@ _OTHERS = (" ", "/", "é", "%", "#", "'", '"', "\\", "…", "*", "?", "&", "=", 
 _ENDING = 3.0
 """The weight of the end of a transaction where some stay open: nothing else lets a fetch pass."""
 
-_NEEDS: tuple[tuple[type[asks.Ask], Callable[[WireCapabilities], bool]], ...] = (
-    (asks.DeleteRecords, lambda can: can.delete_records),
-    (asks.ProduceAborted, lambda can: can.aborted),
-    (asks.ProduceOpen, lambda can: can.transactions),
-    (asks.Describe, lambda can: can.offsets),
-    (asks.Disconnect, lambda can: can.sessions),
-    (asks.FindCoordinator, lambda can: can.coordinators),
-    (asks.AlterOffset, lambda can: can.alters),
-    (asks.Recreate, lambda can: can.recreates),
-)
-"""What a broker must be able to do for a kind of command."""
+_NEEDS: dict[type[asks.Ask], str] = {
+    asks.DeleteRecords: "delete_records",
+    asks.ProduceAborted: "aborted",
+    asks.ProduceOpen: "transactions",
+    asks.Describe: "offsets",
+    asks.Disconnect: "sessions",
+    asks.FindCoordinator: "coordinators",
+    asks.AlterOffset: "alters",
+    asks.Recreate: "recreates",
+}
+"""The capability that a command needs."""
 
 _TYPES = (
     (AcknowledgeType.ACCEPT,),
@@ -121,13 +121,14 @@ def begin(random: Random, hello: WireHello) -> tuple[Mixture, asks.Open]:
 
 def mixture(random: Random, can: WireCapabilities) -> Mixture:
     """Return a random mixture of what the broker can do."""
-    optional = {kind: weight for kind, weight in _SOMETIMES.items() if random.random() < 0.5}
+    optional = {
+        kind: weight
+        for kind, weight in _SOMETIMES.items()
+        if random.random() < 0.5 and getattr(can, _NEEDS.get(kind, ""), True)
+    }
     lasting = can.sessions and random.random() < _LASTING
     if lasting:
         optional.clear()
-    for kind, is_possible in _NEEDS:
-        if not is_possible(can):
-            optional.pop(kind, None)
     if asks.ProduceOpen in optional:
         optional[asks.EndTransaction] = _ENDING
     modes = [tuple(AcquireMode(mode) for mode in can.acquire_modes)]

@@ -62,6 +62,7 @@ class Hello:
     name: str = "a counter"
     version: str = "1"
     profile: str = "kip"
+    capabilities: None = None
 
 
 class Counters(Kit[Add, int, Hello, Counter]):

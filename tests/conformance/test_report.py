@@ -178,10 +178,10 @@ def test_beyond_the_first_causes_it_says_where_the_steps_are(report: Report) -> 
 
 
 def test_what_was_skipped_is_one_line_by_capability(report: Report) -> None:
-    reasons = {"needs renew": 4, "needs acquire_modes batch_optimized": 2, "is odd": 1}
+    reasons = {"needs renew": 4, "needs alter_config": 2, "is odd": 1}
     vectors = Played(3, (), reasons)
     found = attrs.evolve(report, vectors=vectors)
-    assert "; batch_optimized 2 goals, 2 vectors; " in skipped_text(found)
+    assert "; alter_config 5 goals, 2 vectors; " in skipped_text(found)
     assert skipped_text(found).endswith("; renew 4 vectors; validates_requests 5 goals")
     words = "3 vectors, 0 deviate; 6 need a capability that it lacks; 1 not played: is odd"
     assert vectors_text(vectors) == words

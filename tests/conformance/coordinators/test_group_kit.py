@@ -9,14 +9,14 @@ from conformance.coordinators import group_asks as asks
 from conformance.coordinators.group_kit import GROUP_COORDINATORS
 from conformance.coordinators.group_scene import GroupCapabilities
 from conformance.coordinators.share_asks import FailOver
-from conformance.coordinators.target import CoordinatorTarget
+from conformance.cores.protocol import DriverTarget
 from conformance.target import TargetError
 from model.errors import ErrorCode
 from tests.doubles.group_coordinator import FAULTS, GroupCoordinatorDouble
 
 
 def searched(fault: str, sequences: int, seed: int = 0) -> Campaign[object]:
-    target = CoordinatorTarget(GroupCoordinatorDouble(fault), GroupCapabilities)
+    target = DriverTarget(GroupCoordinatorDouble(fault), GroupCapabilities)
     limits = Limits(sequences=sequences, examples=1, shrink_seconds=0.5)
     return campaign(target, limits, GROUP_COORDINATORS, seed)
 
@@ -43,7 +43,7 @@ def test_an_answer_that_cannot_be_read_stops_the_run() -> None:
             reply = super().ask(message)
             return {**reply, "group": {"epoch": "one"}} if message["do"] == "apply" else reply
 
-    target = CoordinatorTarget(Odd(), GroupCapabilities)
+    target = DriverTarget(Odd(), GroupCapabilities)
     with pytest.raises(TargetError, match=r"its answer to create_topic cannot be read: .*group"):
         campaign(target, Limits(sequences=1), GROUP_COORDINATORS)
 

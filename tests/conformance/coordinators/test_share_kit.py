@@ -12,7 +12,7 @@ from conformance.coordinators import share_asks as asks
 from conformance.coordinators.named import COORDINATORS
 from conformance.coordinators.share_kit import SHARE_COORDINATORS
 from conformance.coordinators.share_scene import ShareCapabilities
-from conformance.coordinators.target import CoordinatorTarget
+from conformance.cores.protocol import DriverTarget
 from conformance.goals import Group
 from conformance.known import read_known
 from conformance.shrink import shrunk
@@ -30,11 +30,11 @@ OLD = tuple(field.name for field in attrs.fields(ShareCapabilities))
 
 def searched(sequences: int, double: DoubleCoordinator) -> Campaign[asks.StateAsk]:
     limits = Limits(sequences=sequences, examples=1, shrink_seconds=0)
-    return campaign(CoordinatorTarget(double, ShareCapabilities), limits, SHARE_COORDINATORS)
+    return campaign(DriverTarget(double, ShareCapabilities), limits, SHARE_COORDINATORS)
 
 
 def played(double: DoubleCoordinator, *sequence: asks.StateAsk) -> Fault[asks.StateAsk] | None:
-    target = CoordinatorTarget(double, ShareCapabilities)
+    target = DriverTarget(double, ShareCapabilities)
     faults = alone(target, sequence or SEQUENCE, SHARE_COORDINATORS).faults
     return faults[0] if faults else None
 
@@ -70,7 +70,7 @@ def test_the_defects_of_kafka_4_4_are_told_apart_and_end_no_sequence() -> None:
     double = DoubleCoordinator(profile="kafka_4_4", says="kafka")
     found = searched(60, double)
     assert {f.deviation.probable_cause for f in found.faults} == {k.difference for k in KNOWN}
-    target = CoordinatorTarget(double, ShareCapabilities)
+    target = DriverTarget(double, ShareCapabilities)
     assert all(r.fault for r in replayed(target, target.hello(), KNOWN, SHARE_COORDINATORS))
     assert unknown(found.faults, KNOWN) == []
 

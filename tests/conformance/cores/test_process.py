@@ -7,24 +7,26 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cores.process import ProcessTarget
+from conformance.cores.process import core_target
+from conformance.cores.protocol import DriverTarget
+from conformance.cores.target import Capabilities
 from conformance.target import TargetError
 
 GOOD = f"{sys.executable} -m tests.doubles.small_core"
 
 
-def driver(code: str, seconds: float = 20.0) -> ProcessTarget:
-    return ProcessTarget(f"{sys.executable} -c '{code}'", seconds)
+def driver(code: str, seconds: float = 20.0) -> DriverTarget[Capabilities]:
+    return core_target(f"{sys.executable} -c '{code}'", seconds)
 
 
 @pytest.fixture
-def good() -> Iterator[ProcessTarget]:
-    target = ProcessTarget(GOOD)
+def good() -> Iterator[DriverTarget[Capabilities]]:
+    target = core_target(GOOD)
     yield target
     target.close()
 
 
-def test_a_driver_introduces_itself_and_answers(good: ProcessTarget) -> None:
+def test_a_driver_introduces_itself_and_answers(good: DriverTarget[Capabilities]) -> None:
     assert good.hello().name == "small core: does as specified"
     good.reset()
     reply = good.apply(0, {"op": "produce", "log_batches": [], "log_end_offset": 0}, ())
@@ -32,7 +34,7 @@ def test_a_driver_introduces_itself_and_answers(good: ProcessTarget) -> None:
 
 
 def test_a_fault_is_named_on_the_command_line() -> None:
-    target = ProcessTarget(f'{GOOD} "does not count redeliveries"')
+    target = core_target(f'{GOOD} "does not count redeliveries"')
     assert target.hello().name == "small core: does not count redeliveries"
     target.close()
 
@@ -74,7 +76,7 @@ def test_a_driver_that_floods_is_stopped(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("command", ["/no/such/command", "", "'unbalanced"])
 def test_a_command_that_cannot_be_started_is_named(command: str) -> None:
     with pytest.raises(TargetError, match="cannot be started"):
-        ProcessTarget(command)
+        core_target(command)
 
 
 def test_a_driver_that_cannot_reset_is_reported() -> None:
@@ -94,7 +96,7 @@ time.sleep(600)
 """
 
 
-def reset_often(target: ProcessTarget) -> None:
+def reset_often(target: DriverTarget[Capabilities]) -> None:
     for _ in range(20_000):
         target.reset()
 

@@ -9,6 +9,7 @@ import pytest
 
 from conformance.cores import protocol
 from conformance.cores.protocol import decoded, encoded, hello_from
+from conformance.cores.target import Capabilities
 from conformance.target import TargetError
 from model.errors import ErrorCode
 from tests.doubles.small_core import SmallCore
@@ -32,7 +33,7 @@ def test_an_invalid_message_is_quoted(line: bytes) -> None:
 
 def test_a_hello_describes_capabilities() -> None:
     can = {"acquire_modes": ["record_limit"], "renew": False, "write_errors": ["PENDING"]}
-    hello = hello_from({**HELLO, "capabilities": can})
+    hello = hello_from({**HELLO, "capabilities": can}, Capabilities)
     assert hello.capabilities.acquire_modes == ("record_limit",)
     assert not hello.capabilities.renew
     assert hello.capabilities.write_errors == (ErrorCode.PENDING,)
@@ -61,7 +62,7 @@ def test_a_hello_describes_capabilities() -> None:
 )
 def test_an_invalid_hello_is_reported_in_one_line(change: dict[str, Any], text: str) -> None:
     with pytest.raises(TargetError) as error:
-        hello_from({**HELLO, **change})
+        hello_from({**HELLO, **change}, Capabilities)
     assert str(error.value).startswith(text)
 
 
@@ -70,7 +71,7 @@ def _valid(kind: str, message: object) -> None:
 
 
 def test_any_name_is_printable() -> None:
-    hello = hello_from({**HELLO, "name": "x\ud800\x1b[2J", "version": "1" * 500})
+    hello = hello_from({**HELLO, "name": "x\ud800\x1b[2J", "version": "1" * 500}, Capabilities)
     assert hello.name == "x\\ud800\\x1b[2J"
     assert len(hello.version) == 201
 

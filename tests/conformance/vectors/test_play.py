@@ -11,7 +11,7 @@ from conformance.cores.kit import CORES
 from conformance.cores.target import Reply
 from conformance.known import read_known
 from conformance.target import TargetError
-from conformance.vectors.play import all_cases, needs, play_vectors, reason_to_skip
+from conformance.vectors.play import all_cases, play_vectors, reason_to_skip
 from conformance.vectors.source import Case
 from model.errors import ErrorCode
 from tests.conformance.unbuilt import skip_unbuilt
@@ -80,8 +80,7 @@ def test_a_wrong_core_fails_the_vector_about_it(fault: str) -> None:
 
 def test_needs_follow_from_the_steps() -> None:
     (case,) = named("a-renewal-beside-a-write-that-fails")
-    assert needs(case.asks) == {
-        "acquire_modes": ["record_limit"],
+    assert CORES.needs(case.asks) == {
         "renew": True,
         "pending_writes": True,
         "write_errors": ["COORDINATOR_NOT_AVAILABLE"],
@@ -95,7 +94,7 @@ def test_needs_follow_from_the_steps() -> None:
         ("a-dead-letter-is-not-delivered", "dead_letter_queue"),
         ("a-write-that-succeeds-completes-its-call", "pending_writes"),
     ):
-        assert needs(named(name)[0].asks)[needed] is True
+        assert CORES.needs(named(name)[0].asks)[needed] is True
 
 
 def test_the_first_missing_need_is_the_reason() -> None:
@@ -105,7 +104,6 @@ def test_the_first_missing_need_is_the_reason() -> None:
     for change, reason in (
         ({"renew": False}, "needs renew"),
         ({"write_errors": ()}, "needs write_errors COORDINATOR_NOT_AVAILABLE"),
-        ({"acquire_modes": ("batch_optimized",)}, "needs acquire_modes record_limit"),
     ):
         can = attrs.evolve(hello.capabilities, **change)
         assert reason_to_skip(case, attrs.evolve(hello, capabilities=can)) == reason
@@ -118,7 +116,6 @@ def test_a_core_with_one_acquire_mode_plays_vectors_in_it() -> None:
     one_mode = attrs.evolve(hello, capabilities=can)
     played = play_vectors(target, one_mode, all_cases())
     assert not played.faults
-    assert "needs acquire_modes record_limit" not in played.skipped
     assert played.number == play_vectors(target, hello, all_cases()).number
 
 
