@@ -21,6 +21,37 @@ class Malformed(StrEnum):
     UNKNOWN_TYPE = "a type that does not exist"
 
 
+class Shape(StrEnum):
+    """How the kit makes a batch malformed, as sequences have it."""
+
+    WELL_FORMED = ""
+    REVERSED = "reversed"
+    NEGATIVE = "negative"
+    NO_TYPE = "no type"
+    TOO_MANY_TYPES = "too many types"
+    UNKNOWN_TYPE = "unknown type"
+
+
+MISSHAPEN = tuple(filter(None, Shape))
+"""All but the shape that is well formed."""
+
+
+def misshapen(batch: AcknowledgementBatch, shape: Shape) -> AcknowledgementBatch:
+    """Return a batch that is malformed as the shape says."""
+    match shape:
+        case Shape.REVERSED:
+            return attrs.evolve(batch, first=batch.last + 1)
+        case Shape.NEGATIVE:
+            return attrs.evolve(batch, first=-1)
+        case Shape.NO_TYPE:
+            return attrs.evolve(batch, types=())
+        case Shape.TOO_MANY_TYPES:
+            return attrs.evolve(batch, types=(1,) * (batch.last - batch.first + 2))
+        case Shape.UNKNOWN_TYPE:
+            return attrs.evolve(batch, types=(len(AcknowledgeType),))
+    return batch
+
+
 def malformed(batch: AcknowledgementBatch) -> Malformed | None:
     """Return what is wrong with a batch by itself; None if nothing is."""
     if batch.first < 0:

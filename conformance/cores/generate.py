@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 
 from conformance.cores import asks
+from conformance.cores.acknowledgements import MISSHAPEN, misshapen
 from conformance.cores.scene import Scene
 from conformance.cores.target import Capabilities
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
@@ -228,7 +229,7 @@ def _acknowledge(random: Random, mix: Mixture, scene: Scene) -> asks.Ask:
     member = random.choice(holders if holders and random.random() < _HOLDS else mix.members)
     batches = _batches(random, mix, scene, member)
     if mix.malformed and random.random() < 0.1:
-        batches = (*batches[:-1], _malformed(random, batches[-1]))
+        batches = (*batches[:-1], misshapen(batches[-1], random.choice(MISSHAPEN)))
     return asks.Acknowledge(member, batches, _answers(random, mix))
 
 
@@ -325,18 +326,6 @@ def _batches(
         return (_batch(random, mix, first, last),)
     chosen = ([o for o in mine if random.random() < 0.6] or mine)[: random.choice((4, 4, 10))]
     return tuple(_batch(random, mix, offset, offset) for offset in chosen)
-
-
-def _malformed(random: Random, batch: AcknowledgementBatch) -> AcknowledgementBatch:
-    return random.choice(
-        (
-            attrs.evolve(batch, first=batch.last + 1),
-            attrs.evolve(batch, first=-1),
-            attrs.evolve(batch, types=()),
-            attrs.evolve(batch, types=(*batch.types, *batch.types, 1)),
-            attrs.evolve(batch, types=(len(AcknowledgeType),)),
-        )
-    )
 
 
 def _batch(random: Random, mix: Mixture, first: int, last: int) -> AcknowledgementBatch:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from conformance.cores.remembering import Exchanged
+from conformance.cores.scene import Exchanged
 from conformance.cores.target import Hello, Request
 from judge.words import span
 from model.states import AcknowledgeType, AcquireMode

@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 import attrs
 
 from conformance.cores.java_calls import NoJavaTestError, java_text, number
-from conformance.cores.remembering import Exchanged
-from conformance.cores.scene import Scene
+from conformance.cores.scene import Exchanged, Scene
 from conformance.cores.target import Hello
 from conformance.vectors.free import allowed_of, lowest_start
 from judge.choices import recorded_answers

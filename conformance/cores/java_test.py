@@ -15,7 +15,7 @@ from conformance.citations import cited
 from conformance.cores import asks
 from conformance.cores.java_calls import NoJavaTestError, statements
 from conformance.cores.java_expected import LastStep, asserted
-from conformance.cores.remembering import Exchanged, RememberingTarget
+from conformance.cores.scene import Exchanged
 from conformance.cores.target import Target
 from conformance.kit import AnyKit
 from conformance.releases import read_changes, rewritten
@@ -134,14 +134,13 @@ def _without_unused_imports(text: str) -> str:
 
 def _played(target: Target, kit: AnyKit, case: JavaCase) -> tuple[list[Exchanged], LastStep]:
     """Play a sequence up to its deviation; compactions are exchanges that ask for nothing."""
-    remembering = RememberingTarget(target)
-    hello = remembering.hello()
-    scene = kit.stage(remembering, hello)
+    hello = target.hello()
+    scene = kit.stage(target, hello)
     exchanges: list[Exchanged] = []
     for ask in case.fault.sequence:
-        before, log = scene.partition, list(scene.log)
+        before, log, known = scene.partition, list(scene.log), len(scene.exchanges)
         deviation = scene.ask(ask)
-        asked = remembering.taken()
+        asked = scene.exchanges[known:]
         if isinstance(ask, asks.ProduceAborted):
             asked = [attrs.evolve(e, operation={**e.operation, "op": "abort"}) for e in asked]
         exchanges += asked

@@ -9,7 +9,7 @@ from conformance.cores import asks
 from conformance.cores.cause import cause_of
 from conformance.cores.goals import covered
 from conformance.cores.malformed import error_text, is_form, malformed, sent
-from conformance.cores.target import Hello, Reply, Target
+from conformance.cores.target import Hello, Reply, Request, Target
 from conformance.cores.transactions import parts_of
 from conformance.deviation import UNREADABLE, StepText, target_finding
 from judge.bounds import check_offsets
@@ -47,10 +47,21 @@ _PARTITION = "group:topic:0"
 _MAX_TEXT = 300
 
 
+@attrs.frozen
+class Exchanged:
+    """One operation: its ``seq`` and ``answers`` are those of the request."""
+
+    seq: int
+    operation: Request
+    answers: tuple[str, ...]
+    reply: Reply
+
+
 class Scene:
     """A fresh core with its log, its clock and its judge.
 
-    ``steps`` is what happened, in words, and ``events`` the same as events of a trace;
+    ``steps`` is what happened, in words, ``events`` the same as events of a trace, and
+    ``exchanges`` as the core was asked and answered;
     ``answered`` counts the events by operation and status, and ``exercised`` the coverage goals
     that they reached. The judge can always follow, so it is never ``over`` nor ``unjudged``. A core
     that has one acquire mode fetches in it, whatever a command says: the rules judge what it does.
@@ -70,6 +81,7 @@ class Scene:
         self.aborted: list[list[int]] = []
         self.log_start = self.log_end = self.now = 0
         self.events: list[TraceEvent] = []
+        self.exchanges: list[Exchanged] = []
         self.answered: Counter[str] = Counter()
         self.steps: list[StepText] = []
         self.exercised: Counter[str] = Counter()
@@ -104,6 +116,8 @@ class Scene:
 
     def _asked(self, operation: dict[str, Any], answers: asks.Answers) -> Finding | None:
         reply = self._target.apply(len(self.events), operation, answers)
+        names = tuple(answer.name for answer in answers)
+        self.exchanges.append(Exchanged(len(self.events), operation, names, reply))
         name, steps = str(operation["op"]), len(self.steps)
         if "error" in reply:
             self._unjudged(operation, error_text(reply))
@@ -248,7 +262,7 @@ class Scene:
                     "batch_size": ask.batch_size,
                     "max_fetch_records": ask.max_records,
                     "max_batches": ask.max_batches,
-                    "log": self.log,
+                    "log": [*self.log],
                     "log_start_offset": self.log_start,
                     "log_end_offset": self.log_end,
                     **self._aborted(),

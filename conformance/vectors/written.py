@@ -11,7 +11,6 @@ import attrs
 from conformance.cores import asks
 from conformance.cores.builtin import EngineTarget
 from conformance.cores.kit import CORES
-from conformance.cores.remembering import RememberingTarget
 from conformance.cores.scene import Scene
 from conformance.vectors.free import free
 from conformance.vectors.source import Case
@@ -65,16 +64,16 @@ def vectors(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def _steps(case: Case, profile: str) -> Iterator[dict[str, Any]]:
-    target = RememberingTarget(EngineTarget("spec", profile))
+    target = EngineTarget("spec", profile)
     scene = Scene(target, target.hello())
     texts: list[str] = []
     durable_before = None
     for words, ask in zip(case.steps, case.asks, strict=True):
-        before = scene.partition
+        before, known = scene.partition, len(scene.exchanges)
         if deviation := scene.ask(ask):
             raise VectorError(f"{case.name}: {words}: {deviation.sentence}")
         texts.append(words)
-        if not (asked := target.taken()):
+        if not (asked := scene.exchanges[known:]):
             if not isinstance(ask, asks.Compact):
                 raise VectorError(f"{case.name}: {words}: there is nothing to ask")
             continue

@@ -9,9 +9,9 @@ from enum import StrEnum
 
 import attrs
 
+from conformance.cores.acknowledgements import Shape
 from model.config import SharePartitionConfig
-from model.operations import AcknowledgementBatch
-from model.states import AcknowledgeType, AcquireMode
+from model.states import AcquireMode
 
 MOST_BYTES, FEWEST_BYTES = 2**31 - 1, 1
 """How many bytes a fetch may ask for: no limit, and fewer than any record has."""
@@ -25,17 +25,6 @@ class Epoch(StrEnum):
     CLOSE = "close"
     AGAIN = "again"
     SKIP = "skip"
-
-
-class Shape(StrEnum):
-    """How a batch of acknowledgements is malformed."""
-
-    WELL_FORMED = ""
-    REVERSED = "reversed"
-    NEGATIVE = "negative"
-    NO_TYPE = "no type"
-    TOO_MANY_TYPES = "too many types"
-    UNKNOWN_TYPE = "unknown type"
 
 
 class Stranger(StrEnum):
@@ -215,19 +204,3 @@ class Recreate:
 OfTime = Disconnect | Wait | WaitPastLocks
 OfAdmin = Describe | FindCoordinator | AlterOffset | Recreate
 Ask = Open | OfTheLog | Fetch | Acknowledge | OfTime | OfAdmin
-
-
-def misshapen(batch: AcknowledgementBatch, shape: Shape) -> AcknowledgementBatch:
-    """Return a batch that is malformed as the shape says."""
-    match shape:
-        case Shape.REVERSED:
-            return attrs.evolve(batch, first=batch.last + 1)
-        case Shape.NEGATIVE:
-            return attrs.evolve(batch, first=-1)
-        case Shape.NO_TYPE:
-            return attrs.evolve(batch, types=())
-        case Shape.TOO_MANY_TYPES:
-            return attrs.evolve(batch, types=(1,) * (batch.last - batch.first + 2))
-        case Shape.UNKNOWN_TYPE:
-            return attrs.evolve(batch, types=(len(AcknowledgeType),))
-    return batch

@@ -89,8 +89,7 @@ class AnswerMismatch:
     ``about`` is the part of the request that got it: fetch, acknowledge, session, describe.
     """
 
-    name: str
-    sentence: str
+    rule: Enum
     about: str
     observed: str
     expected: str
@@ -124,7 +123,7 @@ def explained(
             first = first or wrong
         if states:
             break
-    return states, first or AnswerMismatch("", "", "", "", "")
+    return states, first or AnswerMismatch(WireDifference.UNANSWERED, "", "", "")
 
 
 def _uncounted(request: ShareRequest, response: ShareResponse, conduct: Conduct) -> ShareRequest:
@@ -358,9 +357,7 @@ def _illegal(error: IllegalChoiceError, response: ShareResponse, about: str) -> 
         about = "acknowledge answered " + error.detail.removeprefix("the answer ").split(",")[0]
     elif error.guard is not Guard.ONLY_AVAILABLE_IS_ACQUIRED:
         about = "fetch"
-    return AnswerMismatch(
-        error.guard.name, error.guard.value, about, response_text(response), error.detail
-    )
+    return AnswerMismatch(error.guard, about, response_text(response), error.detail)
 
 
 def _about(broker: ShareBroker, request: ShareRequest, response: ShareResponse) -> str:
@@ -389,7 +386,7 @@ def _difference(
     """
     if seen.error is not produced.error:
         about, names = f"session answered {seen.error.name}", (seen.error.name, produced.error.name)
-        return _mismatch(WireDifference.SESSION_ERROR, about, *names)
+        return AnswerMismatch(WireDifference.SESSION_ERROR, about, *names)
     acknowledged = {part.topic_partition for part in request.partitions if part.batches} - excused
     partition, possible = (
         {part.topic_partition: part for part in r.partitions} for r in (seen, produced)
@@ -407,13 +404,13 @@ def _difference(
                 f"acknowledge {answered}" if part is None else f"acknowledge answered {answered}"
             )
             wanted = other.acknowledge_error.name
-            return _mismatch(
+            return AnswerMismatch(
                 WireDifference.ACKNOWLEDGE_ERROR, about, answered, wanted, topic_partition
             )
         part = part or PartitionResponse(topic_partition)
         if part.error is not other.error:
             about, names = f"fetch answered {part.error.name}", (part.error.name, other.error.name)
-            return _mismatch(WireDifference.FETCH_ERROR, about, *names, topic_partition)
+            return AnswerMismatch(WireDifference.FETCH_ERROR, about, *names, topic_partition)
         if mismatch := _acquired(part, other, fetch):
             return mismatch
     return None
@@ -428,8 +425,8 @@ def _acquired(
     texts = acquired_text(seen.acquired), acquired_text(possible.acquired)
     same = set(counts) == set(_counts(possible))
     if same:
-        return _mismatch(WireDifference.DELIVERY_COUNT, "fetch", *texts, seen.topic_partition)
-    return _mismatch(WireDifference.ACQUIRED, about, *texts, seen.topic_partition)
+        return AnswerMismatch(WireDifference.DELIVERY_COUNT, "fetch", *texts, seen.topic_partition)
+    return AnswerMismatch(WireDifference.ACQUIRED, about, *texts, seen.topic_partition)
 
 
 def _counts(response: PartitionResponse) -> dict[int, int]:
@@ -438,16 +435,6 @@ def _counts(response: PartitionResponse) -> dict[int, int]:
         for part in response.acquired
         for offset in range(part.first, part.last + 1)
     }
-
-
-def _mismatch(
-    kind: WireDifference,
-    about: str,
-    observed: str,
-    expected: str,
-    topic_partition: TopicPartition | None = None,
-) -> AnswerMismatch:
-    return AnswerMismatch(kind.name, kind.value, about, observed, expected, topic_partition)
 
 
 def described_wrong(
@@ -472,20 +459,16 @@ def described_wrong(
     if not lowest <= described.start_offset <= in_memory:
         kind, observed = WireDifference.START_OFFSET, str(described.start_offset)
         wanted = f"{lowest} to {in_memory}" if lowest < in_memory else str(in_memory)
-        return AnswerMismatch(kind.name, kind.value, "describe", observed, wanted, topic_partition)
+        return AnswerMismatch(kind, "describe", observed, wanted, topic_partition)
     lags = {lag(partition) if partition.ready else log.end_offset - in_memory}
     known = durable_lag(log.end_offset, kept)
     lags |= set() if known is None else {known}
     holes = sum(max(0, last - max(first, lowest) + 1) for first, last in log.holes)
     if described.lag is None and tells_lag and known is not None:
-        kind = WireDifference.LAG
-        return AnswerMismatch(
-            kind.name, kind.value, "describe", "no lag", str(known), topic_partition
-        )
+        return AnswerMismatch(WireDifference.LAG, "describe", "no lag", str(known), topic_partition)
     if described.lag is None or min(lags) - holes <= described.lag <= max(lags) + holes:
         return None
-    kind = WireDifference.LAG
     wanted = " or ".join(str(each) for each in sorted(lags))
     return AnswerMismatch(
-        kind.name, kind.value, "describe", str(described.lag), wanted, topic_partition
+        WireDifference.LAG, "describe", str(described.lag), wanted, topic_partition
     )

@@ -9,6 +9,7 @@ from random import Random
 
 import attrs
 
+from conformance.cores.acknowledgements import MISSHAPEN, Shape
 from conformance.wire import asks
 from conformance.wire.scene import MEMBERS, WireScene
 from conformance.wire.target import WireCapabilities, WireHello
@@ -59,7 +60,6 @@ _WRONG = (asks.Epoch.AGAIN, asks.Epoch.SKIP)
 _LASTING = 0.15
 """How likely a sequence has little but requests of one session: its epochs become large."""
 
-_BAD = tuple(shape for shape in asks.Shape if shape is not asks.Shape.WELL_FORMED)
 _STRANGERS = tuple(each for each in asks.Stranger if each is not asks.Stranger.NONE)
 _WIDE = 50
 """Only large batches reach window limits above this."""
@@ -338,7 +338,6 @@ def _batch(random: Random, mix: Mixture, whose: str, nth: int, length: int) -> a
     size = 1 if random.random() < 0.6 else length
     types = tuple(int(random.choice(mix.types)) for _ in range(size))
     bad = mix.malformed and random.random() < 0.1
-    return asks.Batch(whose, nth, length, types, random.choice(_BAD) if bad else _GOOD)
-
-
-_GOOD = asks.Shape.WELL_FORMED
+    return asks.Batch(
+        whose, nth, length, types, random.choice(MISSHAPEN) if bad else Shape.WELL_FORMED
+    )

@@ -285,9 +285,7 @@ class Judge:
             return None
         kind = WireDifference.FETCH_WAITS
         texts = f"{self._hasty} empty responses at once", f"a wait of {request.max_wait_ms} ms"
-        return self._deviation(
-            AnswerMismatch(kind.name, kind.value, "fetch", *texts), self.beliefs[0]
-        )
+        return self._deviation(AnswerMismatch(kind, "fetch", *texts), self.beliefs[0])
 
     def starved(self, request: ShareRequest, exchange: Exchange) -> Finding | None:
         """Return a deviation if a fetch got nothing although a record is certainly available."""
@@ -305,9 +303,7 @@ class Judge:
             offset = min(o for o in free if o is not None)
             kind = WireDifference.AVAILABLE_RECORDS_ARE_DELIVERED
             wanted = f"offset {offset} of partition {topic_partition.partition}, or another"
-            wrong = AnswerMismatch(
-                kind.name, kind.value, "fetch", "nothing acquired", wanted, topic_partition
-            )
+            wrong = AnswerMismatch(kind, "fetch", "nothing acquired", wanted, topic_partition)
             return self._deviation(wrong, self.beliefs[0])
         return None
 
@@ -374,7 +370,7 @@ class Judge:
             if lock_ms not in (None, self._timing.lock_ms):
                 kind = WireDifference.LOCK_TIMEOUT
                 texts = f"{lock_ms} ms", f"{self._timing.lock_ms} ms"
-                yield AnswerMismatch(kind.name, kind.value, "fetch", *texts, part.topic_partition)
+                yield AnswerMismatch(kind, "fetch", *texts, part.topic_partition)
 
     def _free(
         self,
@@ -410,9 +406,9 @@ class Judge:
     def _deviation(self, wrong: AnswerMismatch, belief: Belief) -> Finding:
         self.refused = self._state(belief, wrong.topic_partition)
         return target_finding(
-            wrong.name,
+            wrong.rule.name,
             wrong.about,
-            wrong.sentence,
+            wrong.rule.value,
             printable(wrong.observed),
             printable(wrong.expected),
             before=self.state_text(belief),
@@ -447,12 +443,12 @@ def _twice(exchange: Exchange) -> Iterator[AnswerMismatch]:
     ):
         kind = WireDifference.ANSWERED_ONCE
         texts = f"partition {doubled.partition} {named.count(doubled)} times", "once"
-        yield AnswerMismatch(kind.name, kind.value, "fetch", *texts, doubled)
+        yield AnswerMismatch(kind, "fetch", *texts, doubled)
     for topic_partition, read in exchange.read:
         if any(after.first <= before.last for before, after in pairwise(read)):
             kind = WireDifference.SENT_ONCE
             texts = f"records {ranges_text(read)}", "each batch once, ascending"
-            yield AnswerMismatch(kind.name, kind.value, "fetch", *texts, topic_partition)
+            yield AnswerMismatch(kind, "fetch", *texts, topic_partition)
 
 
 def _outside(answer: PartitionResponse, log: WrittenLog) -> Iterator[AnswerMismatch]:
@@ -461,7 +457,7 @@ def _outside(answer: PartitionResponse, log: WrittenLog) -> Iterator[AnswerMisma
         if part.first < log.start or part.last >= log.end:
             allowed = f"offsets of the log, {log.start} to {log.end - 1}"
             texts = acquired_text(answer.acquired), allowed
-            yield AnswerMismatch(kind.name, kind.value, "fetch", *texts, answer.topic_partition)
+            yield AnswerMismatch(kind, "fetch", *texts, answer.topic_partition)
 
 
 def _uncommitted(answer: PartitionResponse, log: WrittenLog) -> Iterator[AnswerMismatch]:
@@ -470,7 +466,7 @@ def _uncommitted(answer: PartitionResponse, log: WrittenLog) -> Iterator[AnswerM
     for offset in offsets(OffsetRange(part.first, part.last) for part in answer.acquired):
         if offset in aborted:
             texts = acquired_text(answer.acquired), f"nothing of {ranges_text(log.aborted)}"
-            yield AnswerMismatch(kind.name, kind.value, "fetch", *texts, answer.topic_partition)
+            yield AnswerMismatch(kind, "fetch", *texts, answer.topic_partition)
 
 
 def _unstable(answer: PartitionResponse, log: WrittenLog) -> Iterator[AnswerMismatch]:
@@ -478,7 +474,7 @@ def _unstable(answer: PartitionResponse, log: WrittenLog) -> Iterator[AnswerMism
     if any(part.last >= log.stable for part in answer.acquired):
         allowed = f"offsets below the last stable offset, which is {log.stable}"
         texts = acquired_text(answer.acquired), allowed
-        yield AnswerMismatch(kind.name, kind.value, "fetch", *texts, answer.topic_partition)
+        yield AnswerMismatch(kind, "fetch", *texts, answer.topic_partition)
 
 
 def _missing(
@@ -489,7 +485,7 @@ def _missing(
         for offset in _data(part, log):
             if not any(batch.first <= offset <= batch.last for batch in read):
                 texts = f"records {ranges_text(read)}", f"record {offset} among them"
-                yield AnswerMismatch(kind.name, kind.value, "fetch", *texts, answer.topic_partition)
+                yield AnswerMismatch(kind, "fetch", *texts, answer.topic_partition)
 
 
 def _data(acquired: AcquiredRange, log: WrittenLog) -> Iterator[int]:

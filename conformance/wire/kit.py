@@ -6,6 +6,7 @@ from random import Random
 
 import attrs
 
+from conformance.cores.acknowledgements import Shape
 from conformance.goals import Coverage, coverage
 from conformance.kit import Kit
 from conformance.wire import asks
@@ -155,7 +156,7 @@ def _simpler_acknowledged(
 
 
 def _simpler_batch(batch: asks.Batch) -> Iterator[asks.Batch]:
-    yield attrs.evolve(batch, shape=asks.Shape.WELL_FORMED)
+    yield attrs.evolve(batch, shape=Shape.WELL_FORMED)
     yield attrs.evolve(batch, whose=MEMBERS[0] if batch.whose else "")
     yield attrs.evolve(batch, nth=0)
     yield attrs.evolve(batch, length=1, types=batch.types[:1])

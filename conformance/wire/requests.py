@@ -4,6 +4,7 @@ import base64
 
 import attrs
 
+from conformance.cores.acknowledgements import Shape, misshapen
 from conformance.wire import asks
 from conformance.wire.judge import Judge
 from conformance.wire.target import Place, WireCapabilities
@@ -126,7 +127,7 @@ class Requests:
             key=lambda part: part[0],
         )
         for first, batch in placed:
-            if batch.shape is not asks.Shape.WELL_FORMED or all(b.last < first for b in deviation):
+            if batch.shape is not Shape.WELL_FORMED or all(b.last < first for b in deviation):
                 deviation.append(self._batch(partition, first, batch))
         return tuple(deviation)
 
@@ -143,4 +144,4 @@ class Requests:
             last = next(o for o in range(first, last + 1) if o == last or o + 1 not in held)
         types = batch.types if len(batch.types) == 1 else batch.types[: last - first + 1]
         types = types if len(types) in (1, last - first + 1) else types[:1]
-        return asks.misshapen(AcknowledgementBatch(first, last, types), batch.shape)
+        return misshapen(AcknowledgementBatch(first, last, types), batch.shape)

@@ -18,10 +18,10 @@ def ill_described(place: TopicPartition, said: Described) -> Iterator[AnswerMism
     """Yield why no broker that leads the partition describes its share-partition like this."""
     if said.error is not ErrorCode.NONE:
         kind, texts = WireDifference.DESCRIBED, (said.error.name, "a start offset")
-        yield AnswerMismatch(kind.name, kind.value, "describe", *texts, place)
+        yield AnswerMismatch(kind, "describe", *texts, place)
     elif said.leader_epoch > said.led >= 0:
         kind, texts = WireDifference.LEADER_EPOCH, (str(said.leader_epoch), str(said.led))
-        yield AnswerMismatch(kind.name, kind.value, "describe", *texts, place)
+        yield AnswerMismatch(kind, "describe", *texts, place)
 
 
 def altered(
@@ -32,7 +32,7 @@ def altered(
     for offset in dict(exchange.altered).get(place, ()):
         if offset in written:
             texts = f"another record {offset}", f"record {offset} as it was produced"
-            yield AnswerMismatch(kind.name, kind.value, "fetch", *texts, place)
+            yield AnswerMismatch(kind, "fetch", *texts, place)
 
 
 def misled(
@@ -47,7 +47,7 @@ def misled(
     for place, node in exchange.leaders:
         texts = f"node {node} as the leader of {_named(place, exist)}", "-1: no leader is known"
         if place not in exist or (nodes and node not in nodes and errors[place] & moved):
-            yield AnswerMismatch(kind.name, kind.value, about, *texts, None)
+            yield AnswerMismatch(kind, about, *texts, None)
 
 
 def _named(place: TopicPartition, exist: Collection[TopicPartition]) -> str:
@@ -92,7 +92,7 @@ def ill_coordinated(key: Key, found: NamedNode, nodes: Collection[int]) -> Itera
     kind, refused = WireDifference.COORDINATOR, ErrorCode.INVALID_REQUEST
     told = found.error.name if found.error is not ErrorCode.NONE else f"node {found.node}"
     if key and found.error is not refused:
-        yield AnswerMismatch(kind.name, kind.value, f"a key with {key}", told, refused.name)
+        yield AnswerMismatch(kind, f"a key with {key}", told, refused.name)
     elif not key and (found.error is not ErrorCode.NONE or (nodes and found.node not in nodes)):
         wanted = f"node {' or '.join(map(str, sorted(nodes)))}" if nodes else "a node"
-        yield AnswerMismatch(kind.name, kind.value, "a whole key", told, wanted)
+        yield AnswerMismatch(kind, "a whole key", told, wanted)

@@ -4,13 +4,14 @@ import json
 from pathlib import Path
 
 from conformance.commands import plain_commands
+from conformance.cores.acknowledgements import Shape
 from conformance.known import read_known
 from conformance.wire import asks
 from conformance.wire.kit import BROKERS
 from model.states import AcquireMode
 from tests.conformance.wire.worlds import CONFIG
 
-BATCH = asks.Batch("m1", 2, 3, (1, 2, 3), asks.Shape.REVERSED)
+BATCH = asks.Batch("m1", 2, 3, (1, 2, 3), Shape.REVERSED)
 SEQUENCE = (
     asks.Open(CONFIG, 2),
     asks.Produce(1, ((0, 2), (1, 3))),

@@ -36,14 +36,14 @@ def test_a_broker_may_read_share_partitions_in_any_order() -> None:
     assert len(found) == 2
     found, wrong = explained(empty(), fetch("a", 0, max_records=3), response, "c", LOGS)
     assert found == []
-    assert (wrong.name, wrong.about) == (WireDifference.ACQUIRED.name, "fetch")
+    assert (wrong.rule.name, wrong.about) == (WireDifference.ACQUIRED.name, "fetch")
 
 
 def test_a_guard_gives_its_name_and_its_sentence() -> None:
     response = answer((3, 3, 1)).response
     _, wrong = explained(empty(), fetch("a", 0), response, "c", LOGS)
-    assert wrong.name == Guard.ONLY_READ_IS_ACQUIRED.name
-    assert wrong.sentence == Guard.ONLY_READ_IS_ACQUIRED.value
+    assert wrong.rule.name == Guard.ONLY_READ_IS_ACQUIRED.name
+    assert wrong.rule.value == Guard.ONLY_READ_IS_ACQUIRED.value
     assert wrong.observed == "partition 0 acquired 3 (1)"
 
 
@@ -53,15 +53,15 @@ def test_a_fetch_of_records_that_the_member_holds_has_its_own_name() -> None:
     before = attrs.evolve(empty(), broker=holding[0])
     for member, about in (("a", "fetch of what the member holds"), ("b", "fetch")):
         _, wrong = explained(before, fetch(member, 0), first, "c", LOGS)
-        assert (wrong.name, wrong.about) == (Guard.ONLY_AVAILABLE_IS_ACQUIRED.name, about)
+        assert (wrong.rule.name, wrong.about) == (Guard.ONLY_AVAILABLE_IS_ACQUIRED.name, about)
     _, wrong = explained(before, fetch("a", 0, max_records=0), first, "c", LOGS)
-    assert (wrong.name, wrong.about) == ("ACQUIRED", "fetch of what the member holds")
+    assert (wrong.rule.name, wrong.about) == ("ACQUIRED", "fetch of what the member holds")
 
 
 def test_an_error_of_the_session_is_named() -> None:
     refused = ShareResponse(ErrorCode.INVALID_REQUEST)
     _, wrong = explained(empty(), fetch("a", 0), refused, "c", LOGS)
-    assert (wrong.name, wrong.about) == ("SESSION_ERROR", "session answered INVALID_REQUEST")
+    assert (wrong.rule.name, wrong.about) == ("SESSION_ERROR", "session answered INVALID_REQUEST")
 
 
 def test_every_difference_has_a_sentence() -> None:

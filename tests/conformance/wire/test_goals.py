@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from conformance.campaign import Campaign, Limits, campaign, play
+from conformance.cores.acknowledgements import Shape
 from conformance.goals import Coverage, Group, coverage, recognised
 from conformance.junit import as_junit
 from conformance.plain import as_json
@@ -65,7 +66,7 @@ GONE = (asks.Disconnect("m1"), asks.Wait(60), asks.Wait(20))
 
 
 def own(
-    kind: int = 1, length: int = 1, shape: asks.Shape = asks.Shape.WELL_FORMED
+    kind: int = 1, length: int = 1, shape: Shape = Shape.WELL_FORMED
 ) -> tuple[asks.Acknowledged, ...]:
     return (asks.Acknowledged(0, (asks.Batch("m1", 0, length, (kind,), shape),)),)
 
@@ -79,11 +80,11 @@ LAST = (ONE, TAKE, acknowledge(2), TAKE)
 
 CLOSE = asks.Acknowledge("m1", (), asks.Epoch.CLOSE)
 MALFORMED = {
-    asks.Shape.REVERSED: "its range ends before it begins",
-    asks.Shape.NEGATIVE: "a negative offset",
-    asks.Shape.NO_TYPE: "no types",
-    asks.Shape.TOO_MANY_TYPES: "too few or too many types",
-    asks.Shape.UNKNOWN_TYPE: "a type that does not exist",
+    Shape.REVERSED: "its range ends before it begins",
+    Shape.NEGATIVE: "a negative offset",
+    Shape.NO_TYPE: "no types",
+    Shape.TOO_MANY_TYPES: "too few or too many types",
+    Shape.UNKNOWN_TYPE: "a type that does not exist",
 }
 SELDOM: dict[str, tuple[asks.Ask, ...]] = {
     "ShareFetch is answered INVALID_REQUEST": (

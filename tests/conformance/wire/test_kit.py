@@ -1,5 +1,6 @@
 """How asks of a broker are made simpler."""
 
+from conformance.cores.acknowledgements import Shape
 from conformance.kit import features_of
 from conformance.wire import asks
 from conformance.wire.kit import BROKERS
@@ -34,7 +35,7 @@ def test_an_aborted_transaction_becomes_a_produce() -> None:
 
 
 def test_acknowledgements_are_simplified_one_by_one() -> None:
-    two = asks.Batch("m2", 3, 2, (2, 1), asks.Shape.NO_TYPE), asks.Batch("", 4)
+    two = asks.Batch("m2", 3, 2, (2, 1), Shape.NO_TYPE), asks.Batch("", 4)
     ask = asks.Acknowledge("m2", (asks.Acknowledged(1, two),), asks.Epoch.SKIP)
     simpler = (other for other in BROKERS.simpler(ask) if isinstance(other, asks.Acknowledge))
     batches = {other.acknowledged[0].batches for other in simpler if other.acknowledged}
@@ -43,10 +44,10 @@ def test_acknowledgements_are_simplified_one_by_one() -> None:
     assert (first,) in batches
     for changed in (
         asks.Batch("m2", 3, 2, (2, 1)),
-        asks.Batch("m1", 3, 2, (2, 1), asks.Shape.NO_TYPE),
-        asks.Batch("m2", 0, 2, (2, 1), asks.Shape.NO_TYPE),
-        asks.Batch("m2", 3, 1, (2,), asks.Shape.NO_TYPE),
-        asks.Batch("m2", 3, 2, (2,), asks.Shape.NO_TYPE),
+        asks.Batch("m1", 3, 2, (2, 1), Shape.NO_TYPE),
+        asks.Batch("m2", 0, 2, (2, 1), Shape.NO_TYPE),
+        asks.Batch("m2", 3, 1, (2,), Shape.NO_TYPE),
+        asks.Batch("m2", 3, 2, (2,), Shape.NO_TYPE),
     ):
         assert (changed, two[1]) in batches
 
@@ -61,7 +62,7 @@ def test_members_are_merged_throughout() -> None:
 
 
 def test_unusual_commands_are_features_of_a_sequence() -> None:
-    odd = asks.Batch(types=(4,), shape=asks.Shape.REVERSED)
+    odd = asks.Batch(types=(4,), shape=Shape.REVERSED)
     sequence = (
         asks.Fetch("m1"),
         asks.Fetch("m1", max_records=0, forgotten=(0,), epoch=asks.Epoch.CLOSE),

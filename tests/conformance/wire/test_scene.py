@@ -4,6 +4,7 @@ import attrs
 import pytest
 
 from conformance.campaign import Fault, Limits, campaign
+from conformance.cores.acknowledgements import Shape
 from conformance.picture import picture
 from conformance.report import KitVerdict, Report
 from conformance.wire import asks
@@ -105,15 +106,15 @@ def test_malformed_batches_are_malformed() -> None:
         )
         .partitions[0]
         .batches[0]
-        for shape in asks.Shape
+        for shape in Shape
     }
     assert {shape: (b.first, b.last, b.types) for shape, b in made.items()} == {
-        asks.Shape.WELL_FORMED: (1, 1, (1,)),
-        asks.Shape.REVERSED: (2, 1, (1,)),
-        asks.Shape.NEGATIVE: (-1, 1, (1,)),
-        asks.Shape.NO_TYPE: (1, 1, ()),
-        asks.Shape.TOO_MANY_TYPES: (1, 1, (1, 1)),
-        asks.Shape.UNKNOWN_TYPE: (1, 1, (5,)),
+        Shape.WELL_FORMED: (1, 1, (1,)),
+        Shape.REVERSED: (2, 1, (1,)),
+        Shape.NEGATIVE: (-1, 1, (1,)),
+        Shape.NO_TYPE: (1, 1, ()),
+        Shape.TOO_MANY_TYPES: (1, 1, (1, 1)),
+        Shape.UNKNOWN_TYPE: (1, 1, (5,)),
     }
 
 
