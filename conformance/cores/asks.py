@@ -12,23 +12,6 @@ from model.operations import AcknowledgementBatch
 from model.snapshot import DurableState
 from model.states import AcquireMode
 
-__all__ = [
-    "NEEDS",
-    "Acknowledge",
-    "AdvanceLogStart",
-    "AdvanceTime",
-    "AlterConfig",
-    "Ask",
-    "Compact",
-    "CompleteWrite",
-    "Fetch",
-    "FinishDeadLetter",
-    "MemberLeaves",
-    "Produce",
-    "ProduceAborted",
-    "TakeOver",
-]
-
 Answers = tuple[ErrorCode, ...]
 
 

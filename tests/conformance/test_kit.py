@@ -3,14 +3,27 @@
 import collections
 from collections.abc import Callable, Mapping
 from random import Random
+from typing import Any, get_args
 
 import attrs
+import pytest
 
 from conformance.campaign import Limits, campaign
+from conformance.coordinators.group_kit import GROUP_COORDINATORS
+from conformance.coordinators.group_scene import GroupCapabilities
+from conformance.coordinators.share_kit import SHARE_COORDINATORS
+from conformance.coordinators.share_scene import ShareCapabilities
+from conformance.cores.builtin import EngineTarget
+from conformance.cores.kit import CORES
+from conformance.cores.protocol import DriverTarget
 from conformance.deviation import StepText, target_finding
 from conformance.goals import Coverage
-from conformance.kit import Kit
+from conformance.kit import AnyKit, Kit
+from conformance.wire.kit import BROKERS
 from judge.finding import Finding
+from tests.doubles.group_coordinator import GroupCoordinatorDouble
+from tests.doubles.share_coordinator import DoubleCoordinator
+from tests.doubles.spec_broker import SpecBroker
 
 
 @attrs.frozen
@@ -114,3 +127,32 @@ def test_a_sequence_is_longer_while_something_waits() -> None:
 def test_shrinking_stops_at_its_time_limit() -> None:
     found = campaign(20, Limits(sequences=30, examples=1, shrink_seconds=0), KIT)
     assert found.faults[0].sequence[-1].by > 0
+
+
+@pytest.mark.parametrize(
+    ("kit", "target"),
+    [
+        (CORES, EngineTarget("spec")),
+        (BROKERS, SpecBroker()),
+        (SHARE_COORDINATORS, DriverTarget(DoubleCoordinator(), ShareCapabilities)),
+        (GROUP_COORDINATORS, DriverTarget(GroupCoordinatorDouble(), GroupCapabilities)),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_every_command_is_read_as_it_was_written(kit: AnyKit, target: Any) -> None:  # noqa: ANN401
+    hello, unseen = target.hello(), set(get_args(kit.commands))
+    for seed in range(40):
+        stage = kit.stage(target, hello)
+        command, draw = kit.draws(Random(seed), hello)  # noqa: S311 - no secret
+        sequence = [command]
+        while len(sequence) < 40:
+            assert stage.ask(sequence[-1]) is None
+            if (command := draw(stage)) is None:
+                break
+            sequence.append(command)
+        stage.close()
+        for short in (False, True):
+            assert kit.read(kit.plain(sequence, short=short)) == tuple(sequence)
+        if not (unseen := unseen - {type(each) for each in sequence}):
+            return
+    pytest.fail(f"no sequence has {unseen}")

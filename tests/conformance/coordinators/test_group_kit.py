@@ -5,13 +5,10 @@ from typing import Any
 import pytest
 
 from conformance.campaign import Campaign, Limits, campaign
-from conformance.coordinators import group_asks as asks
 from conformance.coordinators.group_kit import GROUP_COORDINATORS
 from conformance.coordinators.group_scene import GroupCapabilities
-from conformance.coordinators.share_asks import FailOver
 from conformance.cores.protocol import DriverTarget
 from conformance.target import TargetError
-from model.errors import ErrorCode
 from tests.doubles.group_coordinator import FAULTS, GroupCoordinatorDouble
 
 
@@ -46,15 +43,3 @@ def test_an_answer_that_cannot_be_read_stops_the_run() -> None:
     target = DriverTarget(Odd(), GroupCapabilities)
     with pytest.raises(TargetError, match=r"its answer to create_topic cannot be read: .*group"):
         campaign(target, Limits(sequences=1), GROUP_COORDINATORS)
-
-
-def test_a_sequence_is_read_as_it_was_written() -> None:
-    sequence = (
-        asks.Begin((2,)),
-        asks.MemberHeartbeat(1, asks.MemberEpoch.JOIN, (0,), (ErrorCode.PENDING,)),
-        asks.AlterOffsets(((0, 1, 5),)),
-        asks.AnswerCall(0, ErrorCode.NOT_COORDINATOR),
-        FailOver(),
-    )
-    assert GROUP_COORDINATORS.read(GROUP_COORDINATORS.plain(sequence)) == sequence
-    assert GROUP_COORDINATORS.read(GROUP_COORDINATORS.plain(sequence, short=True)) == sequence

@@ -40,33 +40,16 @@ def test_missing_java_is_reported(
         kafka_target(1, project)
 
 
-def test_missing_maven_is_reported(
-    monkeypatch: pytest.MonkeyPatch, project: Path, tmp_path: Path
-) -> None:
-    on_path(monkeypatch, tmp_path / "bin", java=JAVA)
-    with pytest.raises(TargetError, match="no mvn on the path"):
-        kafka_target(1, project)
-
-
-def test_a_build_that_fails_is_quoted(
-    monkeypatch: pytest.MonkeyPatch, project: Path, tmp_path: Path
-) -> None:
-    failing = "import sys; print('[INFO] x\\n[ERROR] no network\\n[ERROR] more'); sys.exit(1)"
-    on_path(monkeypatch, tmp_path / "bin", java=JAVA, mvn=failing)
-    with pytest.raises(
-        TargetError, match=r"^mvn could not build the driver for Apache Kafka: .ERROR. no network$"
-    ):
-        kafka_target(1, project)
-
-
 def test_a_driver_that_does_not_compile_is_not_skipped(
     monkeypatch: pytest.MonkeyPatch, project: Path, tmp_path: Path
 ) -> None:
-    failing = "import sys; print('[ERROR] COMPILATION ERROR :'); sys.exit(1)"
+    failing = "import sys; print('[INFO] x\\n[ERROR] COMPILATION ERROR :\\nmore'); sys.exit(1)"
     on_path(monkeypatch, tmp_path / "bin", java=JAVA, mvn=failing)
     with pytest.raises(TargetError) as broken:
         kafka_target(1, project)
-    with pytest.raises(TargetError, match="COMPILATION"):
+    with pytest.raises(
+        TargetError, match=r"the driver for Apache Kafka: .ERROR. COMPILATION ERROR :$"
+    ):
         skip_unbuilt(broken.value)
     with pytest.raises(pytest.skip.Exception, match="no mvn"):
         skip_unbuilt(TargetError("no mvn on the path"))

@@ -4,7 +4,6 @@ import attrs
 import pytest
 
 from conformance.campaign import Fault, Limits, campaign
-from conformance.cores.acknowledgements import Shape
 from conformance.picture import picture
 from conformance.report import KitVerdict, Report
 from conformance.wire import asks
@@ -97,25 +96,6 @@ def test_without_anything_held_batches_count_from_the_window() -> None:
     batch = asks.Batch("m2", 2, 2, (1, 2))
     request = sent(asks.Fetch("m1"), asks.Acknowledge("m1", (asks.Acknowledged(0, (batch,)),)))
     assert request.partitions[0].batches == (AcknowledgementBatch(2, 3, (1, 2)),)
-
-
-def test_malformed_batches_are_malformed() -> None:
-    made = {
-        shape: sent(
-            asks.Acknowledge("m1", (asks.Acknowledged(0, (asks.Batch("", 1, shape=shape),)),))
-        )
-        .partitions[0]
-        .batches[0]
-        for shape in Shape
-    }
-    assert {shape: (b.first, b.last, b.types) for shape, b in made.items()} == {
-        Shape.WELL_FORMED: (1, 1, (1,)),
-        Shape.REVERSED: (2, 1, (1,)),
-        Shape.NEGATIVE: (-1, 1, (1,)),
-        Shape.NO_TYPE: (1, 1, ()),
-        Shape.TOO_MANY_TYPES: (1, 1, (1, 1)),
-        Shape.UNKNOWN_TYPE: (1, 1, (5,)),
-    }
 
 
 def test_a_renewal_says_so_and_fetches_nothing() -> None:
