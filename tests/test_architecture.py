@@ -18,7 +18,7 @@ TESTED_ELSEWHERE = {
     "impl": {Path(f"test_{name}.py") for name in _IN_RULES},
 }
 """Modules without a test module: values that the tests of their users compare, and what
-``tests/rules`` tests, modules of impl under the names of spec's (``tools.mutation.run``).
+``tests/rules`` tests, modules of impl under the names of spec's.
 """
 
 OF_BOTH_SIDES = {"spec", "impl"}
