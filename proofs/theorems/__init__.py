@@ -22,6 +22,5 @@ Read in this order:
 - ``catalogue``: all of them in one table;
 - ``harness``: proving, and showing that a proof says something, on a Python test; ``reachable``:
   states that runs reach;
-- ``spacer``: the safety of one record again, by another engine that finds its own invariants;
 - ``report``: how it is shown.
 """

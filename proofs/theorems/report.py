@@ -3,13 +3,12 @@
 import json
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
 import attrs
 
 from proofs.theorems.harness import Proof, ProofVerdict, Refutation
 from proofs.theorems.reachable import Witness
-from proofs.theorems.spacer import Inference
 from proofs.theorems.theorem import PARTS, Property, Theorem
 
 
@@ -23,10 +22,8 @@ class TheoremFinding:
     test: str = ""
 
 
-def is_proved(finding: TheoremFinding | Inference) -> bool:
+def is_proved(finding: TheoremFinding) -> bool:
     """Whether the theorem is proved, has a witness, and fails under its control."""
-    if isinstance(finding, Inference):
-        return finding.verdict is ProofVerdict.PROVED
     controlled = finding.refutation is None or finding.refutation.fails
     return (
         finding.proof.verdict is ProofVerdict.PROVED and finding.witness is not None and controlled
@@ -38,13 +35,8 @@ def _cited(theorem: Theorem) -> list[str]:
     return [citation.lemma.property.name for citation in theorem.cites]
 
 
-def as_lines(finding: TheoremFinding | Inference) -> Iterator[str]:
+def as_lines(finding: TheoremFinding) -> Iterator[str]:
     """Yield the lines of a finding; a refuted theorem comes with its test."""
-    if isinstance(finding, Inference):
-        claim = f"any run preserves {finding.name}"
-        yield f"{claim:<68} {_verdict(finding.verdict, finding.seconds)}"
-        yield f"    inferred: {finding.invariant or 'nothing'}"
-        return
     proof = finding.proof
     theorem = proof.theorem
     joined = "of" if theorem.transition in PARTS else "preserves"
@@ -71,18 +63,14 @@ def listed(theorems: Iterable[Theorem]) -> Iterator[str]:
         yield textwrap.fill(names, 80, initial_indent="    ", subsequent_indent="    ")
 
 
-def summary(findings: Sequence[TheoremFinding | Inference]) -> Iterator[str]:
+def summary(findings: Sequence[TheoremFinding]) -> Iterator[str]:
     """Yield a line for each property: of how many of its theorems there is a whole proof."""
-    proofs = {finding.proof.theorem.name(): finding for finding in findings if _is_proof(finding)}
+    proofs = {finding.proof.theorem.name(): finding for finding in findings}
     for stated, about in _by_property(finding.proof.theorem for finding in proofs.values()):
         of_it = [proofs[theorem.name()] for theorem in about]
         proved, seconds = sum(map(is_proved, of_it)), sum(each.proof.seconds for each in of_it)
         verdict = "proved" if proved == len(of_it) else f"NOT PROVED: {len(of_it) - proved}"
         yield f"{stated.name:<58} {proved:>4} of {len(of_it):<4} {verdict} {seconds:.1f} s"
-
-
-def _is_proof(finding: TheoremFinding | Inference) -> TypeGuard[TheoremFinding]:
-    return isinstance(finding, TheoremFinding)
 
 
 def _by_property(theorems: Iterable[Theorem]) -> Iterator[tuple[Property, list[Theorem]]]:
@@ -93,19 +81,10 @@ def _by_property(theorems: Iterable[Theorem]) -> Iterator[tuple[Property, list[T
     yield from ((named[0].property, named) for named in about.values())
 
 
-def as_json(finding: TheoremFinding | Inference) -> str:
+def as_json(finding: TheoremFinding) -> str:
     """Return a finding as one line of JSON."""
-    if isinstance(finding, Inference):
-        fields: dict[str, Any] = {
-            "transition": "any run",
-            "property": finding.name,
-            "verdict": finding.verdict.value,
-            "seconds": round(finding.seconds, 6),
-            "inferred": finding.invariant,
-        }
-        return json.dumps(fields)
     theorem, refutation = finding.proof.theorem, finding.refutation
-    fields = {
+    fields: dict[str, Any] = {
         "transition": theorem.transition,
         "property": theorem.property.name,
         "sentence": theorem.property.sentence,
@@ -128,17 +107,13 @@ def as_json(finding: TheoremFinding | Inference) -> str:
     return json.dumps(fields)
 
 
-def totals(findings: list[TheoremFinding | Inference], seconds: float) -> str:
+def totals(findings: list[TheoremFinding], seconds: float) -> str:
     """Return the last line: the numbers of proofs, witnesses and controls, and the time."""
-    theorems = [finding for finding in findings if isinstance(finding, TheoremFinding)]
-    proved = sum(is_proved(finding) for finding in findings)
-    cases = sum(finding.proof.cases for finding in theorems)
-    controls = [f.refutation for f in theorems if f.refutation is not None]
+    cases = sum(finding.proof.cases for finding in findings)
+    controls = [f.refutation for f in findings if f.refutation is not None]
     parts = [
-        f"{proved} of {len(findings)} proved",
-        f"{len(theorems)} theorems in {cases} cases",
-        f"{len(findings) - len(theorems)} by Spacer",
-        f"{sum(finding.witness is not None for finding in theorems)} witnesses",
+        f"{sum(map(is_proved, findings))} of {len(findings)} theorems proved in {cases} cases",
+        f"{sum(finding.witness is not None for finding in findings)} witnesses",
     ]
     if controls:
         parts.append(f"{sum(control.fails for control in controls)} controls fail")

@@ -20,7 +20,6 @@ from proofs.theorems.report import (
     summary,
     totals,
 )
-from proofs.theorems.spacer import Inference, inferences
 from proofs.theorems.theorem import Theorem
 from sharespec.commands.options import JSON
 from sharespec.console import progress_console
@@ -75,7 +74,7 @@ def prove_command(  # noqa: PLR0913 - one argument for each option
         click.echo("\n".join(listed(theorems)))
         return
     is_shown = json_lines or details or only is not None
-    results: list[TheoremFinding | Inference] = []
+    results: list[TheoremFinding] = []
     with Progress(console=progress_console(), transient=True, disable=is_shown) as bar:
         task = bar.add_task("prove", total=len(theorems))
         for finding in findings(theorems, controls=controls, limit_ms=limit_ms):
@@ -94,8 +93,8 @@ def prove_command(  # noqa: PLR0913 - one argument for each option
 
 def findings(
     theorems: list[Theorem], *, controls: bool, limit_ms: int = LIMIT_MS
-) -> Iterator[TheoremFinding | Inference]:
-    """Yield the result of each theorem, and of its property by Spacer where that applies."""
+) -> Iterator[TheoremFinding]:
+    """Yield the result of each theorem."""
     for theorem in theorems:
         proof = prove(theorem, limit_ms)
         counterexample = proof.counterexample
@@ -105,5 +104,3 @@ def findings(
             check_control(theorem, limit_ms) if controls else None,
             "" if counterexample is None else as_test(theorem, counterexample),
         )
-    names = {theorem.property.name for theorem in theorems}
-    yield from inferences(limit_ms, names)

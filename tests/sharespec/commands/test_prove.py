@@ -16,7 +16,7 @@ def test_one_line_for_each_transition_and_property() -> None:
     assert result.exit_code == 0
     assert lines[2].startswith("accept preserves owner_iff_held ")
     assert re.search(r" proved \d+\.", lines[2])
-    assert lines[-1].startswith("19 of 19 proved, 18 theorems in 56 cases, 1 by Spacer, 18 wit")
+    assert lines[-1].startswith("18 of 18 theorems proved in 56 cases, 18 wit")
 
 
 def test_controls_are_shown() -> None:
@@ -31,11 +31,10 @@ def test_controls_are_shown() -> None:
 def test_json_has_one_object_a_line() -> None:
     arguments = ["--only", "accept owner_iff_held", "--json", "--controls"]
     result = CliRunner().invoke(prove_command, arguments)
-    first, second = map(json.loads, result.output.splitlines())
+    first = json.loads(result.output)
     assert (first["verdict"], first["control"]["fails"]) == ("proved", True)
     assert first["witness_after_operations"] > 0
     assert "def test_accept_owner_iff_held" in first["control"]["counterexample"]
-    assert second["transition"] == "any run"
 
 
 def test_wrong_rule_exits_1_and_prints_a_test(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,7 +51,7 @@ def test_time_limit_exits_1(monkeypatch: pytest.MonkeyPatch) -> None:
     result = CliRunner().invoke(prove_command, ["--limit-ms", "1"])
     assert result.exit_code == 1
     assert "UNKNOWN" in result.output
-    assert "0 of 1 proved" in result.output
+    assert "0 of 1 theorems proved" in result.output
 
 
 def test_unknown_name_exits_2_with_one_line() -> None:
@@ -73,7 +72,6 @@ def test_a_number_names_its_properties() -> None:
 def test_without_only_there_is_a_line_for_each_property(monkeypatch: pytest.MonkeyPatch) -> None:
     two = tuple(theorems_about("owner_iff_held")[:2])
     monkeypatch.setattr("sharespec.commands.prove.THEOREMS", two)
-    monkeypatch.setattr("sharespec.commands.prove.inferences", lambda *_of: iter(()))
     short, whole = (CliRunner().invoke(prove_command, more).stdout for more in ([], ["--all"]))
     assert [line.split()[0] for line in short.splitlines()] == ["owner_iff_held", "2"]
     assert len(whole.splitlines()) == 3
@@ -81,7 +79,6 @@ def test_without_only_there_is_a_line_for_each_property(monkeypatch: pytest.Monk
 
 def test_what_is_not_proved_is_shown_in_a_summary_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sharespec.commands.prove.THEOREMS", (HARD,))
-    monkeypatch.setattr("sharespec.commands.prove.inferences", lambda *_of: iter(()))
     lines = CliRunner().invoke(prove_command, ["--limit-ms", "1"]).stdout.splitlines()
     assert "undecided: " in lines[1]
     assert "0 of 1    NOT PROVED: 1" in lines[-2]
