@@ -45,7 +45,6 @@ DOCUMENTS: Mapping[str, Rewrite] = {
     "docs/client-rules.md": _whole(client_rules.document),
     "docs/coverage.md": _whole(coverage.document),
     "docs/findings/README.md": _parts(findings=findings.findings_table),
-    "docs/packages.svg": _whole(pictures.packages_picture),
     "docs/profiles.md": _whole(profiles.document),
     "docs/promises.md": _whole(promises.document),
     "docs/proofs.md": _parts(

@@ -1,13 +1,10 @@
-"""The pictures of the first page: the states of a record, and the packages of the project.
+"""The picture of the first page: the states of a record.
 
-Neither is drawn by hand: the arrows between states come from running the rules of ``spec.record``
-on records in every state, those between packages from the imports of their modules.
+It is not drawn by hand: the arrows come from running the rules of ``spec.record`` on records in
+every state.
 """
 
-import ast
-from collections.abc import Iterable
 from itertools import product
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import attrs
@@ -15,9 +12,6 @@ import attrs
 from model.states import HELD_STATES, RecordState
 from proofs.theorems.record_operations import TRANSITIONS, OneRecord, Transition
 from spec.record import Record
-from tools.rooms import imported, modules
-
-ROOT = Path(__file__).parents[2]
 
 _LIMIT, _NOW, _LONG = 2, 10, 1_000
 _WORDS = {
@@ -178,78 +172,6 @@ def _labels() -> dict[tuple[str, str], list[str]]:
         pair: [line for only, words in by.items() for line in (", ".join(words), only) if line]
         for pair, by in pairs.items()
     }
-
-
-_WHERE = {
-    "sharespec": (0.5, 0),
-    "tools": (1.5, 0),
-    "operations": (0, 1),
-    "clients": (2, 1),
-    "replay": (0, 2),
-    "proofs": (1, 2),
-    "serve": (2, 2),
-    "conformance": (2, 3),
-    "report": (0.4, 4),
-    "judge": (1, 5),
-    "spec": (0.5, 6),
-    "impl": (1.5, 6),
-    "model": (1, 7),
-}
-"""The column and the row of each package."""
-
-_ABOUT = {
-    "model": "states, operations, traces",
-    "spec": "the specification",
-    "impl": "the fast implementation",
-    "judge": "one event against the rules",
-    "report": "JUnit, Markdown, HTML",
-    "replay": "recorded traces, on Spark",
-    "proofs": "theorems, exploration, hazards",
-    "conformance": "other implementations",
-    "serve": "the broker on a socket",
-    "clients": "duties of share consumers",
-    "operations": "what an operator asks",
-    "sharespec": "the commands",
-    "tools": "mutants, documents",
-}
-
-
-def imports() -> set[tuple[str, str]]:
-    """Return which package imports which other one, wherever in a module the import is."""
-    return {
-        (package, top)
-        for package in _ABOUT
-        for path in modules(package)
-        for name in imported(ast.parse(path.read_text(encoding="utf-8")))
-        if (top := name.split(".")[0]) in _ABOUT.keys() - {package}
-    }
-
-
-def packages_picture() -> str:
-    """Return the packages, with each import that no longer chain of imports implies, as SVG."""
-    svg = _canvas(900, 642)
-    box, high = 216, 50
-    centres = {name: (150 + 300 * x, 10 + 81 * y) for name, (x, y) in _WHERE.items()}
-    for above, below in sorted(_direct(imports())):
-        (x, y), (to_x, to_y) = centres[above], centres[below]
-        route = f"M{x:g} {y + high:g} L{to_x:g} {to_y - 3:g}"
-        ET.SubElement(svg, "path", {"d": route, "marker-end": "url(#arrow)"})
-    for name, (centre, y) in centres.items():
-        ET.SubElement(svg, "rect", _box(centre - box / 2, y, box, high))
-        _text(svg, centre - box / 2 + 12, y + 21, name, "name")
-        _text(svg, centre - box / 2 + 12, y + 39, _ABOUT[name], "note")
-    return _written(svg)
-
-
-def _direct(pairs: set[tuple[str, str]]) -> Iterable[tuple[str, str]]:
-    """Return the pairs that no longer chain joins as well."""
-    after = {above: {b for a, b in pairs if a == above} for above, _below in pairs}
-
-    def below(name: str) -> set[str]:
-        direct = after.get(name, set())
-        return direct.union(*(below(other) for other in direct))
-
-    return {(a, b) for a, b in pairs if not any(b in below(other) for other in after[a] - {b})}
 
 
 def _canvas(width: int, height: int) -> ET.Element:

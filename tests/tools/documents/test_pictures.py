@@ -1,11 +1,8 @@
-from xml.etree import ElementTree as ET
-
 import pytest
 
 from model.states import RecordState
 from tools.documents import pictures
-from tools.documents.pictures import Arrow, arrows, packages_picture, states_picture
-from tools.rooms import read_rooms
+from tools.documents.pictures import Arrow, arrows, states_picture
 
 
 def test_the_arrows_are_those_of_the_rules() -> None:
@@ -22,9 +19,3 @@ def test_an_arrow_that_has_no_place_is_an_error(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(pictures, "arrows", lambda: [*arrows(), new])
     with pytest.raises(KeyError):
         states_picture()
-
-
-def test_every_package_is_in_its_picture() -> None:
-    drawn = {room.name for room in read_rooms()} - {"tests", "benchmarks"}
-    text = "".join(ET.fromstring(packages_picture()).itertext())  # noqa: S314 - of our own making
-    assert all(package in text for package in drawn)
