@@ -14,7 +14,7 @@ from model.checks import MAX_INT64
 from model.guards import Difference
 from model.operations import Initialize
 from model.outcome import Outcome
-from model.ranges import RecordRange, StateBatch, never_delivered
+from model.ranges import RecordRange, StateBatch, join_neighbours, never_delivered
 from model.rules import RULES, RuleKind
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import TERMINAL_STATES, RecordState
@@ -182,15 +182,6 @@ def _recovered(state: DurableState) -> tuple[int, int, tuple[StateBatch, ...]]:
 
 def _merged(state: DurableState) -> DurableState:
     """Return the state with adjacent equal batches merged, and without epochs."""
-    merged: list[StateBatch] = []
-    for batch in state.state_batches:
-        before = merged[-1] if merged else None
-        if (
-            before
-            and before.last + 1 == batch.first
-            and (before.state, before.delivery_count) == (batch.state, batch.delivery_count)
-        ):
-            merged[-1] = attrs.evolve(before, last=batch.last)
-        else:
-            merged.append(batch)
-    return DurableState(state.start_offset, state.delivery_complete_count, tuple(merged))
+    merged = join_neighbours(_batches(state.state_batches))
+    batches = tuple(StateBatch(first, last, *entry) for first, last, entry in merged)
+    return DurableState(state.start_offset, state.delivery_complete_count, batches)

@@ -145,6 +145,20 @@ def runs(items: Iterable[tuple[int, T]]) -> Iterator[tuple[int, int, T]]:
         yield first, last, current
 
 
+def join_neighbours(pieces: Iterable[tuple[int, int, T]]) -> Iterator[tuple[int, int, T]]:
+    """Yield (first, last, value), neighbours of equal value as one; the pieces ascend."""
+    current: tuple[int, int, T] | None = None
+    for first, last, value in pieces:
+        if current and (current[1] + 1, current[2]) == (first, value):
+            current = current[0], last, value
+            continue
+        if current:
+            yield current
+        current = first, last, value
+    if current:
+        yield current
+
+
 def offsets(ranges: Iterable[Ranged]) -> Iterator[int]:
     """Yield every offset of the ranges, in their order."""
     return (here for part in ranges for here in range(part.first, part.last + 1))

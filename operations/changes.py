@@ -1,13 +1,16 @@
 """What an event changes in the window of a share-partition."""
 
-from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from collections.abc import Iterable
+from operator import attrgetter
 
 import attrs
 
+from judge.mismatch import Segment, differences
 from judge.words import ranges_text, record_text
-from model.ranges import RecordRange
+from model.ranges import RecordRange, join_neighbours, record_range
 from model.snapshot import SharePartitionSnapshot
+
+_KNOWN = attrgetter("state", "delivery_count", "owner", "pending")
 
 
 @attrs.frozen
@@ -28,8 +31,16 @@ def changes(before: SharePartitionSnapshot, after: SharePartitionSnapshot) -> li
     """Return what differs between two states, ascending; nothing where records are not recorded."""
     if after.records is None or before.records is None:
         return []
-    old, new = _without_common(_inside(before), _inside(after))
-    return list(_joined(_differences(old, new)))
+    sides = (map(_segment, side) for side in _without_common(_inside(before), _inside(after)))
+    pieces = ((first, last, values) for first, last, *values in differences(*sides))
+    return [
+        Change(first, last, *(value and record_range(first, last, *value) for value in values))
+        for first, last, values in join_neighbours(pieces)
+    ]
+
+
+def _segment(record: RecordRange) -> Segment:
+    return record.first, record.last, _KNOWN(record)
 
 
 def change_texts(changed: Iterable[Change], after: SharePartitionSnapshot) -> list[str]:
@@ -84,58 +95,3 @@ def _without_common(
     least -= head
     tail = next((i for i in range(least) if old[-1 - i] != new[-1 - i]), least)
     return old[head : len(old) - tail], new[head : len(new) - tail]
-
-
-def _differences(old: list[RecordRange], new: list[RecordRange]) -> Iterator[Change]:
-    """Yield each stretch of offsets over which both lists are constant, where they differ."""
-    edges = sorted({edge for r in (*old, *new) for edge in (r.first, r.last + 1)})
-    before, after = _Pieces(old), _Pieces(new)
-    for first, end in pairwise(edges):
-        pair = before.piece(first, end - 1), after.piece(first, end - 1)
-        if pair[0] != pair[1]:
-            yield Change(first, end - 1, *pair)
-
-
-class _Pieces:
-    """Ascending records, cut at ascending places."""
-
-    def __init__(self, records: list[RecordRange]) -> None:
-        self._records = records
-        self._index = 0
-
-    def piece(self, first: int, last: int) -> RecordRange | None:
-        while self._index < len(self._records) and self._records[self._index].last < first:
-            self._index += 1
-        if self._index == len(self._records) or self._records[self._index].first > first:
-            return None
-        return _cut(self._records[self._index], first, last)
-
-
-def _joined(pieces: Iterable[Change]) -> Iterator[Change]:
-    """Yield neighbours that changed in the same way as one."""
-    current: Change | None = None
-    for piece in pieces:
-        if current and current.last + 1 == piece.first and _alike(current, piece):
-            current = _spanning(current, piece.last)
-            continue
-        if current:
-            yield current
-        current = piece
-    if current:
-        yield current
-
-
-def _alike(change: Change, other: Change) -> bool:
-    ends = (
-        None if a is None else attrs.astuple(a)[2:]
-        for a in (change.before, other.before, change.after, other.after)
-    )
-    first, second, third, fourth = ends
-    return first == second and third == fourth
-
-
-def _spanning(change: Change, last: int) -> Change:
-    before, after = (
-        record and attrs.evolve(record, last=last) for record in (change.before, change.after)
-    )
-    return Change(change.first, last, before, after)

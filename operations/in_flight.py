@@ -5,13 +5,13 @@ share-partition under any profile.
 """
 
 from collections.abc import Iterator, Mapping
-from itertools import groupby
 
 import attrs
 
 from model.config import SharePartitionConfig
 from model.operations import Acknowledge, Acquire, Initialize
 from model.outcome import Outcome
+from model.ranges import join_neighbours
 from model.states import AcknowledgeType, RecordState
 from model.trace import TraceEvent
 from spec.partition import SharePartition
@@ -98,7 +98,9 @@ def in_flight(partition: SharePartition, holds: Mapping[int, Hold], query: Query
     window = partition.window
     offsets = tracked(window, window.start_offset, window.end_offset)
     records = (_record(offset, partition, holds, query) for offset in offsets)
-    return list(_merged(record for record in records if _is_wanted(record, query)))
+    wanted = (record for record in records if _is_wanted(record, query))
+    alike = join_neighbours((r.first, r.last, attrs.astuple(r)[2:]) for r in wanted)
+    return [InFlight(first, last, *values) for first, last, values in alike]
 
 
 def _record(
@@ -134,20 +136,6 @@ def _is_wanted(record: InFlight, query: Query) -> bool:
     if least is not None and (record.held_ms is None or record.held_ms <= least):
         return False
     return query.progress_stale_longer_than_ms is None or record.stale
-
-
-def _merged(records: Iterator[InFlight]) -> Iterator[InFlight]:
-    """Yield neighbours with equal values as one."""
-    numbered = enumerate(records)
-    alike = groupby(numbered, lambda item: (item[1].first - item[0], _values(item[1])))
-    for _same, group in alike:
-        run = [record for _number, record in group]
-        yield attrs.evolve(run[0], last=run[-1].last)
-
-
-def _values(record: InFlight) -> tuple[object, ...]:
-    _first, _last, *values = attrs.astuple(record)
-    return tuple(values)
 
 
 def _renewed(operation: Acknowledge, after: SharePartition) -> Iterator[int]:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 import attrs
 
+from model.ranges import join_neighbours
+
 Piece = tuple[int, int, int]
 """The first and the last offset (inclusive) and the number of their kind, NOTHING for none."""
 
@@ -115,7 +117,7 @@ def joined(column: Column, after: Column) -> Column:
 
 def overlaid(pieces: list[Piece], above: list[Piece]) -> list[Piece]:
     """Return what two lists of changes lead to, the one above the other; both ascend."""
-    return list(_merged(sorted([*_uncovered(pieces, above), *above])))
+    return list(join_neighbours(sorted([*_uncovered(pieces, above), *above])))
 
 
 def coarse(pieces: list[Piece], most: int = MANY_PIECES) -> list[Piece]:
@@ -147,17 +149,3 @@ def _uncovered(pieces: Iterable[Piece], above: list[Piece]) -> Iterator[Piece]:
             place += 1
         if low <= last:
             yield low, last, kind
-
-
-def _merged(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Yield neighbours of one kind as one."""
-    current: Piece | None = None
-    for piece in pieces:
-        if current and current[1] + 1 == piece[0] and current[2] == piece[2]:
-            current = current[0], piece[1], piece[2]
-            continue
-        if current:
-            yield current
-        current = piece
-    if current:
-        yield current
