@@ -202,7 +202,7 @@ def _is_cut(
 
 def parts_before(inputs: Inputs) -> dict[tuple[str, int], int]:
     """Return how many lines of a file come before the part that begins at a byte, if some do."""
-    bases = line_bases(inputs.gathered)
+    bases = line_bases((part.task, part.lines) for part in inputs.gathered)
     placed = ((part.task, bases[part.task.number]) for part in inputs.gathered)
     return {(task.source.path, task.start): base for task, base in placed if base}
 

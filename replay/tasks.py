@@ -97,30 +97,24 @@ def bucket_count(sources: Iterable[Source], parallelism: int) -> int:
 
 
 def gather_tasks(sources: Sequence[Source], buckets: int, folder: str) -> list[GatherTask]:
-    """Return the tasks that read the files, numbered from 0; plain lines in parts."""
+    """Return the tasks that read the files, numbered from 0.
+
+    Only plain lines have several, of which each reads those that begin in its part.
+    """
     tasks: list[GatherTask] = []
     for source in sources:
-        for start, end in parts_within(source):
-            number = len(tasks)
+        step = CHUNK_BYTES if source.form is Form.LINES else max(1, source.size)
+        for start in range(0, max(1, source.size), step):
+            number, end = len(tasks), None if start + step >= source.size else start + step
             target = f"{folder}/{number:06}.parquet"
             tasks.append(GatherTask(number, source, start, end, buckets, target))
     return tasks
 
 
-def parts_within(source: Source) -> Iterator[tuple[int, int | None]]:
-    """Yield where each part of a file begins and ends, in bytes, None: at its end.
-
-    Only plain lines have several, of which each task reads those that begin in its part.
-    """
-    step = CHUNK_BYTES if source.form is Form.LINES else max(1, source.size)
-    for start in range(0, max(1, source.size), step):
-        yield start, None if start + step >= source.size else start + step
-
-
 def inputs_of(gathered: list[Gathered]) -> Inputs:
     """Combine what the tasks read from each file."""
     gathered.sort(key=lambda part: part.task.number)
-    bases = line_bases(gathered)
+    bases = line_bases((part.task, part.lines) for part in gathered)
     places: dict[str, list[FirstEvent]] = {}
     events: dict[str, int] = {}
     problems: list[Problem] = []
@@ -195,15 +189,29 @@ def _facts_about(facts: InputFacts, names: Iterable[str]) -> InputFacts:
     )
 
 
-def line_bases(gathered: Iterable[Gathered]) -> dict[int, int]:
-    """Return for each task, by number, how many lines of its file come before its part."""
+def line_bases(read: Iterable[tuple[GatherTask, int]]) -> dict[int, int]:
+    """Return for each task, by number, how many lines of its file come before its part.
+
+    ``read`` has how many lines each has read.
+    """
     bases: dict[int, int] = {}
     lines: dict[str, int] = {}
-    for part in sorted(gathered, key=lambda part: part.task.number):
-        path = part.task.source.path
-        bases[part.task.number] = lines.get(path, 0)
-        lines[path] = lines.get(path, 0) + part.lines
+    for task, count in sorted(read, key=lambda each: each[0].number):
+        bases[task.number] = lines.get(task.source.path, 0)
+        lines[task.source.path] = bases[task.number] + count
     return bases
+
+
+def bucket_parts(
+    read: Iterable[tuple[GatherTask, Mapping[int, Sequence[int]]]], bases: Mapping[int, int]
+) -> dict[int, list[FilePart]]:
+    """Return where the rows of each bucket are, of tasks with the row groups of each."""
+    parts: dict[int, list[FilePart]] = {}
+    for task, row_groups in read:
+        for bucket, groups in row_groups.items():
+            part = FilePart(task.target, tuple(groups), bases[task.number])
+            parts.setdefault(bucket, []).append(part)
+    return parts
 
 
 def _first_problems(problems: Iterable[Problem]) -> dict[str, Problem]:
@@ -238,16 +246,12 @@ def _bucket_tasks(inputs: Inputs, chosen: frozenset[str]) -> list[CheckTask]:
     if not gathered:
         return []
     buckets = gathered[0].task.buckets
-    bases = line_bases(inputs.gathered)
     names: dict[int, set[str]] = {}
     here = {name for part in gathered for name in part.partitions}
     for name in here & chosen:
         names.setdefault(bucket_of(name, buckets), set()).add(name)
-    parts: dict[int, list[FilePart]] = {}
-    for each in gathered:
-        for bucket, groups in each.row_groups.items():
-            part = FilePart(each.task.target, tuple(groups), bases[each.task.number])
-            parts.setdefault(bucket, []).append(part)
+    bases = line_bases((part.task, part.lines) for part in inputs.gathered)
+    parts = bucket_parts(((part.task, part.row_groups) for part in gathered), bases)
     return [
         CheckTask(i, tuple(parts[bucket]), {name: inputs.events[name] for name in wanted})
         for i, (bucket, wanted) in enumerate(sorted(names.items()))
@@ -369,7 +373,7 @@ def _gathered(task: CheckTask) -> Iterator[pa.Table]:
     """Yield the rows of share-partitions, sorted, as one table."""
     chosen = pa.array(sorted(task.events), pa.string())
     # What is not chosen may be larger than memory: it goes row group by row group.
-    groups = (table for part in task.parts for _, table in _groups_of(part))
+    groups = (table for part in task.parts for _, table in groups_of(part))
     tables = [
         table.filter(pc.is_in(table.column("partition"), value_set=chosen)) for table in groups
     ]
@@ -381,7 +385,7 @@ def _gathered(task: CheckTask) -> Iterator[pa.Table]:
     yield table.take(order).combine_chunks()
 
 
-def _groups_of(
+def groups_of(
     part: FilePart, columns: Sequence[str] = STORED.names
 ) -> Iterator[tuple[FilePart, pa.Table]]:
     """Yield each row group and these columns of it; lines count from the beginning of a file."""
@@ -392,7 +396,7 @@ def _groups_of(
             if part.base and "line" in columns:
                 line = pc.add(table.column("line"), part.base)
                 place = table.schema.get_field_index("line")
-                table = table.set_column(place, STORED.field("line"), line)
+                table = table.set_column(place, table.schema.field(place), line)
             yield attrs.evolve(part, row_groups=(group,)), table
 
 
@@ -402,7 +406,7 @@ def _in_order(task: CheckTask) -> Iterator[pa.Table]:
     A recorder writes its rows in order, so that hardly any do.
     """
     (name,) = task.events
-    read = (group for part in task.parts for group in _groups_of(part, ["partition", *KEYS]))
+    read = (group for part in task.parts for group in groups_of(part, ["partition", *KEYS]))
     bounds = [(*_bounds(rows), part) for part, table in read if (rows := _of(table, name)).num_rows]
     bounds.sort(key=lambda each: each[:2])
     group: list[FilePart] = []
@@ -425,7 +429,7 @@ def _bounds(rows: pa.Table) -> tuple[Key, Key]:
 
 
 def _sorted(parts: Sequence[FilePart], name: str) -> pa.Table:
-    read = (table for part in parts for _, table in _groups_of(part))
+    read = (table for part in parts for _, table in groups_of(part))
     table = pa.concat_tables([_of(table, name) for table in read])
     return table.take(pa.array(np.lexsort(keys_of(table).T[::-1]))).combine_chunks()
 

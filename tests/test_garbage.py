@@ -33,7 +33,7 @@ from model.trace_json import object_from_row
 from operations.local import opened_traces, share_partitions
 from operations.state_topic import Topic
 from operations.state_topic_file import RecordAt, read_records
-from replay.observed.inputs import Content, Input, Part, read
+from replay.observed.inputs import Content, Input, read
 from replay.observed.rows import line_of
 from replay.request_log.scan import Tally
 from replay.sources import Form, strict_row
@@ -309,7 +309,7 @@ def test_a_request_log(examples: int, tmp_path_factory: pytest.TempPathFactory) 
         path.write_bytes(b"".join(texts))
         tally = Tally(str(path))
         log = Input(str(path), Form.LINES, path.stat().st_size, Content.REQUEST_LOG)
-        for each in read(Part(0, log), tally):
+        for each in read(log, tally):
             assert line_of(each)
         tally.facts()
         seen.update(["unusable"] if tally.unusable else [], ["used"] if tally.requests else [])
@@ -324,7 +324,7 @@ def test_observations(examples: int, tmp_path_factory: pytest.TempPathFactory) -
     whole = folder / "whole.log"
     whole.write_text("".join(lines()[:200]))
     log = Input(str(whole), Form.LINES, whole.stat().st_size, Content.REQUEST_LOG)
-    right = [json.loads(line_of(each)) for each in read(Part(0, log), Tally(str(whole)))][:40]
+    right = [json.loads(line_of(each)) for each in read(log, Tally(str(whole)))][:40]
     path, seen = folder / "t.observed", set[str]()
     facts = [
         {"observed": "node", "node": 1},
@@ -335,8 +335,7 @@ def test_observations(examples: int, tmp_path_factory: pytest.TempPathFactory) -
     def try_it(texts: list[bytes]) -> None:
         path.write_bytes(b"\n".join(texts))
         tally = Tally(str(path))
-        part = Part(0, Input(str(path), Form.LINES, 1, Content.OBSERVED))
-        for each in read(part, tally):
+        for each in read(Input(str(path), Form.LINES, 1, Content.OBSERVED), tally):
             assert line_of(each)
         tally.facts()
         seen.update(["unusable"] if tally.unusable else [], ["used"] if tally.requests else [])

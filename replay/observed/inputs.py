@@ -14,7 +14,6 @@ from replay.observed.rows import facts_of, observation_of
 from replay.request_log.entry import MARK
 from replay.request_log.scan import MAX_LOG_LINE_BYTES, Tally, scan
 from replay.sources import Bad, Form, Line, Source, files_within, is_utf8, read_lines
-from replay.tasks import parts_within
 from replay.verdict import Problem
 
 LINES_LOOKED_AT = 50
@@ -33,16 +32,6 @@ class Input(Source):
     """A file, and what it holds."""
 
     content: Content
-
-
-@attrs.frozen
-class Part:
-    """The lines of a file that begin in [start, end), in bytes; ``end`` None: up to its end."""
-
-    number: int
-    input: Input
-    start: int = 0
-    end: int | None = None
 
 
 def sorted_out(paths: Iterable[Path]) -> tuple[list[Input], list[Path]]:
@@ -67,21 +56,17 @@ def sorted_out(paths: Iterable[Path]) -> tuple[list[Input], list[Path]]:
     return list(inputs.values()), others
 
 
-def parts_of(inputs: Iterable[Input]) -> list[Part]:
-    """Return the parts to read, numbered; long files of plain lines in several."""
-    parts = ((each, *bounds) for each in inputs for bounds in parts_within(each))
-    return [Part(number, *part) for number, part in enumerate(parts)]
+def read(
+    source: Input, tally: Tally, start: int = 0, end: int | None = None
+) -> Iterator[Observation]:
+    """Yield the observations of the lines that begin in [start, end); the rest goes to the tally.
 
-
-def read(part: Part, tally: Tally) -> Iterator[Observation]:
-    """Yield the observations of a part; what else it shows goes to the tally."""
-    source = part.input
+    ``end`` None: up to that of the file.
+    """
     compressed = source.form is Form.GZIP
     limit = MAX_LOG_LINE_BYTES if source.content is Content.REQUEST_LOG else None
     try:
-        lines = read_lines(
-            source.path, compressed=compressed, start=part.start, end=part.end, limit=limit
-        )
+        lines = read_lines(source.path, compressed=compressed, start=start, end=end, limit=limit)
         if source.content is Content.REQUEST_LOG:
             yield from scan(lines, source.path, tally)
         else:

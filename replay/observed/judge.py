@@ -13,6 +13,7 @@ import attrs
 from judge.finding import Finding, FindingPlace
 from judge.words import clock_text, printable
 from model.guards import Difference, Guard
+from model.ranges import join_neighbours
 from model.states import AcknowledgeType, RecordState
 from replay.observed.checks import Offers, check_acquire, check_fenced, check_write, is_newer
 from replay.observed.durable import Durables
@@ -245,7 +246,8 @@ class Judge:
             if request.acquires:
                 check_acquire(self._known, request)
             if request.changes:
-                for first, last in _joined(request):
+                named = join_neighbours((first, last, True) for first, last, _ in request.ranges)
+                for first, last, _ in named:
                     self._effect(request, first, last, rules)
             if request.acquires:
                 self._offers.note(request)
@@ -387,17 +389,6 @@ def _locks(requests: Sequence[Request], given: Given) -> dict[int, Lock]:
 
 def _is_saved_by_write(request: Request) -> bool:
     return not request.acquires and request.accepted
-
-
-def _joined(request: Request) -> list[tuple[int, int]]:
-    """Return the offsets of a request as the fewest ranges."""
-    joined: list[tuple[int, int]] = []
-    for first, last, _ in request.ranges:
-        if joined and joined[-1][1] + 1 == first:
-            joined[-1] = (joined[-1][0], last)
-        else:
-            joined.append((first, last))
-    return joined
 
 
 def _refused(

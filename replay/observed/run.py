@@ -2,18 +2,17 @@
 
 import functools
 import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
+from typing import cast
 
 import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from replay.gather import bucket_of
+from replay.gather import GatherTask, bucket_of
 from replay.observed.bundle import judged
 from replay.observed.gaps import gaps_of
-from replay.observed.inputs import Input, Part, parts_of, read
+from replay.observed.inputs import Input, read
 from replay.observed.observation import Facts, Gap, Observation, joined
 from replay.observed.rows import SCHEMA, observation_of, row_of
 from replay.observed.settings import Settings
@@ -22,7 +21,14 @@ from replay.processes import HereRunner, Progress, Runner, Silent
 from replay.request_log.scan import Tally
 from replay.scratch import scratch_folder
 from replay.sources import in_lots
-from replay.tasks import bucket_count
+from replay.tasks import (
+    FilePart,
+    bucket_count,
+    bucket_parts,
+    gather_tasks,
+    groups_of,
+    line_bases,
+)
 from replay.verdict import Problem, Replay, Verdict, counted, weighed
 
 ROWS_AT_ONCE = 20_000
@@ -53,16 +59,11 @@ class JudgedLogs(Replay):
 
 @attrs.frozen
 class _Read:
-    part: Part
+    """What a task has read; ``row_groups`` has those of each bucket."""
+
+    task: GatherTask
     tally: Tally
-    target: str
-    row_groups: dict[int, tuple[int, ...]]
-
-
-@attrs.frozen
-class _Bucket:
-    number: int
-    files: tuple[tuple[str, int, tuple[int, ...]], ...]
+    row_groups: dict[int, list[int]]
 
 
 def judge_inputs(
@@ -79,17 +80,18 @@ def judge_inputs(
     runner, progress = runner or HereRunner(), progress or Silent()
     with scratch_folder() as folder:
         buckets = bucket_count(inputs, runner.parallelism)
-        work = functools.partial(_gather, buckets, folder)
-        results, whole = runner.run("read", parts_of(inputs), work, progress)
-        bases = _bases(results)
+        tasks = gather_tasks(inputs, buckets, folder)
+        results, whole = runner.run("read", tasks, _gather, progress)
+        bases = line_bases((each.task, each.tally.lines) for each in results)
         tallies = [result.tally for result in results]
         facts = joined([tally.facts() for tally in tallies])
         gaps = gaps_of(facts)
         verdicts: list[ObservedVerdict] = []
         if whole:
             check = functools.partial(_judge_bucket, facts, gaps, settings)
-            tasks = _buckets(results, bases, buckets)
-            verdicts, whole = runner.run("check", tasks, check, progress)
+            parts = bucket_parts(((r.task, r.row_groups) for r in results), bases)
+            each_bucket = [parts[bucket] for bucket in sorted(parts)]
+            verdicts, whole = runner.run("check", each_bucket, check, progress)
     found = tuple(sorted(map(weighed, verdicts), key=lambda verdict: verdict.partition))
     return JudgedLogs(
         verdicts=found,
@@ -98,7 +100,11 @@ def judge_inputs(
         seconds=time.monotonic() - started,
         interrupted=not whole,
         runner=runner.place,
-        troubles=tuple(trouble for tally in tallies for trouble in tally.troubles),
+        troubles=tuple(
+            attrs.evolve(trouble, line=(trouble.line or 0) + bases[each.task.number])
+            for each in results
+            for trouble in each.tally.troubles
+        ),
         gaps=tuple(gaps),
         lines=sum(tally.lines for tally in tallies),
         requests=sum(tally.requests for tally in tallies),
@@ -114,69 +120,31 @@ def read_all(inputs: Sequence[Input]) -> tuple[list[Tally], list[Observation]]:
     seen: list[Observation] = []
     for input_file in inputs:
         tally = Tally(input_file.path)
-        seen += read(Part(0, input_file), tally)
+        seen += read(input_file, tally)
         tallies.append(tally)
     return tallies, seen
 
 
-def _buckets(results: Sequence[_Read], bases: Mapping[int, int], buckets: int) -> list[_Bucket]:
-    """Return the buckets that hold anything, each with where its observations are."""
-    tasks = [
-        _Bucket(
-            bucket,
-            tuple(
-                (result.target, bases[result.part.number], result.row_groups[bucket])
-                for result in results
-                if bucket in result.row_groups
-            ),
-        )
-        for bucket in range(buckets)
-    ]
-    return [task for task in tasks if task.files]
-
-
-def _bases(results: Sequence[_Read]) -> dict[int, int]:
-    """Return how many lines of its file come before each part; correct its troubles."""
-    bases: dict[int, int] = {}
-    lines: Counter[str] = Counter()
-    for result in results:
-        base = lines[result.part.input.path]
-        bases[result.part.number] = base
-        result.tally.troubles = [
-            attrs.evolve(trouble, line=(trouble.line or 0) + base)
-            for trouble in result.tally.troubles
-        ]
-        lines[result.part.input.path] += result.tally.lines
-    return bases
-
-
-def _gather(buckets: int, folder: str, part: Part) -> Iterable[_Read]:
+def _gather(task: GatherTask) -> Iterable[_Read]:
     """Read a part and write its observations, a row group for each bucket of each lot."""
-    tally = Tally(part.input.path)
-    target = Path(folder) / f"{part.number:06}.parquet"
-    groups: dict[int, list[int]] = {}
-    written = 0
-    with pq.ParquetWriter(target, SCHEMA, compression="lz4") as writer:
-        for lot in in_lots(read(part, tally), ROWS_AT_ONCE):
+    tally, groups, written = Tally(task.source.path), dict[int, list[int]](), 0
+    seen = read(cast("Input", task.source), tally, task.start, task.end)
+    with pq.ParquetWriter(task.target, SCHEMA, compression="lz4") as writer:
+        for lot in in_lots(seen, ROWS_AT_ONCE):
             split: dict[int, list[Observation]] = {}
             for each in lot:
-                split.setdefault(bucket_of(each.log, buckets), []).append(each)
+                split.setdefault(bucket_of(each.log, task.buckets), []).append(each)
             for bucket, some in sorted(split.items()):
                 table = pa.Table.from_pylist([row_of(each) for each in some], SCHEMA)
                 writer.write_table(table, row_group_size=table.num_rows)
                 groups.setdefault(bucket, []).append(written)
                 written += 1
-    return [_Read(part, tally, str(target), {b: tuple(some) for b, some in groups.items()})]
+    return [_Read(task, tally, groups)]
 
 
 def _judge_bucket(
-    facts: Facts, gaps: list[Gap], settings: Settings, bucket: _Bucket
+    facts: Facts, gaps: list[Gap], settings: Settings, parts: Sequence[FilePart]
 ) -> Iterator[ObservedVerdict]:
-    seen: list[Observation] = []
-    for path, base, groups in bucket.files:
-        with pq.ParquetFile(path) as file:
-            rows = file.read_row_groups(list(groups), use_threads=False).to_pylist()
-        for row in rows:
-            row["line"] += base
-            seen.append(observation_of(row))
+    tables = (table for part in parts for _, table in groups_of(part, SCHEMA.names))
+    seen = [observation_of(row) for table in tables for row in table.to_pylist()]
     yield from judged(seen, facts, gaps, settings)

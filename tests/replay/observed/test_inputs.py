@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.observed.inputs import Content, parts_of, sorted_out
+from replay.observed.inputs import sorted_out
 from replay.observed.run import judge_inputs, read_all
 from replay.verdict import Verdict
 from tests.replay.observed.real import KNOWN, LOG, judged, lines
@@ -158,17 +158,6 @@ def test_a_file_that_is_no_file_is_left_to_others(tmp_path: Path) -> None:
     result = judge_inputs(inputs, KNOWN)
     assert result.unusable == 1
     assert "too early" in result.troubles[0].message
-
-
-def test_long_files_are_read_in_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("replay.tasks.CHUNK_BYTES", 100_000)
-    path = tmp_path / "kafka-request.log"
-    path.write_text("".join(lines()))
-    [one], _ = sorted_out([path])
-    assert one.content is Content.REQUEST_LOG
-    parts = parts_of([one])
-    assert len(parts) == 10
-    assert [part.end for part in parts[:-1]] == [part.start for part in parts[1:]]
 
 
 def test_observations_are_judged_as_the_log_is(tmp_path: Path) -> None:
