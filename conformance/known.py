@@ -150,7 +150,7 @@ def _commands(text: str, read: Reader) -> tuple[Any, ...]:
     try:
         plain = json.loads(text)
     except ValueError as error:
-        raise KnownError(f"the sequence: {error}") from None
+        raise KnownError(f"the sequence is not JSON: {error}") from None
     return read(plain) if plain else ()
 
 

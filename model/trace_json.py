@@ -32,7 +32,8 @@ def row_from_line(line: bytes) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise InvalidValueError("line", line[error.start : error.end], "UTF-8") from None
     except (ValueError, RecursionError) as error:
-        raise InvalidValueError("line", str(error), "one JSON object") from None
+        text = f"one JSON object ({getattr(error, 'msg', error)})"
+        raise InvalidValueError("line", line.decode("utf-8"), text) from None
     return row_from_object(value)
 
 

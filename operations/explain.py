@@ -25,14 +25,11 @@ from model.snapshot import SharePartitionSnapshot
 from model.trace import TraceEvent
 from operations.changes import change_texts, changes, window_texts
 from operations.frames import Frame, frames, lag_after, reported_lag_after
-from operations.local import opened_traces, share_partitions
+from operations.local import MAX_NAMES, opened_traces, share_partitions
 from replay.pieces import PartitionRows
 from replay.plan import Plan
 from replay.tables import BadRowError, events_of
 from replay.verdict import Problem
-
-MAX_NAMES = 10
-"""How many share-partitions are listed where the user has to choose."""
 
 _LABEL = 10
 """The width of what begins a line, in characters."""

@@ -14,7 +14,7 @@ from replay.gather import STORED, gather
 from replay.pieces import PartitionRows
 from replay.plan import Plan
 from replay.scratch import scratch_folder
-from replay.sources import find_sources
+from replay.sources import NoSuchTraceError, find_sources
 from replay.tasks import (
     Inputs,
     bucket_count,
@@ -28,6 +28,9 @@ from replay.tasks import (
 from replay.verdict import Problem
 
 _PLAN = Plan()
+
+MAX_NAMES = 10
+"""How many share-partitions an error names."""
 
 
 @attrs.frozen
@@ -97,9 +100,24 @@ def parsed_name(text: str) -> SharePartitionName:
     raise InvalidValueError("partition", text, "group:topic:partition")
 
 
-def in_group(group: str | None) -> Callable[[str], bool]:
-    """Return a test whether a share-partition, by name, belongs to the group; None: any group."""
-    return lambda name: group is None or name.rsplit(":", 2)[0] == group
+def chosen(
+    traces: Traces, group: str | None, partition: str | None = None
+) -> Callable[[str], bool]:
+    """Return a test whether a share-partition, by name, is of the group, or the one; None: any.
+
+    Raises NoSuchTraceError where the traces have none such and all of them can be read.
+    """
+
+    def wanted(name: str) -> bool:
+        return partition in (None, name) and group in (None, name.rsplit(":", 2)[0])
+
+    names = sorted({*traces.inputs.places, *problems_of(traces.inputs)})
+    if not (traces.problems or any(map(wanted, names))):
+        raise NoSuchTraceError(
+            f"no share-partition is {partition or f'of the group {group}'}; "
+            f"there are: {', '.join(names[:MAX_NAMES])}"
+        )
+    return wanted
 
 
 def named(rows: PartitionRows, problems: list[Problem]) -> SharePartitionName | None:

@@ -152,6 +152,8 @@ def _source(path: Path) -> Source:
     with path.open("rb") as file:
         magic = file.read(4)
     form = Form.LINES
+    if path.suffix == ".parquet" and magic != b"PAR1":
+        raise OSError(0, "it is not Parquet, as its name says")
     if magic == b"PAR1":
         form = Form.PARQUET
     elif magic[:2] == b"\x1f\x8b":

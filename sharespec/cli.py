@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Iterable
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
@@ -50,8 +52,10 @@ class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
+            if hint := did_you_mean(cmd_name, COMMANDS):
+                ctx.fail(f"No such command {cmd_name!r}.{hint}")
             return None
         name = cmd_name.replace("-", "_")
         try:
@@ -79,6 +83,13 @@ class _Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+
+def did_you_mean(word: str, words: Iterable[str]) -> str:
+    """Return a question that names the words most like this one, in capitals or not, or nothing."""
+    known = {each.casefold(): each for each in words}
+    close = [known[each] for each in get_close_matches(word.casefold(), known)]
+    return f" Did you mean {' or '.join(close)}?" if close else ""
 
 
 def _fail_without_extra(error: ModuleNotFoundError, command: str) -> NoReturn:

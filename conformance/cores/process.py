@@ -41,7 +41,8 @@ class ProcessTarget:
             )
         except (OSError, ValueError, IndexError) as error:
             self._errors.close()
-            raise TargetError(f"{command!r} cannot be started: {error}") from None
+            reason = getattr(error, "strerror", None) or error
+            raise TargetError(f"{command!r} cannot be started: {reason}") from None
         self._ready = selectors.DefaultSelector()
         self._ready.register(self._stdout, selectors.EVENT_READ)
         os.set_blocking(self._stdin, False)

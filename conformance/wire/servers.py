@@ -61,7 +61,7 @@ class Server:
             )
         except OSError as error:
             self._errors.close()
-            raise TargetError(f"{command[0]} cannot be started: {error}") from None
+            raise TargetError(f"{command[0]} cannot be started: {error.strerror}") from None
         try:
             self.address, self.version = self._greeting(seconds)
         except TargetError:

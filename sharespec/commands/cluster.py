@@ -31,7 +31,7 @@ from report.document import (
 )
 from report.terminal import show_document, shown_progress
 from sharespec.cli import is_own_process
-from sharespec.commands.options import JSON, SECONDS
+from sharespec.commands.options import JSON, SECONDS, OneOf
 from sharespec.console import output, progress_console
 from sharespec.exit import Exit, exits_on
 
@@ -47,7 +47,7 @@ _NOT_KEPT = ("data", "off", f"{LOCK}*")
 
 
 @click.command("cluster")
-@click.argument("name", type=click.Choice(["kafka"]))
+@click.argument("name", type=OneOf(["kafka"]))
 @click.option(
     "--seconds", type=SECONDS, default=60.0, show_default=True, help="How long faults go on."
 )

@@ -1,6 +1,7 @@
 """``sharespec convert``: one form of a recording to another."""
 
 import gzip
+import os
 import sys
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def convert_command(*, traces: tuple[Path, ...], out: Path) -> None:
     try:
         unusable = _logs(logs, out) if logs else _events(others, out)
     except OSError as error:
-        fail(f"{out} cannot be written: {error.strerror}")
+        fail(f"{out} cannot be written: {os.strerror(error.errno) if error.errno else error}")
     sys.exit(Exit.WRONG if unusable else Exit.WELL)
 
 

@@ -6,7 +6,7 @@ import click
 
 from model.profile import profile_named
 from operations.describe import Offsets, described, offsets_text
-from operations.local import in_group, named, opened_traces, share_partitions
+from operations.local import chosen, named, opened_traces, share_partitions
 from operations.walk import TraceTime, Walked, walk
 from replay.sources import NoSuchTraceError
 from sharespec.commands.options import AT, GROUP, PROFILE, SEQ, TRACES
@@ -46,7 +46,7 @@ def describe_command(  # noqa: PLR0913 - one argument for each option
     lines: list[Offsets] = []
     with opened_traces(traces) as opened:
         problems = list(opened.problems)
-        for rows in share_partitions(opened, in_group(group)):
+        for rows in share_partitions(opened, chosen(opened, group)):
             walked = walk(rows, profile_named(profile), TraceTime(at_ms, seq))
             if walked.problem:
                 problems.append(walked.problem)

@@ -31,7 +31,7 @@ from replay.report import finding_text
 from replay.sources import NoSuchTraceError
 from sharespec.commands.options import FAULTS, FAULTS_CLOCK, JSON, PROFILE
 from sharespec.console import output
-from sharespec.exit import Exit, exits_on
+from sharespec.exit import Exit, exits_on, fail
 
 WIDTH = 80
 """How wide lines are where there is no terminal, in characters."""
@@ -70,7 +70,7 @@ AROUND = 5
 @FAULTS_CLOCK
 @PROFILE
 @exits_on(ExplainError, NoSuchTraceError, FaultFileError)
-def explain_command(  # noqa: PLR0913 - one argument for each option
+def explain_command(  # noqa: C901, PLR0913 - one argument for each option, and what it excludes
     *,
     trace: Path,
     partition: str | None,
@@ -97,18 +97,23 @@ def explain_command(  # noqa: PLR0913 - one argument for each option
         )
     if around is not None:
         first, last = max(0, around - AROUND), around + AROUND
+    if last is not None and (first or 0) > last:
+        raise click.UsageError("--to is less than --from")
     plan = Plan(profile, pauses=read_pauses(fault_file, faults_clock))
     events = partition_events(trace, partition, plan)
     rules = rules_shown(lambda: events, plan.rules)
     if offset is not None:
         sys.exit(_show_life(events, rules, offset, json_lines=json_lines))
-    wanted = Wanted(first or 0, last, count)
     shown = list(steps(_up_to(events, last), rules))
+    chosen = Wanted(first or 0, last, count).chosen(shown)
+    if not chosen:
+        most = max(event.seq for event in events)
+        fail(f"no event has such a seq; the last one is {most}")
     if json_lines:
-        for frame in wanted.chosen(shown):
+        for frame in chosen:
             click.echo(json.dumps(step_json(frame, full=full)))
     else:
-        _show(wanted.chosen(shown), full=full)
+        _show(chosen, full=full)
     if shown and (finding := shown[-1].finding):
         if not json_lines:
             output().print(finding_text(finding), width=_width())
@@ -137,8 +142,9 @@ def _show_life(events: list[TraceEvent], rules: Profile, offset: int, *, json_li
             click.echo(json.dumps(attrs.asdict(each)))
         else:
             click.echo(_life_text(each))
-    if not known and not json_lines:
-        click.echo(f"no event concerns offset {offset}")
+    if not known:
+        end = max(event.after.end_offset for event in events)
+        fail(f"no event concerns offset {offset}; those of the trace end before {end}")
     return Exit.WELL if all(each.is_checked and not each.diverges for each in known) else Exit.WRONG
 
 

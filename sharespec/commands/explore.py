@@ -17,7 +17,7 @@ from proofs.exploration.liveness import ASSUMPTIONS, PROMISES, LivenessPromise
 from proofs.exploration.report import PropertyVerdict, listed, verdicts_of
 from proofs.exploration.run_table import table_of
 from proofs.exploration.world import SmallWorld
-from sharespec.commands.options import JSON, Number, profile_option
+from sharespec.commands.options import JSON, Number, OneOf, profile_option
 from sharespec.console import output
 from sharespec.exit import Exit, exits_on
 
@@ -48,7 +48,7 @@ def _sized(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--list", "only_list", is_flag=True, help="List the properties and exit.")
 @click.option(
     "--without",
-    type=click.Choice(list(ASSUMPTIONS)),
+    type=OneOf(list(ASSUMPTIONS)),
     help="Drop this fairness assumption, to show that it is needed.",
 )
 @click.option(

@@ -13,10 +13,10 @@ from judge.words import printable, span
 from model.profile import profile_named
 from model.states import RecordState
 from operations.in_flight import Holds, InFlight, Query, in_flight
-from operations.local import SharePartitionName, in_group, named, opened_traces, share_partitions
+from operations.local import SharePartitionName, chosen, named, opened_traces, share_partitions
 from operations.walk import TraceTime, walk
 from replay.sources import NoSuchTraceError
-from sharespec.commands.options import AT, GROUP, JSON, PROFILE, SEQ, TRACES
+from sharespec.commands.options import AT, GROUP, JSON, PROFILE, SEQ, TRACES, OneOf
 from sharespec.console import output
 from sharespec.exit import exits_on, report_problems
 
@@ -44,7 +44,7 @@ _MS = click.IntRange(0)
 )
 @click.option(
     "--only-state",
-    type=click.Choice([state.name for state in RecordState]),
+    type=OneOf([state.name for state in RecordState]),
     help="Only records in this state.",
 )
 @JSON
@@ -71,11 +71,10 @@ def in_flight_command(  # noqa: PLR0913 - one argument for each option
     """
     state = None if only_state is None else RecordState[only_state]
     query = Query(held_longer_than_ms, progress_stale_longer_than_ms, state)
-    belongs = in_group(group)
     shown: dict[SharePartitionName, list[InFlight]] = {}
     with opened_traces(traces) as opened:
         problems = list(opened.problems)
-        for rows in share_partitions(opened, lambda n: belongs(n) and partition in (None, n)):
+        for rows in share_partitions(opened, chosen(opened, group, partition)):
             holds = Holds()
             walked = walk(rows, profile_named(profile), TraceTime(at_ms, seq), holds)
             if walked.problem:

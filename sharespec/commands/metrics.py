@@ -12,7 +12,7 @@ from rich.text import Text
 
 from judge.words import printable
 from model.profile import profile_named
-from operations.local import SharePartitionName, in_group, named, opened_traces, share_partitions
+from operations.local import SharePartitionName, chosen, named, opened_traces, share_partitions
 from operations.metrics import METRICS, NOT_DETERMINED, Interval, Measured, measured
 from replay.sources import NoSuchTraceError
 from sharespec.commands.options import GROUP, JSON, PROFILE, TRACES
@@ -63,10 +63,12 @@ def metrics_command(  # noqa: PLR0913 - one argument for each option
 
     Exits with 0, 1 if a share-partition diverges or cannot be read, 2 if there is no trace.
     """
+    if last is not None and first > last:
+        raise click.UsageError("--to is less than --from")
     measured_of: dict[SharePartitionName, Measured] = {}
     with opened_traces(traces) as opened:
         problems = list(opened.problems)
-        for rows in share_partitions(opened, in_group(group)):
+        for rows in share_partitions(opened, chosen(opened, group)):
             measures, problem = measured(rows, profile_named(profile), Interval(first, last))
             if problem:
                 problems.append(problem)

@@ -8,6 +8,24 @@ from typing import Any
 import click
 
 from model.profile import PROFILES
+from sharespec.cli import did_you_mean
+
+
+class OneOf(click.Choice[str]):
+    """One of some words, in capitals or not; a word that is none is told which ones are like it."""
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 - as click has it
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> str:
+        """Return the word as the list has it, or fail as click does."""
+        for word in self.choices:
+            if word.casefold() == str(value).casefold():
+                return word
+        text = self.get_invalid_choice_message(value, ctx)
+        return self.fail(f"{text}{did_you_mean(str(value), self.choices)}", param, ctx)
 
 
 class Number(click.FloatRange):
@@ -34,7 +52,7 @@ def profile_option(default: str) -> Callable[[Callable[..., None]], Callable[...
     """Return the option ``--profile``."""
     return click.option(
         "--profile",
-        type=click.Choice(sorted(PROFILES)),
+        type=OneOf(sorted(PROFILES)),
         default=default,
         show_default=True,
         help="Which rules apply where the KIPs and Apache Kafka differ.",

@@ -8,12 +8,13 @@ from rich.text import Text
 
 from model.profile import PROFILES, Profile
 from model.profile_rules import ProfileRule, Value, differences, value_text
+from sharespec.commands.options import OneOf
 from sharespec.console import output
 from sharespec.exit import exits_on
 
 
 @click.command("profiles")
-@click.argument("names", nargs=-1, type=click.Choice(sorted(PROFILES)), metavar="[PROFILE]...")
+@click.argument("names", nargs=-1, type=OneOf(sorted(PROFILES)), metavar="[PROFILE]...")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one object to a line.")
 @exits_on()
 def profiles_command(names: tuple[str, ...], *, as_json: bool) -> None:

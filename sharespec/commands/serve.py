@@ -15,7 +15,7 @@ from serve.node import Options
 from serve.server import Server
 from serve.settings import group_values, value_of
 from serve.topics import create_topic
-from sharespec.commands.options import Number
+from sharespec.commands.options import Number, OneOf
 from sharespec.exit import exits_on
 
 _MOST_PORT = 65_535
@@ -91,7 +91,7 @@ def _topics(
 )
 @click.option(
     "--profile",
-    type=click.Choice(["kip", "kafka"]),
+    type=OneOf(["kip", "kafka"]),
     default="kafka",
     show_default=True,
     help="The rules that the broker follows.",

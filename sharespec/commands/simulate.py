@@ -27,7 +27,7 @@ from judge.finding import Finding
 from report.document import Command, Document, Heading, ItemList, Section, Toned, fields, paragraph
 from report.terminal import show_document, shown_progress
 from sharespec.cli import is_own_process
-from sharespec.commands.options import JSON
+from sharespec.commands.options import JSON, OneOf
 from sharespec.console import output, progress_console
 from sharespec.exit import Exit, exits_on
 
@@ -72,7 +72,7 @@ def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> tu
 
 
 @click.command("simulate")
-@click.argument("name", type=click.Choice(["kafka"]))
+@click.argument("name", type=OneOf(["kafka"]))
 @click.option(
     "--runs", type=click.IntRange(1, 1_000_000), default=200, show_default=True, help="How many."
 )

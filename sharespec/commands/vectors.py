@@ -8,7 +8,7 @@ import click
 from conformance.vectors.source import CaseError, cases
 from conformance.vectors.written import DATA, VectorError, document
 from judge.words import many
-from sharespec.exit import Exit, exits_on
+from sharespec.exit import Exit, exits_on, fail
 
 
 @click.command("vectors")
@@ -25,6 +25,8 @@ def vectors_command(out: Path, *, check: bool) -> None:
     Exits with 0, 1 if --check finds a file that is not current, 2 if files cannot be read or
     written.
     """
+    if check and not out.is_dir():
+        fail(f"there is no folder {out}")
     files = {out / f"{name}.json": document(listed) for name, listed in cases().items()}
     old = set(out.glob("*.json")) - set(files)
     stale = [p for p, text in files.items() if not p.is_file() or p.read_text() != text]

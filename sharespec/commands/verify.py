@@ -13,7 +13,7 @@ from conformance.known import KnownError
 from conformance.releases import NEWEST
 from conformance.subjects import SUBJECT_NAMES, VERSIONED, Subject, opened
 from conformance.target import TargetError
-from sharespec.commands.options import SECONDS
+from sharespec.commands.options import SECONDS, OneOf
 from sharespec.exit import exits_on
 from sharespec.reports import writable_file
 from sharespec.verifying import VerifyOptions, read_plan, verify, verifying_options
@@ -29,14 +29,14 @@ def _java_file(context: click.Context, option: click.Parameter, path: Path | Non
 
 
 @click.command("verify")
-@click.argument("name", required=False, type=click.Choice(SUBJECT_NAMES))
+@click.argument("name", required=False, type=OneOf(SUBJECT_NAMES))
 @click.option(
     "--exec", "command", metavar="COMMAND", help="Start this command and drive it (docs/verify.md)."
 )
 @click.option("--bootstrap", metavar="HOST:PORT", help="Drive the broker at this address.")
 @click.option(
     "--profile",
-    type=click.Choice(["kip", "kafka"]),
+    type=OneOf(["kip", "kafka"]),
     default="kip",
     show_default=True,
     help="With --bootstrap: the rules that the broker must follow.",

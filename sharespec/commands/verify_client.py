@@ -10,13 +10,13 @@ from clients.kit import CLIENTS
 from clients.subjects import NAMES, driver_of, known_of
 from conformance.known import KnownError
 from conformance.target import TargetError
-from sharespec.commands.options import SECONDS
+from sharespec.commands.options import SECONDS, OneOf
 from sharespec.exit import exits_on
 from sharespec.verifying import VerifyOptions, read_plan, verify, verifying_options
 
 
 @click.command("verify-client")
-@click.argument("name", required=False, type=click.Choice(NAMES))
+@click.argument("name", required=False, type=OneOf(NAMES))
 @click.option(
     "--exec",
     "command",

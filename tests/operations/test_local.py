@@ -5,7 +5,7 @@ import pytest
 from model.errors import InvalidValueError
 from operations.local import (
     SharePartitionName,
-    in_group,
+    chosen,
     named,
     opened_traces,
     parsed_name,
@@ -76,10 +76,15 @@ def test_names_order_by_the_number_of_the_partition() -> None:
     assert sorted(names) == names[::-1]
 
 
-def test_a_share_partition_belongs_to_its_group_also_with_colons() -> None:
-    assert in_group(None)("any")
-    assert in_group("a:b")("a:b:orders:1")
-    assert not in_group("a")("a:b:orders:1")
+def test_a_share_partition_belongs_to_its_group_also_with_colons(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "t.jsonl", renamed(kafka_rows(count=5), "a:b:orders:1"))
+    with opened_traces([path]) as traces:
+        assert chosen(traces, None)("any")
+        assert chosen(traces, "a:b")("a:b:orders:1")
+        assert not chosen(traces, "a:b")("a:orders:1")
+        for group, partition, text in ((("a"), None, "of the group a"), (None, "x", "is x")):
+            with pytest.raises(NoSuchTraceError, match=f"{text}; there are: a:b:orders:1"):
+                chosen(traces, group, partition)
 
 
 def test_a_malformed_name_is_a_problem_unless_there_are_no_events() -> None:

@@ -23,7 +23,7 @@ def run(*arguments: str) -> Result:
 
 def test_it_writes_only_files_that_are_not_current(tmp_path: Path) -> None:
     out = tmp_path / "new"
-    assert run(str(out), "--check").exit_code == 1
+    assert run(str(out), "--check").exit_code == 2
     assert run(str(out)).output == f"2 files in {out}, 2 of them written\n"
     assert json.loads((out / "limits.json").read_text())["format"] == 1
     assert run(str(out)).output == f"2 files in {out}, 0 of them written\n"
