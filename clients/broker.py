@@ -1,7 +1,5 @@
 """A broker of ``serve`` in a thread of its own, for one run of a client."""
 
-import asyncio
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +20,7 @@ from serve.coordination import Beat, heartbeat, move_coordinator, move_on, remov
 from serve.members import Group, Member
 from serve.node import Cluster, Options
 from serve.rare import START_SECONDS
+from serve.running import EARLIEST, ServedBroker, in_thread
 from serve.server import Server
 from serve.topics import add_partition, create_topic, move_leader, produce, reconfigure
 from spec import share_broker
@@ -32,8 +31,6 @@ from spec.share_session import next_epoch
 _T = TypeVar("_T")
 SECOND = "second"
 """The other member that may join the group of the client."""
-_SECONDS = 30.0
-_SETTINGS = {"share.auto.offset.reset": "earliest"}
 HEARTBEAT_MS = 100
 """The interval of heartbeats that members are told; Kafka allows an administrator 1 ms and more."""
 _BROKER = {f"group.share.{name}heartbeat.interval.ms": HEARTBEAT_MS for name in ("", "min.")}
@@ -44,18 +41,17 @@ EVICTED, LAPSED = "the broker ended its session", "its acquisition locks ended"
 class Broker:
     """A broker that runs; its methods may be called from any thread but its own."""
 
-    address: str
-    cluster: Cluster
+    served: ServedBroker
     journal: Journal
-    _loop: asyncio.AbstractEventLoop
+
+    @property
+    def address(self) -> str:
+        """What clients take as ``bootstrap.servers``."""
+        return self.served.address
 
     def do(self, what: Callable[[Cluster], _T]) -> _T:
         """Run a function in the broker's thread, between two requests."""
-
-        async def run() -> _T:
-            return what(self.cluster)
-
-        return asyncio.run_coroutine_threadsafe(run(), self._loop).result(_SECONDS)
+        return self.served.do(what)
 
     def topic(self, name: str, partitions: int) -> None:
         """Create a topic."""
@@ -333,38 +329,7 @@ def _members(group: Group) -> tuple[Member, ...]:
 @contextmanager
 def running(options: Options | None = None, count: int = 1) -> Iterator[Broker]:
     """Serve on free ports of 127.0.0.1 until the block ends. Raises OSError."""
-    server = Server(options or Options(broker=_BROKER, group=_SETTINGS, brokers=count))
-    started = threading.Event()
-    failed: list[OSError] = []
-    brokers: list[Broker] = []
-    stops: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
-
-    async def run() -> None:
-        over, loop = asyncio.Event(), asyncio.get_running_loop()
-        journal = Journal(server.cluster)
-        server.cluster.witness = journal
-        try:
-            addresses = await server.start("127.0.0.1", 0)
-        except OSError as error:
-            failed.append(error)
-            started.set()
-            return
-        bootstrap = ",".join(f"{host}:{port}" for host, port in addresses)
-        brokers.append(Broker(bootstrap, server.cluster, journal, loop))
-        stops.append((loop, over))
-        started.set()
-        await over.wait()
-        await server.stop()
-
-    thread = threading.Thread(target=lambda: asyncio.run(run()), name="broker")
-    thread.start()
-    started.wait()
-    if failed:
-        thread.join()
-        raise failed[0]
-    try:
-        yield brokers[0]
-    finally:
-        loop, over = stops[0]
-        loop.call_soon_threadsafe(over.set)
-        thread.join()
+    server = Server(options or Options(broker=_BROKER, group=EARLIEST, brokers=count))
+    journal = server.cluster.witness = Journal(server.cluster)
+    with in_thread(server) as served:
+        yield Broker(served, journal)

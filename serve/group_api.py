@@ -24,10 +24,11 @@ from serve.coordination import (
 from serve.leaders import address
 from serve.limits import Limits
 from serve.members import Group, Member
-from serve.node import Node
+from serve.node import Cluster, Node, Topic
 from serve.rare import Habit
 from spec.group_lifecycle import describe_offsets
 from spec.lag import durable_lag
+from spec.partition import SharePartition
 
 _NONE = KafkaError.none
 _GROUP_KEY = 0
@@ -259,14 +260,27 @@ def _offset(node: Node, group: Group, name: str, partition: int) -> Values:
         error = KafkaError.unknown_topic_or_partition
         return {**answer, "error_code": error, "error_message": "no such partition"}
     answer["leader_epoch"] = topic.leaders[partition].epoch
-    place = TopicPartition(str(topic.id), partition)
-    led = node.cluster.node(topic.leaders[partition].id).share.partitions
-    known = led.get((group.id, place))
-    if known is None or known.durable.start_offset == _UNKNOWN_OFFSET:
+    known = _led(node.cluster, group.id, topic, partition)
+    if known is None:
         return answer
-    state = durable(known)
-    lag = durable_lag(topic.logs[partition].end, state)
-    return {**answer, "start_offset": state.start_offset, "lag": -1 if lag is None else lag}
+    lag = reported_lag(node.cluster, group.id, name, partition)
+    start = durable(known).start_offset
+    return {**answer, "start_offset": start, "lag": -1 if lag is None else lag}
+
+
+def _led(cluster: Cluster, group: str, topic: Topic, partition: int) -> SharePartition | None:
+    """Return a share-partition that has a start offset, or None."""
+    led = cluster.node(topic.leaders[partition].id).share.partitions
+    known = led.get((group, TopicPartition(str(topic.id), partition)))
+    return None if known is None or known.durable.start_offset == _UNKNOWN_OFFSET else known
+
+
+def reported_lag(cluster: Cluster, group: str, name: str, partition: int) -> int | None:
+    """Return the lag of a group at a partition (KIP-1226), or None where none is known."""
+    topic = cluster.topics.get(name)
+    exists = topic is not None and 0 <= partition < len(topic.logs)
+    known = _led(cluster, group, topic, partition) if topic and exists else None
+    return durable_lag(topic.logs[partition].end, durable(known)) if topic and known else None
 
 
 def alter_share_group_offsets(node: Node, asked: Asked) -> Values:

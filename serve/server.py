@@ -64,12 +64,19 @@ class Server:
     def _elapsed_ms(self) -> float:
         return (time.monotonic() - self._started) * 1000
 
-    async def start(self, host: str, port: int) -> list[tuple[str, int]]:
-        """Listen, and return the address of each broker; port 0 takes free ones. Raises OSError."""
+    async def start(
+        self, host: str, port: int, advertised: tuple[str, int] | None = None
+    ) -> list[tuple[str, int]]:
+        """Listen, and return the address of each broker; port 0 takes free ones. Raises OSError.
+
+        ``advertised`` is what clients are told of the first broker, in place of where it listens.
+        """
         for nth, node in enumerate(self.cluster.nodes):
             accept = partial(self._accept, node)
             self._servers.append(await asyncio.start_server(accept, host, port and port + nth))
-            node.address = (host, self._servers[-1].sockets[0].getsockname()[1])
+            taken = self._servers[-1].sockets[0].getsockname()[1]
+            told, first = advertised or (host, 0)
+            node.address = (told, first + nth if first else taken)
         self._ticker = asyncio.create_task(self._tick())
         return [node.address for node in self.cluster.nodes]
 

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 import replay
+import serve
 from impl.partition import FastSharePartition
 from judge.finding import Finding
 from model.profile import KAFKA, KIP, Profile, profile_named
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from replay.pandas_frames import to_pandas
     from replay.session import SparkRunner, open_session
     from replay.stream import Batch, check_stream
+    from serve.running import ServedBroker, serving
 
 __all__ = [
     "KAFKA",
@@ -38,6 +40,7 @@ __all__ = [
     "Profile",
     "Replay",
     "Request",
+    "ServedBroker",
     "SessionError",
     "SparkRunner",
     "Verdict",
@@ -51,6 +54,7 @@ __all__ = [
     "profile_named",
     "replay_distant",
     "replay_sources",
+    "serving",
     "to_pandas",
 ]
 
@@ -66,9 +70,16 @@ _OF_EXTRAS = {
 }
 """The modules of replay that have what needs Spark or pandas, which are an extra."""
 
+_SERVED = ("ServedBroker", "serving")
+
 
 def __getattr__(name: str) -> object:
-    """Return what needs an extra. Raises ImportError, with what to install, where there is none."""
+    """Return what takes long to load or needs an extra.
+
+    Raises ImportError, with what to install, where there is none.
+    """
+    if name in _SERVED:
+        return getattr(import_module(f"{serve.__name__}.running"), name)
     if name not in _OF_EXTRAS:
         raise AttributeError(f"sharespec has no {name}")
     try:

@@ -151,6 +151,16 @@ def test_its_commands_work_and_write_nothing_where_it_is_installed(installed: In
     assert installed.files() == before
 
 
+def test_an_application_has_a_broker_for_its_tests(installed: Installed) -> None:
+    pytest.importorskip("confluent_kafka")
+    folder = shutil.copytree(ROOT / "docs" / "example-worker", installed.cache / "application")
+    text = installed.run("python", "-m", "pytest", "-W", "error", str(folder))
+    assert "1 passed" in text
+    refuted = (folder / "test_worker.py").read_text().replace('"orders") == 0', '"orders") == 1')
+    (folder / "test_worker.py").write_text(refuted)
+    assert "assert 0 == 1" in installed.run("python", "-m", "pytest", str(folder), status=1)
+
+
 def test_what_it_compiles_is_in_the_cache_of_the_user(installed: Installed) -> None:
     command = ("sharespec", "replay", str(TRACE), "--profile", "kafka", "--against", "impl")
     for _ in range(2):

@@ -5,6 +5,7 @@ What is read is a broker's: nothing in it is believed before it was checked.
 
 import io
 import struct
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -78,6 +79,16 @@ def record_batch(
     Their contents are those of the numbers from ``first`` on in the partition. ``removed``: which
     records, counted from 0, compaction took; never the first or the last.
     """
+    numbered = ((nth, contents_of(first + nth, partition)) for nth in range(size))
+    return _written({nth: part for nth, part in numbered if nth not in removed}, producer)
+
+
+def batch_of(values: Iterable[bytes]) -> bytes:
+    """Return one batch of records with these values, without keys."""
+    return _written({nth: (None, value, ()) for nth, value in enumerate(values)})
+
+
+def _written(contents: Mapping[int, Contents], producer: Producer | None = None) -> bytes:
     who = producer or Producer()
     now = TZAwareMicros.parse(datetime.now(UTC))  # Older records would be removed, or roll a log.
     records = tuple(
@@ -89,9 +100,7 @@ def record_batch(
             value=value,
             headers=tuple(RecordHeader(key=name, value=text) for name, text in headers),
         )
-        for nth in range(size)
-        if nth not in removed
-        for key, value, headers in (contents_of(first + nth, partition),)
+        for nth, (key, value, headers) in contents.items()
     )
     buffer = io.BytesIO()
     batch = NewRecordBatch(

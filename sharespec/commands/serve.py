@@ -6,23 +6,26 @@ import signal
 from ipaddress import ip_address
 from pathlib import Path
 
+import attrs
 import click
 
 from model.errors import InvalidValueError
-from model.profile import profile_named
 from serve.batches import RefusedError
-from serve.node import Options
+from serve.running import BROKER_PREFIX, GROUP_PREFIX, RESET, options_of
 from serve.server import Server
-from serve.settings import group_values, value_of
 from serve.topics import create_topic
 from sharespec.commands.options import Number, OneOf
 from sharespec.exit import exits_on
 
 _MOST_PORT = 65_535
-_GROUP, _BROKER = "share.", "group.share."
+_ALL = f"--config {RESET}=earliest"
 
 
-def _address(_context: click.Context, _option: click.Parameter, text: str) -> tuple[str, int]:
+def _address(
+    _context: click.Context, _option: click.Parameter, text: str | None
+) -> tuple[str, int] | None:
+    if text is None:
+        return None
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not colon or not host or not port.isdecimal() or int(port[:6]) > _MOST_PORT:
@@ -35,7 +38,7 @@ def _settings(
 ) -> dict[str, str]:
     pairs = [text.partition("=") for text in texts]
     for name, equals, _value in pairs:
-        if not equals or not name.startswith((_GROUP, _BROKER)):
+        if not equals or not name.startswith((GROUP_PREFIX, BROKER_PREFIX)):
             raise click.BadParameter(f"{name[:80]!r} is not share.NAME=VALUE of a group")
     return {name: value for name, _equals, value in pairs}
 
@@ -60,6 +63,12 @@ def _topics(
     metavar="HOST:PORT",
     callback=_address,
     help="Where to listen; port 0 takes a free one.",
+)
+@click.option(
+    "--advertise",
+    metavar="HOST:PORT",
+    callback=_address,
+    help="What clients are told, as in a container; port 0: as --listen; default: as --listen.",
 )
 @click.option(
     "--brokers",
@@ -121,6 +130,7 @@ def _topics(
 def serve_command(  # noqa: PLR0913 - one for each option
     *,
     listen: tuple[str, int],
+    advertise: tuple[str, int] | None,
     brokers: int,
     topics: dict[str, int | None],
     partitions: int,
@@ -136,28 +146,21 @@ def serve_command(  # noqa: PLR0913 - one for each option
     are ready, as clients take them to begin with.
     """
     logging.basicConfig(format="%(message)s")
-    broker = {name: value_of(value) for name, value in settings.items() if name.startswith(_BROKER)}
-    group = {name: value for name, value in settings.items() if not name.startswith(_BROKER)}
-    rules = profile_named(profile)
-    group_values(broker, group, rules)
-    options = Options(
-        rules,
-        partitions=partitions,
-        auto_create=auto_create,
-        broker=broker,
-        group=group,
-        brokers=brokers,
+    options = attrs.evolve(
+        options_of(settings, profile, partitions, brokers), auto_create=auto_create
     )
-    if listen[1] and listen[1] + brokers - 1 > _MOST_PORT:
-        raise click.BadParameter(
-            f"{brokers} brokers from port {listen[1]} on: {_MOST_PORT} is the last"
-        )
+    for first in (listen[1], advertise[1] if advertise else 0):
+        if first and first + brokers - 1 > _MOST_PORT:
+            text = f"{brokers} brokers from port {first} on: {_MOST_PORT} is the last"
+            raise click.BadParameter(text)
     server = Server(options, speed)
     for name, count in topics.items():
         create_topic(server.cluster, name, partitions if count is None else count)
+    if RESET not in settings:
+        click.echo(f"a group gets what is produced after it began; all with {_ALL}", err=True)
     if not _is_loopback(listen[0]):
         click.echo("warning: who reaches this address can write and read everything", err=True)
-    asyncio.run(_serve(server, listen, trace))
+    asyncio.run(_serve(server, listen, advertise, trace))
 
 
 def _is_loopback(host: str) -> bool:
@@ -167,14 +170,16 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-async def _serve(server: Server, listen: tuple[str, int], trace: Path | None) -> None:
+async def _serve(
+    server: Server, listen: tuple[str, int], advertise: tuple[str, int] | None, trace: Path | None
+) -> None:
     over, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, over.set)
     if trace is not None:
         server.cluster.start_trace(trace.open("wb"))
     try:
-        addresses = await server.start(*listen)
+        addresses = await server.start(*listen, advertise)
         texts = (
             f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in addresses
         )

@@ -1,8 +1,6 @@
 """A server for tests on a free port, in a thread, and requests to it by the kit's own client."""
 
-import asyncio
 import socket
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -23,9 +21,9 @@ from model.share_messages import (
     TopicPartition,
 )
 from serve.node import Options
+from serve.running import EARLIEST, in_thread
 from serve.server import Server
 
-EARLIEST = {"share.auto.offset.reset": "earliest"}
 HIGHEST = {
     "produce": 12,
     "metadata": 13,
@@ -153,29 +151,11 @@ def serving(
     trace: Path | None = None,
 ) -> Iterator[str]:
     """Serve until the block ends; yield the address."""
-    ready, addresses, stops = threading.Event(), [], []
-
-    async def run() -> None:
-        server = Server(options or Options(group=EARLIEST), speed)
-        if trace is not None:
-            server.cluster.start_trace(trace.open("wb"))
-        ((host, port), *_) = await server.start("127.0.0.1", 0)
-        over = asyncio.Event()
-        addresses.append(f"{host}:{port}")
-        stops.append((asyncio.get_running_loop(), over))
-        ready.set()
-        await over.wait()
-        await server.stop()
-
-    thread = threading.Thread(target=lambda: asyncio.run(run()))
-    thread.start()
-    assert ready.wait(120)
-    loop, over = stops[0]
-    try:
-        yield addresses[0]
-    finally:
-        loop.call_soon_threadsafe(over.set)
-        thread.join()
+    server = Server(options or Options(group=EARLIEST), speed)
+    if trace is not None:
+        server.cluster.start_trace(trace.open("wb"))
+    with in_thread(server) as broker:
+        yield broker.address
 
 
 @contextmanager

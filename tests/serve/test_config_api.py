@@ -1,7 +1,8 @@
 from kio.schema.errors import ErrorCode as KafkaError
 
 from serve.node import Options
-from tests.serve.served import EARLIEST, Client, acquired, client_of, part
+from serve.running import EARLIEST
+from tests.serve.served import Client, acquired, client_of, part
 
 GROUP, BROKER, TOPIC = 32, 4, 2
 

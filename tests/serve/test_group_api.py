@@ -9,7 +9,8 @@ from conformance.wire.messages import Message
 from serve.coordination import move_coordinator
 from serve.limits import Limits
 from serve.node import Options
-from tests.serve.served import EARLIEST, Client, acquired, client_of, part
+from serve.running import EARLIEST
+from tests.serve.served import Client, acquired, client_of, part
 
 Assigned = dict[str, list[int]]
 

@@ -10,7 +10,8 @@ from model.errors import ErrorCode
 from model.profile import profile_named
 from model.states import AcquireMode
 from serve.node import Options
-from tests.serve.served import EARLIEST, Client, acquired, client_of, part
+from serve.running import EARLIEST
+from tests.serve.served import Client, acquired, client_of, part
 
 
 def joined(client: Client, *sizes: int) -> UUID:

@@ -18,11 +18,12 @@ from conformance.wire.records import record_batch
 from model.errors import ErrorCode
 from model.share_messages import TopicPartition
 from serve.node import Cluster, Leader, Options
+from serve.running import EARLIEST
 from serve.topics import create_topic, lead, move_leader
 from sharespec.cli import cli
 from spec.coordinator import Durable
 from spec.share_broker import PartitionKey
-from tests.serve.served import EARLIEST, Client, acquired, part
+from tests.serve.served import Client, acquired, part
 
 OPTIONS = Options(group={**EARLIEST}, brokers=3)
 T0 = ("t", 0)

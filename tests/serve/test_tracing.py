@@ -7,9 +7,10 @@ from click.testing import CliRunner
 import spec.acquire
 from conformance.wire.messages import Message
 from serve.node import Options
+from serve.running import EARLIEST
 from sharespec.cli import cli
 from spec.record import Record, acquire
-from tests.serve.served import EARLIEST, client_of, part
+from tests.serve.served import client_of, part
 
 
 def lived(trace: Path, **how: Message) -> None:

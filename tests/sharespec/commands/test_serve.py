@@ -14,6 +14,7 @@ from sharespec.cli import cli
 from tests.serve.served import Client, part
 
 EARLIEST = "share.auto.offset.reset=earliest"
+TOLD = f"a group gets what is produced after it began; all with --config {EARLIEST}\n".encode()
 
 
 @contextmanager
@@ -44,13 +45,16 @@ def test_it_says_where_it_listens_and_ends_when_told(number: int, tmp_path: Path
         assert (topic.name, len(topic.partitions)) == ("t", 3)
         server.send_signal(number)
         assert server.wait(300) == 0
-        assert server.communicate()[1] == b""
+        assert server.communicate()[1] == TOLD
         wire.close()
     assert trace.read_bytes() == b""
 
 
 def test_several_brokers_say_each_where_it_listens() -> None:
-    with started("--listen", "127.0.0.1:0", "--brokers", "3") as (server, addresses):
+    with started("--listen", "127.0.0.1:0", "--brokers", "3", "--config", EARLIEST) as (
+        server,
+        addresses,
+    ):
         for address in addresses.split(","):
             wire = Wire(Address.parse(address))
             body = wire.ask("c", request("metadata", 1, topics=None)).body
@@ -59,6 +63,13 @@ def test_several_brokers_say_each_where_it_listens() -> None:
         server.send_signal(signal.SIGINT)
         assert server.wait(300) == 0
         assert server.communicate()[1] == b""
+
+
+def test_clients_are_told_what_is_advertised() -> None:
+    told = "localhost:19092,localhost:19093"
+    options = ["--listen", "127.0.0.1:0", "--brokers", "2", "--advertise", "localhost:19092"]
+    with started(*options) as (_server, addresses):
+        assert addresses == told
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
@@ -78,6 +89,8 @@ def test_a_trace_that_cannot_be_written_ends_it_with_one_line() -> None:
     ("options", "text"),
     [
         (["--listen", "here"], "HOST:PORT"),
+        (["--advertise", "here"], "HOST:PORT"),
+        (["--advertise", "here:65535", "--brokers", "2"], "65535 is the last"),
         (["--listen", "127.0.0.1:99999"], "HOST:PORT"),
         (["--listen", "127.0.0.1:65535", "--brokers", "2"], "65535 is the last"),
         (["--brokers", "0"], "brokers"),
