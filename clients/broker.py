@@ -44,11 +44,6 @@ class Broker:
     served: ServedBroker
     journal: Journal
 
-    @property
-    def address(self) -> str:
-        """What clients take as ``bootstrap.servers``."""
-        return self.served.address
-
     def do(self, what: Callable[[Cluster], _T]) -> _T:
         """Run a function in the broker's thread, between two requests."""
         return self.served.do(what)
@@ -122,7 +117,7 @@ class Broker:
                 known = len(topic.leaders), time.monotonic() + START_SECONDS
                 cluster.rare.unheard.setdefault(name, known)
             add_partition(cluster, topic)
-            update_all(cluster)
+            update_all(cluster, (name,))
             members = any(_members(group) for group in cluster.groups.values())
             return self.journal.heartbeats if members else None
 
@@ -168,7 +163,7 @@ class Broker:
         """
 
         def any_readable(cluster: Cluster) -> bool:
-            shares = [advance(node.share, cluster.clock()) for node in cluster.nodes]
+            shares = [advance(node.share(GROUP), cluster.clock()) for node in cluster.nodes]
             parts = {key[1]: part for share in shares for key, part in share.partitions.items()}
             others = _of_others(cluster)
             return not parts or any(
@@ -187,10 +182,10 @@ class Broker:
 
         def end(cluster: Cluster) -> None:
             for node in cluster.nodes:
-                from_here = {session.connection for session in node.share.sessions.values()}
+                from_here = {each.connection for each in node.share(GROUP).sessions.values()}
                 for connection in from_here:
-                    handled = share_broker.disconnect(node.share, connection, cluster.clock())
-                    node.put(handled.broker)
+                    share, now = node.share(GROUP), cluster.clock()
+                    node.put(GROUP, share_broker.disconnect(share, connection, now).broker)
                 if from_here:
                     self.journal.lose(EVICTED, node.id)
 
@@ -201,11 +196,11 @@ class Broker:
 
         def move(cluster: Cluster) -> None:
             for node in cluster.nodes:
-                sessions = node.share.sessions
+                sessions = node.share(GROUP).sessions
                 for key, session in sessions.items():
                     later = attrs.evolve(session, epoch=next_epoch(session.epoch))
                     sessions = sessions.set(key, later)
-                node.put(attrs.evolve(node.share, sessions=sessions))
+                node.put(GROUP, attrs.evolve(node.share(GROUP), sessions=sessions))
 
         self.do(move)
 
@@ -269,7 +264,7 @@ class Broker:
 
         def end(cluster: Cluster) -> bool:
             busy = frozenset(self.journal.underway.values())
-            sessions = (s for node in cluster.nodes for s in node.share.sessions.values())
+            sessions = (s for node in cluster.nodes for s in node.share(GROUP).sessions.values())
             idle = {session.connection for session in sessions} - busy
             tasks = [(node.id, task) for node in cluster.nodes for task in node.connections]
             ended = [(id_, task) for id_, task in tasks if task.get_name() in idle]
@@ -301,13 +296,11 @@ class Broker:
         def skip(cluster: Cluster) -> None:
             now = cluster.clock()
             ends = [
-                part.window.records[offset].deadline or now
-                for _, part in cluster.led()
+                part.window.records[offset].deadline
+                for _, part in cluster.led(GROUP)
                 for offset in part.window.held
             ]
-            cluster.rare.skipped_ms += max([0, *(end - now + 1 for end in ends)])
-            for node in cluster.nodes:
-                node.put(advance(node.share, cluster.clock()))
+            cluster.skip(max([0, *(end - now + 1 for end in ends)]))
             self.journal.lose(LAPSED)
 
         self.do(skip)

@@ -80,7 +80,7 @@ class _Application:
 
     def run(self) -> None:
         """Open the client, take every step, and close it."""
-        opened(self.driver, self.broker.address, self.script.settings)
+        opened(self.driver, self.broker.served.address, self.script.settings)
         self.call("subscribe", topics=list(self.topics))
         for do, number in self.script.steps:
             if self.broker.journal.full:

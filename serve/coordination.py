@@ -4,6 +4,8 @@ Each operation is a plan of ``spec.group_lifecycle``, which is carried out at on
 the states of share-partitions the leader sees at once too, as one broker has all the roles.
 """
 
+from collections.abc import Collection
+
 import attrs
 from immutables import Map
 from kio.schema.errors import ErrorCode as KafkaError
@@ -49,7 +51,8 @@ def heartbeat(cluster: Cluster, beat: Beat) -> tuple[Member, bool]:
     if beat.topics is not None:
         member.topics = beat.topics
     member.rack = beat.rack if beat.rack is not None else member.rack
-    update(cluster, group)
+    update(cluster, group, member)
+    cluster.silence.schedule(group.id, _silent_at(cluster, group.id, member))
     told = beat.epoch == JOIN or beat.topics is not None
     if member.epoch != group.target_epoch:
         member.previous_epoch, member.epoch = member.epoch, group.target_epoch
@@ -113,9 +116,9 @@ def remove(cluster: Cluster, group: Group, member: Member) -> None:
     update(cluster, group)
 
 
-def update(cluster: Cluster, group: Group) -> None:
-    """Bring a group in line with the subscriptions of its members and the topics there are."""
-    for member in group.members.values():
+def update(cluster: Cluster, group: Group, only: Member | None = None) -> None:
+    """Bring a group in line with the topics there are and what members, or one, subscribe to."""
+    for member in (only,) if only else group.members.values():
         topics = frozenset(str(cluster.topics[n].id) for n in member.topics if n in cluster.topics)
         coordinators = _current(cluster, group)
         carry_out(cluster, group, lifecycle.subscribe(coordinators, member.id, topics))
@@ -128,10 +131,11 @@ def update(cluster: Cluster, group: Group) -> None:
     group.target_epoch = group.epoch
 
 
-def update_all(cluster: Cluster) -> None:
-    """Bring every group in line, as topics came or went."""
+def update_all(cluster: Cluster, topics: Collection[str]) -> None:
+    """Bring groups in line, of which members subscribe to topics that came, changed or went."""
     for group in cluster.groups.values():
-        update(cluster, group)
+        if any(not member.topics.isdisjoint(topics) for member in group.members.values()):
+            update(cluster, group)
 
 
 def carry_out(cluster: Cluster, group: Group, plan: GroupPlan) -> None:
@@ -149,7 +153,7 @@ def carry_out(cluster: Cluster, group: Group, plan: GroupPlan) -> None:
 
 def _current(cluster: Cluster, group: Group) -> Coordinators:
     """Return what the coordinators keep: the leader wrote the states since the last plan."""
-    states = {key[1]: partition.durable for key, partition in cluster.led() if key[0] == group.id}
+    states = {key[1]: partition.durable for key, partition in cluster.led(group.id)}
     return attrs.evolve(group.coordinators, topics=cluster.counts, states=Map(states))
 
 
@@ -182,13 +186,19 @@ def delete_group(cluster: Cluster, group: Group) -> GroupPlan:
 def expel(cluster: Cluster) -> None:
     """Remove the members whose heartbeats have stopped."""
     now = cluster.real_clock()
-    for group in tuple(cluster.groups.values()):
-        if not group.members:
-            continue
-        timeout = setting(cluster, group.id, "session.timeout.ms")
-        for member in tuple(group.members.values()):
-            if now - member.heard > timeout:
+    for id_ in cluster.silence.due(now):
+        group = cluster.groups.get(id_)
+        for member in tuple(group.members.values()) if group else ():
+            silent = _silent_at(cluster, id_, member)
+            if silent > now:
+                cluster.silence.schedule(id_, silent)
+            elif group:
                 remove(cluster, group, member)
+
+
+def _silent_at(cluster: Cluster, group: str, member: Member) -> int:
+    """Return when a member will have been silent for too long, in ms of the real clock."""
+    return member.heard + setting(cluster, group, "session.timeout.ms") + 1
 
 
 def move_on(group: Group) -> None:

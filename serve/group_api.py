@@ -270,7 +270,7 @@ def _offset(node: Node, group: Group, name: str, partition: int) -> Values:
 
 def _led(cluster: Cluster, group: str, topic: Topic, partition: int) -> SharePartition | None:
     """Return a share-partition that has a start offset, or None."""
-    led = cluster.node(topic.leaders[partition].id).share.partitions
+    led = cluster.node(topic.leaders[partition].id).share(group).partitions
     known = led.get((group, TopicPartition(str(topic.id), partition)))
     return None if known is None or known.durable.start_offset == _UNKNOWN_OFFSET else known
 

@@ -18,7 +18,6 @@ from serve.node import Cluster, Options
 from serve.server import Server
 from serve.settings import group_values, value_of
 from serve.topics import create_topic, produce
-from spec.share_broker import advance
 
 RESET = "share.auto.offset.reset"
 EARLIEST = {RESET: "earliest"}
@@ -52,7 +51,7 @@ class ServedBroker:
 
         def create(cluster: Cluster) -> None:
             create_topic(cluster, name, partitions)
-            update_all(cluster)
+            update_all(cluster, (name,))
 
         self.do(create)
 
@@ -75,21 +74,11 @@ class ServedBroker:
 
         None before the group's first acknowledgement there is durable.
         """
-
-        def lag_of(cluster: Cluster) -> int | None:
-            return reported_lag(cluster, group, topic, partition)
-
-        return self.do(lag_of)
+        return self.do(lambda cluster: reported_lag(cluster, group, topic, partition))
 
     def pass_time(self, seconds: float) -> None:
         """Let acquisition locks, and nothing else, be so much older."""
-
-        def skip(cluster: Cluster) -> None:
-            cluster.rare.skipped_ms += int(seconds * 1000)
-            for node in cluster.nodes:
-                node.put(advance(node.share, cluster.clock()))
-
-        self.do(skip)
+        self.do(lambda cluster: cluster.skip(int(seconds * 1000)))
 
 
 def options_of(
@@ -99,15 +88,12 @@ def options_of(
 
     Raises InvalidValueError for a setting that there is not, or a value that is not allowed.
     """
-    broker = {name: value_of(text) for name, text in config.items() if _is_broker(name)}
-    group = {name: text for name, text in config.items() if not _is_broker(name)}
+    own = (name for name in config if name.startswith(BROKER_PREFIX))
+    broker = {name: value_of(config[name]) for name in own}
+    group = {name: text for name, text in config.items() if name not in broker}
     rules = profile_named(profile)
     group_values(broker, group, rules)
     return Options(rules, partitions=partitions, broker=broker, group=group, brokers=brokers)
-
-
-def _is_broker(name: str) -> bool:
-    return name.startswith(BROKER_PREFIX)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import struct
 import time
+from contextlib import suppress
 from functools import partial
 from inspect import isawaitable
 from itertools import count
@@ -21,8 +22,7 @@ from serve.rare import SLOW_SECONDS, TAKES_EFFECT, Habit
 from spec import share_broker
 
 LOG = logging.getLogger("sharespec.serve")
-_TICK_SECONDS = 0.02
-_HEARTBEAT_TICKS = 25
+_TICK_SECONDS, _FLUSH_SECONDS = 0.02, 0.5
 _HEAD = struct.Struct(">hhi")
 _SIZE = 4
 _LONGEST_LINE = 200
@@ -109,17 +109,28 @@ class Server:
             self.cluster.trace.close()
 
     async def _tick(self) -> None:
-        """Let locks and memberships end when nobody asks anything."""
-        for nth in count():
-            await asyncio.sleep(_TICK_SECONDS)
-            now = self.cluster.clock()
-            for node in self.cluster.nodes:
-                if _has_due(node, now):
-                    node.put(share_broker.advance(node.share, now))
-            if nth % _HEARTBEAT_TICKS == 0:
-                expel(self.cluster)
-                if self.cluster.trace is not None:
-                    self.cluster.trace.flush()
+        """Let locks and memberships end when nobody asks anything; sleep until the next is due."""
+        cluster = self.cluster
+        while True:
+            await asyncio.sleep(_TICK_SECONDS)  # What ends about the same time ends at once.
+            cluster.earlier.clear()
+            cluster.end_locks()
+            expel(cluster)
+            if cluster.trace is not None:
+                cluster.trace.flush()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._idle_seconds()):
+                    await cluster.earlier.wait()
+
+    def _idle_seconds(self) -> float | None:
+        """Return for how long nothing is due; None if nothing is at all."""
+        cluster, end, silent = self.cluster, self.cluster.locks.next(), self.cluster.silence.next()
+        waits = [_FLUSH_SECONDS] if cluster.trace is not None else []
+        if end is not None:
+            waits.append((end - cluster.clock()) / 1000 / self.speed)
+        if silent is not None:
+            waits.append((silent - cluster.real_clock()) / 1000)
+        return max(0.0, min(waits)) if waits else None
 
     async def _accept(
         self, node: Node, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -158,19 +169,12 @@ class Server:
 
     def _end(self, node: Node, connection: str) -> None:
         """End the share sessions of a connection."""
-        handled = share_broker.disconnect(node.share, connection, self.cluster.clock())
-        node.put(handled.broker)
+        for group, share in tuple(node.shares.items()):
+            if any(session.connection == connection for session in share.sessions.values()):
+                after = share_broker.disconnect(share, connection, self.cluster.clock()).broker
+                node.put(group, after)
         if self.cluster.witness is not None:
             self.cluster.witness.ended(connection)
-
-
-def _has_due(node: Node, now: int) -> bool:
-    """Whether an acquisition lock has ended at a broker that does not know it yet."""
-    return any(
-        partition.window.records[offset].deadline <= now
-        for partition in node.share.partitions.values()
-        for offset in partition.window.held
-    )
 
 
 def _line(text: str) -> str:

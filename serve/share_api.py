@@ -12,6 +12,7 @@ from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.operations import AcknowledgementBatch
 from model.ranges import OffsetRange
 from model.share_messages import (
+    INITIAL_EPOCH,
     Conduct,
     PartitionConduct,
     PartitionRequest,
@@ -47,11 +48,12 @@ async def share_fetch(node: Node, asked: Asked) -> Values:
         _check_session(node, request)
     except InvalidValueError as error:
         return _response(node, asked, ShareResponse(ErrorCode.INVALID_REQUEST), str(error))
-    received = receive(node.share, request, node.cluster.clock(), connection=asked.connection)
-    node.put(received.broker)
+    group, share = request.group_id, _with_room(node, request)
+    received = receive(share, request, node.cluster.clock(), connection=asked.connection)
+    node.put(group, received.broker)
     if received.fetches and request.max_records and request.max_bytes:
-        await wait_until(lambda: _enough(node, request), request.max_wait_ms, node, asked)
-    received = attrs.evolve(received, broker=node.share)
+        await wait_until(lambda: _enough(node, request), request.max_wait_ms, node, asked, group)
+    received = attrs.evolve(received, broker=node.share(group))
     return _response(node, asked, _completed(node, request, received))
 
 
@@ -63,9 +65,9 @@ def share_acknowledge(node: Node, asked: Asked) -> Values:
         )
     except InvalidValueError as error:
         return _response(node, asked, ShareResponse(ErrorCode.INVALID_REQUEST), str(error))
-    received = receive(node.share, request, node.cluster.clock(), connection=asked.connection)
-    handled = complete(received, node.cluster.clock())
-    node.put(handled.broker)
+    share, now = node.share(request.group_id), node.cluster.clock()
+    handled = complete(receive(share, request, now, connection=asked.connection), now)
+    node.put(request.group_id, handled.broker)
     return _response(node, asked, handled.response or ShareResponse())
 
 
@@ -129,7 +131,7 @@ def _enough(node: Node, request: ShareFetch) -> bool:
 
     A response with an error does not wait, and of a session without partitions none is due.
     """
-    broker = advance(node.share, node.cluster.clock())
+    broker = advance(node.share(request.group_id), node.cluster.clock())
     session, available, failed = broker.sessions.get(key_of(request)), 0, False
     for part in session.partitions if session else ():
         place = part.topic_partition
@@ -140,14 +142,23 @@ def _enough(node: Node, request: ShareFetch) -> bool:
         failed = failed or error is not ErrorCode.NONE
         if error is ErrorCode.NONE and available < request.min_bytes:
             available += sum(len(b.data) for b in _acquirable(node, broker, request, place))
-    node.put_quietly(broker)
+    node.put_quietly(request.group_id, broker)
     return failed or not session or not session.partitions or available >= request.min_bytes
+
+
+def _with_room(node: Node, request: ShareFetch) -> ShareBroker:
+    """Return what the broker has of a group, with the room for sessions that others leave it."""
+    share, every = node.share(request.group_id), node.shares.values()
+    if request.session_epoch != INITIAL_EPOCH:
+        return share
+    others = sum(len(other.sessions) for other in every) - len(share.sessions)
+    return attrs.evolve(share, most_sessions=node.blank.most_sessions - others)
 
 
 def _check_session(node: Node, request: ShareFetch) -> None:
     """Refuse a session of more partitions than there may be."""
     session, most = (
-        node.share.sessions.get(key_of(request)),
+        node.share(request.group_id).sessions.get(key_of(request)),
         node.cluster.options.limits.session_partitions,
     )
     count = len(request.partitions) + (len(session.partitions) if session else 0)
@@ -157,7 +168,7 @@ def _check_session(node: Node, request: ShareFetch) -> None:
 
 def _reset_offset(node: Node, group: str, place: TopicPartition) -> int | None:
     """Return what by_duration resolves to, or None for another strategy."""
-    partition = node.share.partitions.get((group, place))
+    partition = node.share(group).partitions.get((group, place))
     if partition is None or partition.ready:
         return None
     if partition.config.auto_offset_reset is not AutoOffsetReset.BY_DURATION:
@@ -209,7 +220,7 @@ def _completed(node: Node, request: ShareFetch, received: Received) -> ShareResp
         most = node.cluster.options.limits.response_bytes
         handled = complete(received, now, _conduct(node, broker, request, most))
     handled = _rarely(node, request, attrs.evolve(received, broker=broker), handled)
-    node.put(handled.broker)
+    node.put(request.group_id, handled.broker)
     return handled.response or ShareResponse()
 
 

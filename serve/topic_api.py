@@ -85,7 +85,7 @@ def _named(node: Node, name: str, *, create: bool) -> Topic:
     if not (create and node.cluster.options.auto_create):
         raise RefusedError(_UNKNOWN, "no such topic")
     topic = create_topic(node.cluster, name, node.cluster.options.partitions)
-    update_all(node.cluster)
+    update_all(node.cluster, (name,))
     return topic
 
 
@@ -136,7 +136,7 @@ def create_topics(node: Node, asked: Asked) -> Values:
     topics = [
         _created(node, topic, only_check=asked.body.validate_only) for topic in asked.body.topics
     ]
-    update_all(node.cluster)
+    update_all(node.cluster, [topic.name for topic in asked.body.topics])
     return {"throttle_time": 0, "topics": topics}
 
 
@@ -189,7 +189,7 @@ def delete_topics(node: Node, asked: Asked) -> Values:
         else [SimpleNamespace(name=name, topic_id=None) for name in names]
     )
     answers = [_deleted(node, topic) for topic in wanted]
-    update_all(node.cluster)
+    update_all(node.cluster, [answer["name"] for answer in answers])
     return {"throttle_time": 0, "responses": answers}
 
 

@@ -1,9 +1,9 @@
 """What becomes of topics and their partitions: they are created, filled, led, moved and deleted."""
 
+from functools import partial
 from uuid import uuid4
 
 import attrs
-from immutables import Map
 from kio.schema.errors import ErrorCode as KafkaError
 
 from model.config_table import Value
@@ -41,8 +41,8 @@ def create_topic(
     ids = leaders or [CONTROLLER + nth % len(cluster.nodes) for nth in range(partitions)]
     logs = [RecordLog() for _ in range(partitions)]
     topic = Topic(name, uuid4(), logs, [Leader(id_) for id_ in ids])
-    cluster.topics[name] = topic
-    _retopic(cluster)
+    cluster.topics[name] = cluster.ids[str(topic.id)] = topic
+    _retopic(cluster, topic)
     return topic
 
 
@@ -50,7 +50,7 @@ def add_partition(cluster: Cluster, topic: Topic) -> None:
     """Add a partition to a topic, led by the next broker in turn."""
     topic.logs.append(RecordLog())
     topic.leaders.append(Leader(CONTROLLER + len(topic.leaders) % len(cluster.nodes)))
-    _retopic(cluster)
+    _retopic(cluster, topic)
 
 
 def check_topic_name(name: str, limits: Limits) -> None:
@@ -63,24 +63,28 @@ def check_topic_name(name: str, limits: Limits) -> None:
 
 def delete_topic(cluster: Cluster, topic: Topic) -> None:
     """Delete a topic with its records, and the states of its share-partitions."""
-    for key in [key for key, _ in cluster.led() if key[1].topic_id == str(topic.id)]:
-        forget(cluster, key)
-    del cluster.topics[topic.name]
-    _retopic(cluster)
+    groups = {group for node in cluster.nodes for group in node.shares}
+    for place in _places(topic):
+        for group in groups:
+            forget(cluster, (group, place))
+    del cluster.topics[topic.name], cluster.ids[str(topic.id)]
+    _retopic(cluster, topic)
 
 
-def _retopic(cluster: Cluster) -> None:
-    """Let every broker know which partitions there are, and which of them others lead."""
-    topics = cluster.topics.values()
-    counts = Map({str(topic.id): len(topic.logs) for topic in topics})
+def _places(topic: Topic) -> list[TopicPartition]:
+    return [TopicPartition(str(topic.id), nth) for nth in range(len(topic.logs))]
+
+
+def _retopic(cluster: Cluster, topic: Topic) -> None:
+    """Let every broker know of a topic that came, changed or went, and what others lead of it."""
+    counts, id_, places = cluster.counts, str(topic.id), _places(topic)
+    known = id_ in cluster.ids
+    counts = counts.set(id_, len(places)) if known else counts.delete(id_)
     for node in cluster.nodes:
-        elsewhere = frozenset(
-            TopicPartition(str(topic.id), nth)
-            for topic in topics
-            for nth, leader in enumerate(topic.leaders)
-            if leader.id != node.id
-        )
-        node.put(attrs.evolve(node.share, topics=counts, elsewhere=elsewhere))
+        led = zip(places, topic.leaders, strict=True)
+        others = (place for place, leader in led if known and leader.id != node.id)
+        elsewhere = node.blank.elsewhere.difference(places).union(others)
+        node.alter(partial(attrs.evolve, topics=counts, elsewhere=elsewhere))
 
 
 def produce(cluster: Cluster, topic: Topic, partition: int, batch: Batch) -> int:
@@ -95,7 +99,10 @@ def produce(cluster: Cluster, topic: Topic, partition: int, batch: Batch) -> int
     if kept is not None:
         operation = Produce((OffsetRange(kept.first, kept.last),), log.end)
         node, place = cluster.node(leader.id), TopicPartition(str(topic.id), partition)
-        node.put(share_broker.append(node.share, place, operation))
+        for group, share in tuple(node.shares.items()):
+            if (group, place) in share.partitions:
+                node.put(group, share_broker.append_to(share, (group, place), operation))
+        node.wake(None)
     return first
 
 
@@ -104,16 +111,18 @@ def delete_records(node: Node, topic: Topic, partition: int, start: int) -> None
     log = topic.logs[partition]
     delete_below(log, start)
     place = TopicPartition(str(topic.id), partition)
-    share = share_broker.advance(node.share, node.cluster.clock())
-    for key, known in share.partitions.items():
-        if key[1] != place:
+    for group, former in tuple(node.shares.items()):
+        if (group, place) not in former.partitions:
             continue
+        share = share_broker.advance(former, node.cluster.clock())
+        known = share.partitions[group, place]
         if known.ready:
-            share, _ = share_broker.apply_to(share, key, AdvanceLogStart(log.start))
+            share, _ = share_broker.apply_to(share, (group, place), AdvanceLogStart(log.start))
         else:
             later = attrs.evolve(known, log=attrs.evolve(known.log, start_offset=log.start))
-            share = attrs.evolve(share, partitions=share.partitions.set(key, later))
-    node.put(share)
+            share = attrs.evolve(share, partitions=share.partitions.set((group, place), later))
+        node.put(group, share)
+    node.wake(None)
 
 
 def lead(cluster: Cluster, key: PartitionKey, durable: Durable) -> None:
@@ -135,7 +144,7 @@ def lead(cluster: Cluster, key: PartitionKey, durable: Durable) -> None:
     options, node = cluster.options, cluster.node(leader.id)
     config = partition_config(options.broker, settings_of(cluster, group), options.profile)
     read = attrs.evolve(durable, leader_epoch=leader.epoch)
-    node.put(share_broker.lead(node.share, key, config, known, read))
+    node.put(group, share_broker.lead(node.share(group), key, config, known, read))
 
 
 def move_leader(cluster: Cluster, topic: Topic, partition: int, broker: int) -> None:
@@ -146,14 +155,14 @@ def move_leader(cluster: Cluster, topic: Topic, partition: int, broker: int) -> 
     """
     former, place = topic.leaders[partition], TopicPartition(str(topic.id), partition)
     node = cluster.node(former.id)
-    share = share_broker.advance(node.share, cluster.clock())
-    states = {key: known.durable for key, known in share.partitions.items() if key[1] == place}
-    share = share_broker.resign(share, place).broker
-    for key in states:
-        share = attrs.evolve(share, partitions=share.partitions.delete(key))
+    states = {}
+    for group, share in tuple(node.shares.items()):
+        if (key := (group, place)) in share.partitions:
+            after = share_broker.resign(share_broker.advance(share, cluster.clock()), place).broker
+            states[key] = after.partitions[key].durable
+            node.put(group, attrs.evolve(after, partitions=after.partitions.delete(key)))
     topic.leaders[partition] = Leader(broker, former.epoch + 1)
-    node.put(share)
-    _retopic(cluster)
+    _retopic(cluster, topic)
     for key, durable in states.items():
         lead(cluster, key, durable)
 
@@ -161,8 +170,9 @@ def move_leader(cluster: Cluster, topic: Topic, partition: int, broker: int) -> 
 def forget(cluster: Cluster, key: PartitionKey) -> None:
     """Forget a share-partition whose state was deleted."""
     for node in cluster.nodes:
-        if key in node.share.partitions:
-            node.put(attrs.evolve(node.share, partitions=node.share.partitions.delete(key)))
+        share = node.share(key[0])
+        if key in share.partitions:
+            node.put(key[0], attrs.evolve(share, partitions=share.partitions.delete(key)))
             if cluster.trace is not None:
                 cluster.trace.forget(key)
 
@@ -179,13 +189,14 @@ def reconfigure(cluster: Cluster, group: str) -> None:
     options = cluster.options
     config = partition_config(options.broker, settings_of(cluster, group), options.profile)
     for node in cluster.nodes:
-        share = share_broker.advance(node.share, cluster.clock())
+        share = share_broker.advance(node.share(group), cluster.clock())
         for key, known in share.partitions.items():
-            if key[0] != group or known.config == config:
+            if known.config == config:
                 continue
             if known.ready:
                 share, _ = share_broker.apply_to(share, key, AlterConfig(config))
             else:
                 later = attrs.evolve(known, config=config)
                 share = attrs.evolve(share, partitions=share.partitions.set(key, later))
-        node.put(share)
+        node.put(group, share)
+    cluster.silence.schedule(group, cluster.real_clock())  # A session may have become shorter.

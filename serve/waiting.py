@@ -9,14 +9,16 @@ from serve.node import Node
 _LONGEST_WAIT_MS = 600_000
 
 
-async def wait_until(enough: Callable[[], bool], wait_ms: int, node: Node, asked: Asked) -> None:
-    """Wait until there is enough, or the time is over, or nobody waits any more."""
+async def wait_until(
+    enough: Callable[[], bool], wait_ms: int, node: Node, asked: Asked, group: str | None = None
+) -> None:
+    """Wait until there is enough of a group, or in logs; or the time is over, or nobody waits."""
     loop = asyncio.get_running_loop()
     until = loop.time() + min(wait_ms, _LONGEST_WAIT_MS) / 1000
     gone = asyncio.ensure_future(asked.gone.wait())
     try:
         while not (enough() or asked.gone.is_set() or loop.time() >= until):
-            changed = asyncio.ensure_future(node.changed.wait())
+            changed = asyncio.ensure_future(node.changed(group).wait())
             await asyncio.wait(
                 {changed, gone},
                 timeout=max(0.0, until - loop.time()),

@@ -151,10 +151,15 @@ def lead(
 
 def append(broker: ShareBroker, topic_partition: TopicPartition, operation: Produce) -> ShareBroker:
     """Append batches to the log of a partition, for every group, as ``produce.produce``."""
-    for key, partition in broker.partitions.items():
+    for key in broker.partitions:
         if key[1] == topic_partition:
-            broker = _noted(broker, key, operation, produce(partition, operation))
+            broker = append_to(broker, key, operation)
     return broker
+
+
+def append_to(broker: ShareBroker, key: PartitionKey, operation: Produce) -> ShareBroker:
+    """Append batches to the log as one group has it, as ``produce.produce``."""
+    return _noted(broker, key, operation, produce(broker.partitions[key], operation))
 
 
 def locate(broker: ShareBroker, topic_partition: TopicPartition) -> ErrorCode:

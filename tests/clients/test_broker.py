@@ -22,7 +22,7 @@ def holding() -> Iterator[tuple[Broker, Client, UUID]]:
     with running() as broker:
         broker.topic("t", 1)
         broker.produce(("t", 0), 3)
-        client = Client(broker.address)
+        client = Client(broker.served.address)
         with closing(client.wire):
             topic = client.topic("t")
             assert client.beat(0, ["t"]).error_code == 0
@@ -101,7 +101,7 @@ def test_without_a_member_none_is_expelled_or_fenced() -> None:
 def test_a_leader_moves_to_the_next_broker_and_the_record_says_so(*, named: bool) -> None:
     with running(count=2) as broker, ExitStack() as stack:
         broker.topic("t", 1)
-        clients = [Client(address) for address in broker.address.split(",")]
+        clients = [Client(address) for address in broker.served.address.split(",")]
         for client in clients:
             stack.enter_context(closing(client.wire))
         coordinator = clients[broker.do(lambda cluster: cluster.coordinator("g").id) - 1]
@@ -126,7 +126,7 @@ def test_a_leader_moves_to_the_next_broker_and_the_record_says_so(*, named: bool
 def test_a_broker_that_starts_again_ends_its_connections_and_leads_nothing_for_a_while() -> None:
     with running(count=2) as broker, ExitStack() as stack:
         broker.topic("t", 2)
-        clients = [Client(address) for address in broker.address.split(",")]
+        clients = [Client(address) for address in broker.served.address.split(",")]
         for client in clients:
             stack.enter_context(closing(client.wire))
         topic = clients[0].topic("t")
@@ -163,7 +163,7 @@ def test_an_address_that_is_taken_is_said(monkeypatch: pytest.MonkeyPatch) -> No
 def test_what_only_the_second_member_is_to_fetch_nobody_waits_for() -> None:
     with running() as broker:
         broker.topic("t", 2)
-        client = Client(broker.address)
+        client = Client(broker.served.address)
         with closing(client.wire):
             topic = client.topic("t")
             assert client.beat(0, ["t"]).error_code == 0

@@ -177,7 +177,7 @@ def test_a_topic_that_is_deleted_leaves_the_group() -> None:
 
 def test_a_group_has_one_coordinator_which_every_broker_names_and_which_moves() -> None:
     with running(Options(brokers=2)) as broker, ExitStack() as stack:
-        clients = [Client(address) for address in broker.address.split(",")]
+        clients = [Client(address) for address in broker.served.address.split(",")]
         for client in clients:
             stack.enter_context(closing(client.wire))
 

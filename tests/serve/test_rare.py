@@ -128,7 +128,7 @@ def test_a_cut_comes_before_or_after_the_fetch_took_effect(
         broker.do(lambda cluster: cluster.rare.arm(habit))
         with pytest.raises(UnansweredError):
             client.fetch(1)
-        other = Client(broker.address)
+        other = Client(broker.served.address)
         again = other.fetch(0, part(topic), member="n")
         other.wire.close()
         assert acquired(again) == expected

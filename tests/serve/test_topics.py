@@ -34,7 +34,7 @@ def brokers(options: Options = OPTIONS) -> Iterator[tuple[Broker, list[Client]]]
     """Serve with topic t of three partitions; yield a client of each broker."""
     with running(options) as broker, ExitStack() as stack:
         broker.topic("t", 3)
-        clients = [Client(address) for address in broker.address.split(",")]
+        clients = [Client(address) for address in broker.served.address.split(",")]
         for client in clients:
             stack.enter_context(closing(client.wire))
         yield broker, clients
@@ -211,7 +211,7 @@ def moves_soon(cluster: Cluster) -> None:
     node = cluster.node(1)
 
     def look() -> None:
-        if node.share.sessions and len(node.changed._waiters):  # noqa: SLF001 - who waits
+        if node.share("g").sessions and "g" in node._changed:  # noqa: SLF001 - who waits
             move_leader(cluster, cluster.topics["t"], 0, 2)
         else:
             loop.call_later(0.01, look)
@@ -269,7 +269,7 @@ def test_a_topic_is_deleted_wherever_it_is_led() -> None:
         moved(broker, 2)
         topic = clients[0].topic("t")
         clients[0].ask("delete_topics", topics=[{"name": "t", "topic_id": None}], timeout=100)
-        assert broker.do(lambda cluster: list(cluster.led())) == []
+        assert broker.do(lambda cluster: list(cluster.led("g"))) == []
         (answer,) = clients[1].fetch(0, part(topic)).response.partitions
         assert answer.error is ErrorCode.UNKNOWN_TOPIC_ID
 
