@@ -12,13 +12,15 @@ class Limits:
 
     ``log_bytes`` are those of all partitions together, with BATCH_BYTES for each batch.
     ``stalled_seconds``: how long a client may read nothing of what it is sent. ``response_bytes``
-    are those of records; one batch may come beyond them.
+    are those of records; one batch may come beyond them. So long, too, may a client take for its
+    first request, and for the rest of one that it begins; and ``idle_seconds`` between two.
     """
 
     request_bytes: int = 5 << 18
     connections: int = 50
     queued_requests: int = 1
     stalled_seconds: float = 30.0
+    idle_seconds: float = 600.0
     batch_bytes: int = 1_048_588
     batch_records: int = 50_000
     partition_bytes: int = 64 << 20

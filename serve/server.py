@@ -46,6 +46,7 @@ class Server:
     _numbers: "count[int]" = attrs.field(factory=lambda: count(1))
     _requests: "count[int]" = attrs.field(factory=lambda: count(1))
     _servers: list[asyncio.Server] = attrs.field(factory=list)
+    _silent: dict[str, "asyncio.Task[None]"] = attrs.field(factory=dict)
     _ticker: "asyncio.Task[None] | None" = None
     _is_over: bool = False
 
@@ -140,15 +141,19 @@ class Server:
         if self._is_over:
             self._close(writer)
             return
-        count = len(self._connections())
-        if task is None or count >= self.options.limits.connections:
+        count, most = len(self._connections()), self.options.limits.connections
+        if count >= most and self._silent:  # Who has asked nothing makes room.
+            self._silent.pop(next(iter(self._silent))).cancel()
+            count -= 1
+        if task is None or count >= most:
             LOG.warning("%s:%s: refused, %d connections are open", *peer, count)
             writer.close()
             return
         node.connections.add(task)
         name = f"c{next(self._numbers)}"
         task.set_name(name)
-        connection = _Connection(node, name, peer[0], self._requests, reader, writer)
+        self._silent[name] = task
+        connection = _Connection(node, name, peer[0], self._requests, self._silent, reader, writer)
         try:
             await connection.serve()
         except _ClosedError as closed:
@@ -157,6 +162,7 @@ class Server:
             pass  # The client is gone, or the server stops, or it was told to cut.
         finally:
             node.connections.discard(task)
+            self._silent.pop(name, None)
             self._end(node, connection.name)
             self._close(writer)
 
@@ -198,6 +204,7 @@ class _Connection:
     name: str
     host: str
     requests: "count[int]"
+    silent: dict[str, "asyncio.Task[None]"]
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
     gone: asyncio.Event = attrs.field(factory=asyncio.Event)
@@ -221,6 +228,8 @@ class _Connection:
         try:
             while True:
                 await frames.put(await self._frame())
+        except TimeoutError:
+            wrong = _ClosedError("no request came, or not all of one")
         except asyncio.IncompleteReadError as rest:
             wrong = _ClosedError("it ended within a request") if rest.partial else None
         except (OSError, _ClosedError) as error:
@@ -231,11 +240,16 @@ class _Connection:
             raise wrong
 
     async def _frame(self) -> bytes:
-        most = self.node.cluster.options.limits.request_bytes
-        size = int.from_bytes(await self.reader.readexactly(_SIZE), "big", signed=True)
+        limits, first = self.node.cluster.options.limits, self.name in self.silent
+        most = limits.request_bytes
+        async with asyncio.timeout(limits.stalled_seconds if first else limits.idle_seconds):
+            size = int.from_bytes(await self.reader.readexactly(_SIZE), "big", signed=True)
         if not _HEAD.size <= size <= most:
             raise _ClosedError(f"a request of {size:,} bytes; at most {most:,} are read")
-        return await self.reader.readexactly(size)
+        async with asyncio.timeout(limits.stalled_seconds):
+            frame = await self.reader.readexactly(size)
+        self.silent.pop(self.name, None)
+        return frame
 
     async def _answer(self, frame: bytes) -> None:
         key, version, correlation = _HEAD.unpack_from(frame)

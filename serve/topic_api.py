@@ -19,6 +19,8 @@ _EVERY_OPERATION = -2147483648
 _NONE = KafkaError.none
 _UNKNOWN = KafkaError.unknown_topic_or_partition
 _BROKERS = 1
+_NAMELESS = 12
+"""The version of Metadata from which on a topic that is asked by its id may have no name."""
 
 
 def metadata(node: Node, asked: Asked) -> Values:
@@ -29,6 +31,8 @@ def metadata(node: Node, asked: Asked) -> Values:
     else:
         create = getattr(asked.body, "allow_auto_topic_creation", True)
         topics = [_found(node, topic, create=create) for topic in wanted]
+    if asked.version < _NAMELESS:
+        topics = [{**topic, "name": topic["name"] or ""} for topic in topics]
     starting = [
         id_ for id_, until in node.cluster.rare.starting.items() if time.monotonic() < until
     ]

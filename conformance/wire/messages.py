@@ -148,6 +148,7 @@ def response(message: Message, frame: bytes, surplus: int = 0) -> tuple[int, Sim
 def received(frame: bytes) -> tuple[SimpleNamespace, SimpleNamespace]:
     """Return the header and the body of a request. Raises MalformedError.
 
+    Text is null only where the protocol allows it (Kafka: the request's ``read``). Raises
     UnsupportedError for an API or a version that kio does not have.
     """
     if len(frame) < _KEY_AND_VERSION.size:
@@ -159,7 +160,7 @@ def received(frame: bytes) -> tuple[SimpleNamespace, SimpleNamespace]:
         raise UnsupportedError(f"API {key} version {version}") from None
     header = _table(kind.__header_schema__)
     parts = [attrs.evolve(header, flexible=False), *((_TAGS,) if header.flexible else ())]
-    read_header, *_, body = _read_tables(frame, (*parts, _table(kind)))
+    read_header, *_, body = _read_tables(frame, (*parts, _table(kind, strict=True)))
     return read_header, body
 
 
@@ -213,22 +214,22 @@ def _read_tables(
 
 
 @lru_cache(maxsize=256)
-def _table(kind: Kind) -> wire.Message:
+def _table(kind: Kind, *, strict: bool = False) -> wire.Message:
     """Return the table by which ``model.wire`` reads a message of kio's."""
-    columns = tuple(_column(field) for field in _fields(kind))
+    columns = tuple(_column(field, strict=strict) for field in _fields(kind))
     return wire.Message(kind.__name__, columns, kind.__flexible__)
 
 
-def _column(field: _Field) -> wire.Field:
-    """Return a field as ``model.wire`` reads it; any text or records may be null."""
-    primitive = field.primitive
+def _column(field: _Field, *, strict: bool) -> wire.Field:
+    """Return a field as ``model.wire`` reads it; any text or records may be null, unless strict."""
+    primitive, entity = field.primitive, field.entity
     return wire.Field(
         field.name,
-        _table(field.entity).fields if field.entity else _KINDS.get(primitive, primitive),
+        _table(entity, strict=strict).fields if entity else _KINDS.get(primitive, primitive),
         field.tag,
         field.default,
         is_array=field.array,
-        nullable=field.optional or (primitive in _SIZED and not field.array),
+        nullable=field.optional or (not strict and primitive in _SIZED and not field.array),
     )
 
 

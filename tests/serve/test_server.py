@@ -1,16 +1,20 @@
 import asyncio
 import gc
 import logging
+import re
 import socket
 import time
 import warnings
 from contextlib import suppress
 from random import Random
+from uuid import UUID
 
 import pytest
+from kio.index import load_request_schema
 from kio.schema.errors import ErrorCode as KafkaError
 
 from conformance.target import TargetError
+from conformance.wire import messages
 from conformance.wire.messages import encoded, request, response
 from conformance.wire.records import record_batch
 from serve.apis import APIS
@@ -180,6 +184,70 @@ def test_no_altered_request_costs_more_than_its_connection(
     lines = [record.getMessage() for record in caplog.records]
     assert 10 < len(lines) <= 150
     assert all(len(line) < 250 and line.isprintable() for line in lines)
+
+
+def sparse(kind: type, *, null: bool) -> dict[str, object]:
+    """Return values of a request: one of each list, 1, no bytes, and null where it may be."""
+    values: dict[str, object] = {}
+    for field in messages._fields(kind):
+        if field.entity:
+            value: object = sparse(field.entity, null=null)
+        else:
+            value = PLAIN.get(field.primitive, 1)
+        values[field.name] = None if null and field.optional else [value] if field.array else value
+    return values
+
+
+PLAIN = {"string": "zq", "bool": False, "bytes": b"", "records": b"", "uuid": UUID(int=7)}
+NULLS = ((b"\x03zq", b"\x00"), (b"\x00\x02zq", b"\xff\xff"))
+"""The text of ``sparse``, and what stands for null: in flexible versions, and in others."""
+
+
+@pytest.mark.parametrize("key", APIS)
+@pytest.mark.parametrize("null", ["where it may be", "text"])
+def test_null_has_its_meaning_or_closes_the_connection(
+    key: int, null: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    api, closes = APIS[key], 0
+    with serving() as address:
+        for version in range(api.lowest, api.highest + 1):
+            kind = load_request_schema(key, version)
+            frame = encoded(messages.built(kind, sparse(kind, null=null != "text")), 1)
+            for text, nothing in NULLS if null == "text" else ():
+                frame = frame.replace(text, nothing)
+            with raw(address) as connection:
+                connection.sendall(framed(frame))
+                connection.shutdown(socket.SHUT_WR)
+                closes += connection.recv(1) == b""
+    lines = [record.getMessage() for record in caplog.records]
+    assert len(lines) == closes
+    assert not re.search(r"\wError ", "\n".join(lines))
+    assert closes == 0 or (null == "text" and "not null" in lines[0])
+
+
+def test_who_asks_nothing_makes_room() -> None:
+    asked = framed(encoded(request("api_versions", 0), 1))
+    with serving(Options(limits=Limits(connections=2))) as address, raw(address) as first:
+        first.sendall(asked)
+        assert first.recv(1)
+        with raw(address) as silent, raw(address) as third:
+            assert closed(silent)
+            third.sendall(asked)
+            assert third.recv(1)
+            first.sendall(asked)
+            assert first.recv(1)
+
+
+@pytest.mark.parametrize("sent", [0, 2, 9])
+def test_what_is_not_sent_is_not_waited_for(sent: int, caplog: pytest.LogCaptureFixture) -> None:
+    asked = framed(encoded(request("api_versions", 0), 1))
+    limits = Limits(stalled_seconds=0.1, idle_seconds=0.2)
+    with serving(Options(limits=limits)) as address, raw(address) as connection:
+        connection.sendall(asked + asked if sent == 9 else asked[:sent])
+        while connection.recv(65_536):
+            pass
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line.endswith("closed, no request came, or not all of one")
 
 
 def test_a_session_and_a_subscription_have_their_limits() -> None:
