@@ -74,7 +74,7 @@ versions: $(READY) ## Play the known deviations of Apache Kafka on every release
 	$(BIN)/python -m tools.versions
 	$(BIN)/python -m tools.documents
 
-recall: $(READY) ## Measure which faults that others found the search finds: docs/recall.md (Java and Maven)
+recall: $(READY) ## Measure which faults that others found the search finds: docs/recall.md (Java, Maven and Go)
 	$(BIN)/python -m tools.recall
 	$(BIN)/python -m tools.documents
 

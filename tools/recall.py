@@ -2,85 +2,225 @@
 
 import json
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from math import inf
+from pathlib import Path
+from random import Random
 from typing import Any
 
 import click
+from rich.console import Console
 
-from conformance.campaign import Fault, Limits, campaign
-from conformance.subjects import Subject, opened
+from conformance.campaign import Campaign, Fault, Limits, campaign, unknown
+from conformance.kit import AnyKit, features_of
 from conformance.vectors.play import Played, all_cases, play_vectors
+from report.terminal import shown_progress
 from tools.documents.recall import HISTORY, MEASURED, PARTS, part_of
 from tools.documents.reproduced import commit_now
+from tools.targets import CLIENT, MeasuredTarget, target_of
+
+SEARCHED = Path(__file__).parents[1] / "build" / "recall"
+"""What each release showed, a file for each commit and budget: an interrupted run goes on here."""
+
+ENDS = "the target ends"
+"""What a target shows that stops responding in a search in real time."""
+
+_CORE_SHRINK_SECONDS, _CORE_EXAMPLES = 2.0, 3
 
 
-def shown_by(faults: Iterable[Fault[Any]]) -> set[str]:
-    """Return the rule with its operation, and the probable cause, of each deviation."""
-    deviations = [fault.deviation for fault in faults]
-    causes = {": ".join(deviation.probable_cause) for deviation in deviations}
-    return causes | {deviation.where for deviation in deviations}
+def forms_of(kit: AnyKit, faults: Iterable[Fault[Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the names, the text, and the steps and settings of each deviation."""
+    for fault in faults:
+        deviation = fault.deviation
+        names = [deviation.name, deviation.where, ": ".join(deviation.probable_cause)]
+        yield {
+            "names": names,
+            "text": deviation.recorded,
+            "with": [*fault.kinds, *_settings(kit.plain(fault.sequence))],
+            "sequence": kit.plain(fault.sequence, short=True),
+        }
 
 
-def searched(
-    name: str, version: str, limits: Limits, seed: int
-) -> tuple[tuple[set[str], set[str]], int]:
-    """Return what a release of a target shows by chance and in vectors, and how many were tried.
+def _settings(plain: object) -> list[str]:
+    """Return how a script begins, as JSON has it; other sequences have no settings."""
+    if not isinstance(plain, dict):
+        return []
+    return [f"{name} {value}" for name, value in plain.items() if name != "steps"]
 
-    Raises TargetError if the release cannot be built or driven.
+
+def _ended(target: MeasuredTarget, found: Campaign[Any]) -> Iterator[dict[str, Any]]:
+    """Yield what ended a target, with the script that did, which is drawn again here."""
+    if not found.failure:
+        return
+    kit = target.kit
+    sequence: tuple[Any, ...] = ()
+    if target.name.startswith(CLIENT):
+        random = Random(f"{found.seed}:{found.sequences}")  # noqa: S311 - that of the search
+        first, following = kit.draws(random, found.hello)
+        sequence = (first, *iter(lambda: following(None), None))
+    settings = _settings(kit.plain(sequence)) if sequence else []
+    yield {
+        "names": [ENDS],
+        "text": found.failure,
+        "with": [*features_of(kit, sequence), *settings],
+        "sequence": kit.plain(sequence, short=True) if sequence else None,
+    }
+
+
+def shows(entry: str, forms: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether a form is as an entry of docs/history.toml has it, whose head says how."""
+    rest, _, needed = entry.partition(" with ")
+    name, _, words = rest.partition(" saying ")
+    features = {*filter(None, needed.split(", "))}
+    return any(
+        name in form["names"] and words in form["text"] and features <= {*form["with"]}
+        for form in forms
+    )
+
+
+def searched(target: MeasuredTarget, version: str, limits: Limits, seed: int) -> dict[str, Any]:
+    """Return what a release shows by chance and in vectors, and how many sequences were tried.
+
+    What is known of the usual release is left out, as in a run of the command. Raises TargetError
+    if the release cannot be built or driven, and Abort if interrupted.
     """
-    subject = Subject(name, silence=60, version=version)
-    with opened(subject) as target:
-        found = campaign(target, limits, subject.kit, seed)
-        if found.failure:
-            raise click.ClickException(f"{name} {version}: {found.failure}")
-        played = Played()
-        if subject.kit.plays_vectors:
-            played = play_vectors(target, target.hello(), all_cases())
-    return (shown_by(found.faults), shown_by(played.faults)), found.sequences
+    kit, played = target.kit, Played()
+    passed_over = target.known if kit.passes_over_known else ()
+    label = f"{target.name} {version}"
+    with target.opened(version) as opened, shown_progress(Console(stderr=True), label) as say:
+        found = campaign(
+            opened,
+            limits,
+            kit,
+            seed,
+            lambda tried, faults: say(f"{label}: {tried:,} sequences, {faults} deviations"),
+            known=passed_over,
+        )
+        if found.interrupted:
+            raise click.Abort
+        if kit.plays_vectors:
+            played = play_vectors(opened, kit.hello(opened), all_cases())
+    if found.failure and not kit.confirmations:
+        raise click.ClickException(f"{label}: {found.failure}")
+    faults = unknown(found.faults, target.known) if kit.confirmations else found.faults
+    return {
+        "search": [*forms_of(kit, faults), *_ended(target, found)],
+        "vectors": [*forms_of(kit, played.faults)],
+        "sequences": found.sequences,
+        "seconds": round(found.seconds),
+        "unconfirmed": [*forms_of(kit, found.unconfirmed)],
+        "known": found.met,
+        "ended": found.failure,
+    }
 
 
-def _is_found(fault: dict[str, Any], older: set[str], newer: set[str]) -> bool:
-    looked_for = set(fault["shows"])
-    return bool(looked_for & older) and not looked_for & newer
+def _is_found(fault: Mapping[str, Any], older: Sequence[Any], newer: Sequence[Any]) -> bool:
+    looked_for = fault["shows"]
+    return any(shows(each, older) for each in looked_for) and not any(
+        shows(each, newer) for each in looked_for
+    )
 
 
 @click.command()
 @click.option("--sequences", type=click.IntRange(1), help="Default: as many as verify tries.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, min_open=True),
+    help="Of clients and brokers: how long a search lasts.",
+)
 @click.option("--seed", default=0, show_default=True)
 @click.option("--part", type=click.Choice(list(PARTS)), multiple=True, help="Only this part.")
-def main(sequences: int | None, seed: int, part: tuple[str, ...]) -> None:
-    """Search every release that has a fault of docs/history.toml, or mended one, and note it."""
+@click.option("--release", multiple=True, help="Search only this release, and note nothing yet.")
+def main(
+    *,
+    sequences: int | None,
+    seconds: float | None,
+    seed: int,
+    part: tuple[str, ...],
+    release: tuple[str, ...],
+) -> None:
+    """Search every release that has a fault of docs/history.toml, or mended one, and note it.
+
+    What was searched at this commit with this budget is not searched again, so that a run that was
+    interrupted goes on.
+    """
     listed = [f for f in tomllib.loads(HISTORY.read_text())["fault"] if "shows" in f]
-    measured = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
     for each in part or dict.fromkeys(map(part_of, listed)):
         faults = [fault for fault in listed if part_of(fault) == each]
-        most = sequences or Subject(PARTS[each]).kit.sequences
-        measured[each] = {
-            "commit": commit_now(),
-            "date": datetime.now(UTC).date().isoformat(),
-            "sequences": most,
-            "seed": seed,
-            "found": _measured(PARTS[each], faults, most, seed),
+        target = target_of(PARTS[each])
+        limits = _limits(target.kit, sequences, seconds)
+        needed = sorted({fault[key] for fault in faults for key in ("in", "mended")})
+        shown = {
+            version: _kept(target, version, limits, seed)
+            for version in needed
+            if not release or version in release
         }
-    MEASURED.write_text(json.dumps(measured, indent=1, sort_keys=True) + "\n")
+        if not release:
+            _note(each, _measured(faults, shown, limits, seed))
+
+
+def _limits(kit: AnyKit, sequences: int | None, seconds: float | None) -> Limits:
+    """Return the budget of a search; in real time that of the command, but for what is given."""
+    most = sequences or kit.sequences
+    if not kit.confirmations:
+        return Limits(inf, most, examples=_CORE_EXAMPLES, shrink_seconds=_CORE_SHRINK_SECONDS)
+    return Limits(seconds or inf, most, examples=kit.examples, shrink_seconds=kit.shrink_seconds)
+
+
+def _kept(target: MeasuredTarget, version: str, limits: Limits, seed: int) -> dict[str, Any]:
+    """Search a release, unless that was done at this commit with this budget, and keep it."""
+    budget = f"{limits.sequences}-{limits.seconds:g}-{seed}"
+    path = SEARCHED / f"{target.name.replace(' ', '-')}-{version}-{commit_now()}-{budget}.json"
+    if not path.exists():
+        one = searched(target, version, limits, seed) | {"commit": commit_now(), "date": _today()}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(one, indent=1) + "\n")
+    one = json.loads(path.read_text())
+    said = f"{one['sequences']:,} sequences in {one['seconds']} s, {len(one['search'])} forms"
+    click.echo(f"{target.name} {version}: {said}{' and ended' if one['ended'] else ''}")
+    return dict(one)
+
+
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()
 
 
 def _measured(
-    name: str, faults: list[dict[str, Any]], sequences: int, seed: int
-) -> dict[str, dict[str, bool]]:
-    limits = Limits(seconds=float("inf"), sequences=sequences, examples=3, shrink_seconds=2)
-    shown = {}
-    for version in sorted({fault[key] for fault in faults for key in ("in", "mended")}):
-        shown[version], tried = searched(name, version, limits, seed)
-        click.echo(f"{name} {version}: {tried:,} sequences, {len(shown[version][0])} forms")
-    return {
-        fault["id"]: {
-            way: _is_found(fault, shown[fault["in"]][n], shown[fault["mended"]][n])
-            for n, way in enumerate(("search", "vectors"))
+    faults: Sequence[Mapping[str, Any]],
+    shown: Mapping[str, Mapping[str, Any]],
+    limits: Limits,
+    seed: int,
+) -> dict[str, Any]:
+    tried = {
+        version: {
+            "sequences": one["sequences"],
+            "seconds": one["seconds"],
+            "ended": bool(one["ended"]),
+            "rules": sorted({form["names"][0] for form in one["search"]}),
         }
-        for fault in faults
+        for version, one in shown.items()
     }
+    return {
+        "commit": commit_now(),
+        "date": max(one["date"] for one in shown.values()),
+        "sequences": limits.sequences,
+        "seconds": None if limits.seconds == inf else limits.seconds,
+        "seed": seed,
+        "tried": tried,
+        "found": {
+            fault["id"]: {
+                way: _is_found(fault, shown[fault["in"]][way], shown[fault["mended"]][way])
+                for way in ("search", "vectors")
+            }
+            for fault in faults
+        },
+    }
+
+
+def _note(part: str, told: Mapping[str, Any]) -> None:
+    measured = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
+    MEASURED.write_text(json.dumps({**measured, part: told}, indent=1, sort_keys=True) + "\n")
 
 
 if __name__ == "__main__":

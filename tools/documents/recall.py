@@ -3,6 +3,7 @@
 import json
 import tomllib
 from collections.abc import Iterator, Mapping
+from itertools import starmap
 from typing import Any
 
 from tools.documents.findings import FOLDER
@@ -15,8 +16,11 @@ PARTS = {
     "leader": "kafka",
     "share coordinator": "kafka-coordinator",
     "group coordinator": "kafka-group-coordinator",
+    "Java client": "verify-client kafka",
+    "franz-go": "verify-client franz-go",
+    "kfake": "kfake",
 }
-"""The parts of Apache Kafka that have faults, and the target of ``sharespec verify`` for each."""
+"""The parts that have faults and are measured, each with the name of its target."""
 
 _HEAD = """# Recall
 
@@ -24,7 +28,10 @@ How many faults that others found would this project have found? [history.toml](
 faults of Apache Kafka's parts and clients, of franz-go and of kfake that their projects mended. Of
 each part that is measured, `make recall` searches the release that has a fault, and the one that
 mended it, by chance alone, and plays the test vectors, which the leader of a share-partition has,
-on both. A fault is found if the first shows it and the second does not.
+on both. A fault is found if the first shows it and the second does not: the rule that it breaks,
+and of clients the steps or the words that tell it from others. What no rule is about counts as not
+found. An interrupted run loses no release that was searched: `build/recall` keeps them, and the
+next run at the same commit with the same budget goes on with the others.
 """
 
 
@@ -65,11 +72,22 @@ def _summary(measured: Mapping[str, Any], listed: int) -> str:
     found = list(measured["found"].values())
     search, both = sum(one["search"] for one in found), sum(any(one.values()) for one in found)
     vectors = f"; with the vectors, which were written by hand, {both}" if both > search else ""
+    tried = ", ".join(starmap(_tried, measured.get("tried", {}).items()))
     return (
         f"By chance **{search} of {len(found)}** in reach are found, of {listed} listed{vectors}. "
-        f"Measured at {measured['commit']}, {measured['date']}, with {measured['sequences']:,} "
-        f"sequences a release, seed {measured['seed']}."
+        f"Measured at {measured['commit']}, {measured['date']}, with {_budget(measured)} "
+        f"a release, seed {measured['seed']}.{f' Searched: {tried}.' if tried else ''}"
     )
+
+
+def _budget(measured: Mapping[str, Any]) -> str:
+    seconds = measured.get("seconds")
+    return f"{measured['sequences']:,} sequences{f' or {seconds:g} s' if seconds else ''}"
+
+
+def _tried(release: str, one: Mapping[str, Any]) -> str:
+    ended = ", after which it ended" if one["ended"] else ""
+    return f"{release} ({one['sequences']:,} in {one['seconds']:,} s{ended})"
 
 
 def _table(measured: Mapping[str, Any], faults: list[Mapping[str, Any]]) -> Iterator[str]:

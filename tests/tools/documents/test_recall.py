@@ -3,7 +3,9 @@
 import json
 import tomllib
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -24,39 +26,65 @@ def test_each_fault_has_its_releases_and_is_looked_for_or_says_why_not() -> None
             assert ("shows" in fault) != ("beyond" in fault)
 
 
-def test_what_is_looked_for_was_measured() -> None:
+def test_what_is_looked_for_was_measured_of_each_part_that_was() -> None:
     measured = json.loads(MEASURED.read_text())
-    listed = [(part_of(fault), fault["id"]) for fault in FAULTS if "shows" in fault]
-    assert {(part, fault) for part in measured for fault in measured[part]["found"]} == {*listed}
+    for part, told in measured.items():
+        listed = {f["id"] for f in FAULTS if "shows" in f and part_of(f) == part}
+        assert {*told["found"]} == listed
     assert all(f"| {fault['id']} | {fault['in']} |" in document() for fault in FAULTS)
     found = sum(one["search"] for told in measured.values() for one in told["found"].values())
     assert f"**{found}**, which is {found} of all {len(FAULTS)}" in document()
 
 
+def _searched(form: dict[str, Any] | None) -> dict[str, Any]:
+    shown = [] if form is None else [form]
+    return {"search": shown, "vectors": [], "sequences": 5, "seconds": 1, "ended": ""}
+
+
+A = {"names": ["A in acquire"], "text": "offset 1 is gone", "with": ["renew", "brokers 5"]}
+
+
 @pytest.mark.parametrize(
-    ("older", "newer", "found"),
+    ("older", "newer", "entry", "found"),
     [
-        ({"A in acquire"}, set(), True),
-        (set(), set(), False),
-        ({"A in acquire"}, {"A in acquire"}, False),
+        (A, None, "A in acquire", True),
+        (None, None, "A in acquire", False),
+        (A, A, "A in acquire", False),
+        (A, None, "A", False),
+        (A, None, "A in acquire saying is gone with renew, brokers 5", True),
+        (A, None, "A in acquire saying is here", False),
+        (A, None, "A in acquire with renew, brokers 4", False),
+        (A, A | {"with": []}, "A in acquire with renew", True),
     ],
 )
-def test_a_fault_is_found_if_only_the_release_that_has_it_shows_it(
+def test_a_fault_is_found_if_only_the_release_that_has_it_shows_it(  # noqa: PLR0913
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
-    older: set[str],
-    newer: set[str],
+    older: dict[str, Any] | None,
+    newer: dict[str, Any] | None,
+    entry: str,
     *,
     found: bool,
 ) -> None:
     history = tmp_path / "history.toml"
     history.write_text(
-        '[[fault]]\nid = "one"\nin = "4.1.0"\nmended = "4.1.1"\nshows = ["A in acquire"]\n'
+        f'[[fault]]\nid = "one"\nin = "4.1.0"\nmended = "4.1.1"\nshows = ["{entry}"]\n'
     )
-    shown = {"4.1.0": ((older, set[str]()), 5), "4.1.1": ((newer, set[str]()), 5)}
+    shown, asked = {"4.1.0": _searched(older), "4.1.1": _searched(newer)}, []
+
+    def searched(_target: object, version: str, *_budget: object) -> dict[str, Any]:
+        asked.append(version)
+        if asked == ["4.1.0", "4.1.1"]:
+            raise click.Abort
+        return shown[version]
+
     monkeypatch.setattr(recall, "HISTORY", history)
     monkeypatch.setattr(recall, "MEASURED", tmp_path / "recall.json")
-    monkeypatch.setattr(recall, "searched", lambda *asked: shown[asked[1]])
+    monkeypatch.setattr(recall, "SEARCHED", tmp_path / "searched")
+    monkeypatch.setattr(recall, "searched", searched)
+    assert CliRunner().invoke(recall.main).exit_code == 1
+    assert not (tmp_path / "recall.json").exists()
     assert CliRunner().invoke(recall.main, catch_exceptions=False).exit_code == 0
+    assert asked == ["4.1.0", "4.1.1", "4.1.1"]
     measured = json.loads((tmp_path / "recall.json").read_text())
     assert measured["leader"]["found"] == {"one": {"search": found, "vectors": False}}
