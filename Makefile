@@ -70,7 +70,7 @@ matrix: ## Run `make test` with each Python from 3.11 to 3.14 that is installed
 		else echo "python$$version is not installed: not tested"; fi; \
 	done
 
-versions: $(READY) ## Play the known deviations of Apache Kafka on every release: docs/versions.md (Java and Maven)
+versions: $(READY) ## Play the known deviations of each target on its releases: docs/versions.md (Java, Maven and Go)
 	$(BIN)/python -m tools.versions
 	$(BIN)/python -m tools.documents
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import attrs
 
-from conformance.known import LOSSES, KnownDeviation, read_known
+from conformance.known import LOSSES, KnownDeviation
 from conformance.releases import NEWEST, RELEASES
-from conformance.subjects import Subject
+from tools.targets import target_of
 
 FOLDER = Path(__file__).parents[2] / "docs" / "findings"
 RELEASES_MEASURED = FOLDER / "releases.json"
@@ -62,8 +62,7 @@ def cluster_faults() -> list[tuple[str, ...]]:
 
 def known_of(target: str) -> tuple[KnownDeviation, ...]:
     """Return the known deviations of a target."""
-    subject = Subject(target)
-    return () if subject.known is None else read_known(subject.known, subject.kit.read)
+    return target_of(target).known
 
 
 def _reproduced() -> Mapping[str, Mapping[str, Any]]:
@@ -138,7 +137,8 @@ def _implementation(target: str, page: Page, known: KnownDeviation) -> str:
     measured = json.loads(RELEASES_MEASURED.read_text(encoding="utf-8")).get(target)
     if measured is None:
         return page.implementation
-    verdicts = ((release, measured[release]["deviations"]) for release in reversed(RELEASES))
+    rows = ((release, measured.get(release, {})) for release in reversed(RELEASES))
+    verdicts = ((release, row.get("deviations", {})) for release, row in rows)
     showing = takewhile(lambda one: one[1].get(known.name) == "shows", verdicts)
     oldest = [NEWEST, *(release for release, _ in showing)][-1]
     since = "" if oldest == NEWEST else f"{oldest} to "

@@ -3,10 +3,12 @@
 import json
 
 import pytest
+from click.testing import CliRunner
 
 from conformance.releases import NEWEST, RELEASES
 from tools.documents.findings import RELEASES_MEASURED, known_of
 from tools.documents.versions import document
+from tools.versions import main
 
 
 @pytest.mark.parametrize("target", ["kafka", "kafka-coordinator"])
@@ -16,6 +18,12 @@ def test_each_release_was_measured_with_each_known_deviation(target: str) -> Non
     assert set(measured) == set(RELEASES)
     assert all(set(one["deviations"]) == names for one in measured.values())
     assert set(measured[NEWEST]["deviations"].values()) == {"shows"}
+
+
+def test_a_release_that_no_target_has_is_refused_with_those_that_there_are() -> None:
+    asked = CliRunner().invoke(main, ["1.22.3", "9.9.9", "--target", "verify-client franz-go"])
+    assert asked.exit_code == 2
+    assert "'9.9.9' is no release; allowed: verify-client franz-go 1.21.0, 1.21.1" in asked.output
 
 
 def test_what_cannot_be_tried_is_no_verdict() -> None:
