@@ -15,7 +15,8 @@ _HEAD = """# Releases
 broker, `sharespec verify-client` one of a client. `make versions` plays the sequence of each known
 deviation on every release, in real time three times at most, and writes these tables: ● shows it,
 – does not, as it lacks the fault or another one ends the sequence, ○ lacks what the sequence needs,
-such as a dead-letter queue. Releases without a column were not measured.
+such as a dead-letter queue, or does not answer one of its requests. Releases
+without a column were not measured.
 """
 
 
