@@ -50,7 +50,7 @@ test: $(READY) ## Run the tests that a change needs, in minutes
 	$(PYTEST)
 
 # Half of the time of slow tests is waiting for a broker or a JVM.
-test-slow: WORKERS := 3
+test-slow: WORKERS := 4
 test-slow: export SHARESPEC_STEPS ?= 40000
 test-all: export SHARESPEC_STEPS ?= 120000
 

@@ -87,6 +87,7 @@ def run(command: Sequence[str | Path]) -> "subprocess.CompletedProcess[str]":
     )
 
 
+@pytest.mark.long
 def test_the_commands_read_and_write_where_nodes_meet(
     tmp_path: Path, storage: Hdfs, cluster: Standalone, stored: Stored
 ) -> None:

@@ -73,6 +73,7 @@ def test_a_legal_broker_does_not_diverge(
     assert verdict is None or verdict.verdict is not Verdict.DIVERGES, verdict
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @given(seed=st.integers(0, 10**6), known=st.sampled_from([KNOWN, LITTLE_KNOWN]))
 @settings(max_examples=60)
@@ -101,6 +102,7 @@ def test_a_legal_broker_whose_writes_fail_does_not_diverge(tmp_path: Path, seed:
     assert verdict.requests > 50
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @given(seed=st.integers(0, 10**6), known=st.sampled_from([KNOWN, LITTLE_KNOWN]))
 @settings(max_examples=60)

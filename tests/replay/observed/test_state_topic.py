@@ -230,6 +230,7 @@ def test_a_legal_broker_does_not_diverge(
     assert one is None or one.verdict is not Verdict.DIVERGES, one
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @given(seed=st.integers(0, 10**6), known=st.sampled_from([SIMULATED, LITTLE_KNOWN]))
 @settings(max_examples=60)
