@@ -1,32 +1,108 @@
 """Targets of ``sharespec verify``: cores, coordinators and brokers, by name, command or address."""
 
 import shlex
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-from conformance.coordinators.named import COORDINATORS, coordinator_target
+from conformance.build import build
+from conformance.coordinators.group_kit import GROUP_COORDINATORS
+from conformance.coordinators.group_scene import GroupCapabilities
+from conformance.coordinators.share_kit import SHARE_COORDINATORS
+from conformance.coordinators.share_scene import ShareCapabilities
 from conformance.cores.builtin import EngineTarget
-from conformance.cores.crabka_core import KNOWN as CRABKA_CORE_KNOWN
-from conformance.cores.crabka_core import crabka_core_target
-from conformance.cores.kafka import KNOWN, kafka_target
+from conformance.cores.kafka import kafka_driver
 from conformance.cores.kit import CORES
 from conformance.cores.process import core_target
+from conformance.cores.target import Capabilities
 from conformance.kit import AnyKit
 from conformance.releases import NEWEST
+from conformance.target import TargetError
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Bounds
+from conformance.wire.crabka import crabka_target
 from conformance.wire.hooks import admin_hooks
+from conformance.wire.kafka_broker import kafka_broker
+from conformance.wire.kfake import kfake_target
 from conformance.wire.kit import BROKERS
-from conformance.wire.named import NAMES, known_of, named_broker
+from conformance.wire.librdkafka_mock import librdkafka_mock
+from conformance.wire.servers import CRABKA
 
-CORE_NAMES = ("spec", "impl", "kafka", "crabka-core")
-SUBJECT_NAMES = (*CORE_NAMES, *COORDINATORS, *NAMES)
-VERSIONED = ("kafka", *COORDINATORS, "kafka-broker", "librdkafka-mock", "kfake")
+Start = Callable[[float, str], AbstractContextManager[Any]]
+"""Starts a target and stops it; given the timeout of an answer in seconds, and the version."""
+
+_TARGETS = Path(__file__).parent / "targets"
+
+
+@attrs.frozen
+class NamedTarget:
+    """A target that the kit starts itself; the version that ``start`` is given may be empty.
+
+    ``known``: the file of its known deviations, in ``targets``; empty if it has none.
+    ``versioned``: another version than the newest can be verified.
+    """
+
+    kit: AnyKit
+    start: Start
+    known: str = ""
+    versioned: bool = False
+
+
+def _engine(name: str) -> Start:
+    return lambda _seconds, _version: closing(EngineTarget(name))
+
+
+def _kafka(main: str, kind: type[attrs.AttrsInstance]) -> Start:
+    def start(seconds: float, version: str) -> AbstractContextManager[Any]:
+        return closing(kafka_driver(main, kind, seconds, version=version or NEWEST))
+
+    return start
+
+
+def _crabka_core(seconds: float, _version: str) -> AbstractContextManager[Any]:
+    program = build(_TARGETS / "crabka", CRABKA) / "target" / "debug" / "core"
+    return closing(core_target(shlex.quote(str(program)), seconds))
+
+
+NAMED = {
+    "spec": NamedTarget(CORES, _engine("spec")),
+    "impl": NamedTarget(CORES, _engine("impl")),
+    "kafka": NamedTarget(CORES, _kafka("Driver", Capabilities), "kafka/known.toml", versioned=True),
+    "crabka-core": NamedTarget(CORES, _crabka_core, "crabka/known-core.toml"),
+    "kafka-coordinator": NamedTarget(
+        SHARE_COORDINATORS,
+        _kafka("CoordinatorDriver", ShareCapabilities),
+        "kafka/known-share-coordinator.toml",
+        versioned=True,
+    ),
+    "kafka-group-coordinator": NamedTarget(
+        GROUP_COORDINATORS,
+        _kafka("GroupDriver", GroupCapabilities),
+        "kafka/known-group-coordinator.toml",
+        versioned=True,
+    ),
+    "librdkafka-mock": NamedTarget(
+        BROKERS, librdkafka_mock, "librdkafka-mock/known.toml", versioned=True
+    ),
+    "kafka-broker": NamedTarget(
+        BROKERS,
+        lambda _seconds, version: kafka_broker(version=version or NEWEST),
+        "kafka-broker/known.toml",
+        versioned=True,
+    ),
+    "kfake": NamedTarget(BROKERS, kfake_target, "kfake/known.toml", versioned=True),
+    "crabka": NamedTarget(
+        BROKERS, lambda seconds, _version: crabka_target(seconds), "crabka/known.toml"
+    ),
+}
+"""Each target that the kit starts, by its name."""
+
+SUBJECT_NAMES = tuple(NAMED)
+VERSIONED = tuple(name for name, each in NAMED.items() if each.versioned)
 """Those of which other versions than the newest can be verified."""
 
 
@@ -67,44 +143,38 @@ class Subject:
     @property
     def kit(self) -> AnyKit:
         """Return the kit that drives it."""
-        if self.bootstrap or self.name in NAMES:
-            return BROKERS
-        if self.name in COORDINATORS:
-            return COORDINATORS[self.name].kit
-        return attrs.evolve(CORES, offered_within=self.offered_within)
+        kit = BROKERS if self.bootstrap else NAMED[self.name].kit if self.name else CORES
+        return attrs.evolve(kit, offered_within=self.offered_within) if kit is CORES else kit
 
     @property
     def known(self) -> Path | None:
         """Return the file of its known deviations; None if it has none."""
-        files = {name: coordinator.known for name, coordinator in COORDINATORS.items()}
-        files |= {"kafka": KNOWN, "crabka-core": CRABKA_CORE_KNOWN}
-        return files.get(self.name or "") or known_of(self.name or "")
+        file = NAMED[self.name].known if self.name else ""
+        return _TARGETS / file if file else None
 
 
 @contextmanager
 def opened(subject: Subject) -> Iterator[Any]:
     """Open the target of a subject and close it. Raises TargetError if it does not start."""
-    if subject.name in NAMES:
-        with named_broker(str(subject.name), subject.silence, subject.version) as broker:
-            yield broker
-        return
-    if subject.bootstrap is not None:
-        address: Any = BrokerTarget(
-            subject.bootstrap,
-            partial(admin_hooks, sweep_ms=subject.sweep_ms),
-            profile=subject.profile,
-            lock_ms=subject.lock_ms,
-            bounds=Bounds(seconds=subject.silence),
-        )
-    elif subject.command is not None:
-        address = core_target(subject.command, subject.silence)
-    elif subject.name == "kafka":
-        address = kafka_target(subject.silence, version=subject.version or NEWEST)
-    elif subject.name in COORDINATORS:
-        address = coordinator_target(subject.name, subject.silence, subject.version or NEWEST)
-    elif subject.name == "crabka-core":
-        address = crabka_core_target(subject.silence)
-    else:
-        address = EngineTarget(str(subject.name))
-    with closing(address) as target:
-        yield target
+    try:
+        with _started(subject) as target:
+            yield target
+    except TargetError as error:
+        if not subject.name or subject.kit is not BROKERS:
+            raise
+        raise TargetError(f"{subject.name}: {error}") from None
+
+
+def _started(subject: Subject) -> AbstractContextManager[Any]:
+    if subject.name is not None:
+        return NAMED[subject.name].start(subject.silence, subject.version)
+    if subject.command is not None:
+        return closing(core_target(subject.command, subject.silence))
+    target = BrokerTarget(
+        str(subject.bootstrap),
+        partial(admin_hooks, sweep_ms=subject.sweep_ms),
+        profile=subject.profile,
+        lock_ms=subject.lock_ms,
+        bounds=Bounds(seconds=subject.silence),
+    )
+    return closing(target)

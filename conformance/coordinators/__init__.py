@@ -2,7 +2,6 @@
 
 Each runs in this machine's memory and in virtual time, behind a driver that speaks JSON lines:
 
-- ``target``: a coordinator behind its driver; ``named``: those that the kit starts itself;
 - ``group_asks``, ``group_generate``: what the kit may ask of a group coordinator, and at random;
 - ``group_reply``: what it answers; ``group_belief``, ``group_judge``: what is known, and the rules;
 - ``group_goals``: the coverage goals; ``group_scene``, ``group_kit``: a sequence, and the kit.

@@ -9,7 +9,7 @@ import attrs
 from conformance.build import Recipe, build
 from conformance.cores.process import ProcessTarget
 from conformance.cores.protocol import DriverTarget
-from conformance.cores.target import Capabilities, K
+from conformance.cores.target import K
 from conformance.releases import NEWEST, check_release, for_release
 from conformance.target import TargetError
 
@@ -31,21 +31,14 @@ _MAVEN = Recipe(
 _RECORDER_MAVEN = attrs.evolve(_MAVEN, name="the recorder", seconds=900)
 
 
-def kafka_target(
-    seconds: float, project: Path = _PROJECT, version: str = NEWEST
-) -> DriverTarget[Capabilities]:
-    """Start the driver of a release, and build it first if a source is newer than the last build.
-
-    Raises TargetError if there is no such release, Java 17 or Maven is missing, or Maven Central
-    cannot be reached.
-    """
-    return kafka_driver("Driver", Capabilities, seconds, project, version)
-
-
 def kafka_driver(
     main: str, kind: type[K], seconds: float, project: Path = _PROJECT, version: str = NEWEST
 ) -> DriverTarget[K]:
-    """Do the same with another class of the driver and of its capabilities."""
+    """Start a driver of a release, and build it first if a source is newer than the last build.
+
+    ``main`` is its class, ``kind`` that of its capabilities. Raises TargetError if there is no such
+    release, Java 17 or Maven is missing, or Maven Central cannot be reached.
+    """
     flags = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     java, path = kafka_java(project, version)
     command = f"{java} {flags} -cp '{path}' kafka.server.share.{main}"
@@ -53,9 +46,9 @@ def kafka_driver(
 
 
 def kafka_java(project: Path = _PROJECT, version: str = NEWEST) -> tuple[str, str]:
-    """Return the command for Java and the class path; build as ``kafka_target`` does.
+    """Return the command for Java and the class path; build as ``kafka_driver`` does.
 
-    Raises TargetError as ``kafka_target`` does.
+    Raises TargetError as ``kafka_driver`` does.
     """
     check_release(version)
     command = java_command()
@@ -69,9 +62,9 @@ def kafka_java(project: Path = _PROJECT, version: str = NEWEST) -> tuple[str, st
 
 
 def recorder_jar() -> Path:
-    """Return the recorder of share-partitions, an agent for Java; build as ``kafka_target`` does.
+    """Return the recorder of share-partitions, an agent for Java; build as ``kafka_driver`` does.
 
-    Raises TargetError as ``kafka_target`` does.
+    Raises TargetError as ``kafka_driver`` does.
     """
     return build(_RECORDER, _RECORDER_MAVEN) / "target" / "sharespec-recorder.jar"
 

@@ -9,6 +9,6 @@
 - ``written``, ``belief``, ``explain``, ``judge``: what a broker may be like after what was seen;
 - ``goals``, ``served``, ``meter``: the coverage goals of a search, what they look at, their counts;
 - ``generate``, ``kit``: random asks, and simpler ones;
-- ``named``: brokers that the kit starts itself; ``words``: requests and responses for people;
+- ``words``: requests and responses for people;
 - ``servers``, ``kfake``, ``crabka``: brokers in other languages, started and stopped, as targets.
 """

@@ -1,6 +1,5 @@
 """The sources of a driver for older releases: what changes, what is left out, and what shows."""
 
-from contextlib import closing
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
@@ -8,7 +7,7 @@ import pytest
 
 from conformance.campaign import alone
 from conformance.cores.java_test import OLDER
-from conformance.cores.kafka import KNOWN, kafka_target
+from conformance.cores.kafka import KNOWN
 from conformance.cores.kit import CORES
 from conformance.known import read_sequence
 from conformance.releases import (
@@ -19,8 +18,9 @@ from conformance.releases import (
     read_changes,
     rewritten,
 )
+from conformance.subjects import Subject
 from conformance.target import TargetError
-from tests.conformance.unbuilt import skip_unbuilt
+from tests.conformance.unbuilt import opened_or_skipped
 from tests.kafka.older import PROJECT as TESTS
 
 DRIVER = KNOWN.parent
@@ -83,11 +83,7 @@ LESS = """[
 @pytest.mark.slow
 @pytest.mark.parametrize(("version", "shown"), [("4.1.2", "WRITTEN_STATE"), (NEWEST, None)])
 def test_a_release_shows_the_fault_that_a_later_one_mended(version: str, shown: str | None) -> None:
-    try:
-        target = kafka_target(60, version=version)
-    except TargetError as error:
-        skip_unbuilt(error)
-    with closing(target):
+    with opened_or_skipped(Subject("kafka", silence=60, version=version)) as target:
         hello = target.hello()
         assert hello.version == version
         faults = alone(target, read_sequence(LESS, CORES.read), CORES).faults

@@ -34,6 +34,12 @@ def test_targets_open_and_close() -> None:
         target.hello()
 
 
+def test_a_broker_that_does_not_start_is_named() -> None:
+    said = "^kfake: kfake 'main' is no pseudo-version"
+    with pytest.raises(TargetError, match=said), opened(Subject("kfake", version="main")):
+        pass
+
+
 def test_the_command_that_verifies_a_subject_is_quoted_for_a_shell() -> None:
     assert Subject("kafka").command_line == "sharespec verify kafka"
     driver = Subject(command="node 'my driver.js'; x", silence=2.5, offered_within=3)

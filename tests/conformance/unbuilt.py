@@ -1,9 +1,12 @@
 """Skips tests where a tool or registry cannot be had, but not where our own sources are broken."""
 
-from typing import NoReturn
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any, NoReturn
 
 import pytest
 
+from conformance.subjects import Subject, opened
 from conformance.target import TargetError
 
 _OURS = ("COMPILATION", "code ETARGET", "code E404", "code EJSONPARSE")
@@ -15,3 +18,14 @@ def skip_unbuilt(error: TargetError) -> NoReturn:
     if any(mark in str(error) for mark in _OURS):
         raise error
     pytest.skip(str(error))
+
+
+@contextmanager
+def opened_or_skipped(subject: Subject) -> Iterator[Any]:
+    """Open the target of a subject as ``opened`` does, or skip where it cannot be built."""
+    with ExitStack() as stack:
+        try:
+            target = stack.enter_context(opened(subject))
+        except TargetError as error:
+            skip_unbuilt(error)
+        yield target

@@ -1,20 +1,19 @@
 """Apache Kafka's coordinators: what is known of the newest release, and an older one."""
 
-from contextlib import closing
-
 import pytest
 
 from conformance.campaign import Limits, campaign, replayed
 from conformance.coordinators.group_scene import GroupCapabilities
-from conformance.coordinators.named import COORDINATORS, coordinator_target
 from conformance.cores.target import DriverHello
-from conformance.known import read_known
 from conformance.releases import NEWEST
+from conformance.subjects import Subject, opened
 from conformance.target import TargetError
-from tests.conformance.unbuilt import skip_unbuilt
+from tests.conformance.unbuilt import opened_or_skipped
+from tools.documents.findings import known_of
 
-KNOWN = {name: read_known(each.known, each.kit.read) for name, each in COORDINATORS.items()}
-SHARE, GROUP = KNOWN
+SHARE, GROUP = "kafka-coordinator", "kafka-group-coordinator"
+KITS = {name: Subject(name).kit for name in (SHARE, GROUP)}
+KNOWN = {name: known_of(name) for name in KITS}
 MENDED = {
     SHARE: {"FindPartition: a key is refused"},
     GROUP: {"FIRST_OFFSET: heartbeat: start offset 0 is due", "GROUP_EPOCH_STAYS: heartbeat"},
@@ -23,20 +22,17 @@ MENDED = {
 
 
 def test_a_release_that_does_not_exist_is_told_in_one_line() -> None:
-    with pytest.raises(TargetError, match=r"'4\.9\.9' cannot be driven; allowed: 4\.0\.0, "):
-        coordinator_target(SHARE, 1, "4.9.9")
+    said = r"'4\.9\.9' cannot be driven; allowed: 4\.0\.0, "
+    with pytest.raises(TargetError, match=said), opened(Subject(SHARE, version="4.9.9")):
+        pass
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["4.1.2", NEWEST])
-@pytest.mark.parametrize("name", COORDINATORS)
+@pytest.mark.parametrize("name", KITS)
 def test_a_release_shows_what_is_known_and_what_a_later_one_mended(name: str, version: str) -> None:
-    kit, known = COORDINATORS[name].kit, KNOWN[name]
-    try:
-        target = coordinator_target(name, 60, version)
-    except TargetError as error:
-        skip_unbuilt(error)
-    with closing(target):
+    kit, known = KITS[name], KNOWN[name]
+    with opened_or_skipped(Subject(name, silence=60, version=version)) as target:
         hello = target.hello()
         assert hello.version == version
         limits = Limits(sequences=150, examples=1, shrink_seconds=0)
@@ -52,7 +48,7 @@ def test_a_release_shows_what_is_known_and_what_a_later_one_mended(name: str, ve
 
 def test_a_release_without_what_a_sequence_needs_is_not_asked() -> None:
     can = GroupCapabilities(initializes=False, offsets=False)
-    old, kit = DriverHello("old", "4.0.2", "kafka", can), COORDINATORS[GROUP].kit
+    old, kit = DriverHello("old", "4.0.2", "kafka", can), KITS[GROUP]
     needs = {known.name: kit.lacking(old, known.sequence) for known in KNOWN[GROUP]}
     assert needs["altered-offsets-keep-the-group-epoch"] == "needs offsets"
     assert needs["initialization-tried-again-starts-at-0"] == "needs initializes"

@@ -9,12 +9,10 @@ import pytest
 
 from conformance.campaign import Campaign, Fault, Limits, alone, campaign, replayed, unknown
 from conformance.coordinators import share_asks as asks
-from conformance.coordinators.named import COORDINATORS
 from conformance.coordinators.share_kit import SHARE_COORDINATORS
 from conformance.coordinators.share_scene import ShareCapabilities
 from conformance.cores.protocol import DriverTarget
 from conformance.goals import Group
-from conformance.known import read_known
 from conformance.shrink import shrunk
 from conformance.target import TargetError
 from model.ranges import StateBatch
@@ -22,9 +20,10 @@ from model.share_state_requests import InitializeState, ReadState, WriteState
 from model.state_topic import SharePartitionKey
 from model.states import RecordState
 from tests.doubles.share_coordinator import FAULTS, DoubleCoordinator
+from tools.documents.findings import known_of
 
 KEY = SharePartitionKey("g", next(iter(asks.TOPICS)), 0)
-KNOWN = read_known(COORDINATORS["kafka-coordinator"].known, SHARE_COORDINATORS.read)
+KNOWN = known_of("kafka-coordinator")
 OLD = tuple(field.name for field in attrs.fields(ShareCapabilities))
 
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cores.kafka import kafka_target
+from conformance.cores.kafka import kafka_driver
+from conformance.cores.protocol import DriverTarget
+from conformance.cores.target import Capabilities
 from conformance.target import TargetError
 from tests.conformance.unbuilt import skip_unbuilt
 
@@ -29,6 +31,10 @@ def on_path(monkeypatch: pytest.MonkeyPatch, folder: Path, **scripts: str) -> No
     monkeypatch.delenv("JAVA_HOME", raising=False)
 
 
+def driver(project: Path) -> DriverTarget[Capabilities]:
+    return kafka_driver("Driver", Capabilities, 1, project)
+
+
 JAVA = "import sys; sys.stdin.read()"
 
 
@@ -37,7 +43,7 @@ def test_missing_java_is_reported(
 ) -> None:
     on_path(monkeypatch, tmp_path / "bin")
     with pytest.raises(TargetError, match="needs Java 17"):
-        kafka_target(1, project)
+        driver(project)
 
 
 def test_a_driver_that_does_not_compile_is_not_skipped(
@@ -45,11 +51,9 @@ def test_a_driver_that_does_not_compile_is_not_skipped(
 ) -> None:
     failing = "import sys; print('[INFO] x\\n[ERROR] COMPILATION ERROR :\\nmore'); sys.exit(1)"
     on_path(monkeypatch, tmp_path / "bin", java=JAVA, mvn=failing)
-    with pytest.raises(TargetError) as broken:
-        kafka_target(1, project)
-    with pytest.raises(
-        TargetError, match=r"the driver for Apache Kafka: .ERROR. COMPILATION ERROR :$"
-    ):
+    with pytest.raises(TargetError, match=r"Apache Kafka: .ERROR. COMPILATION ERROR :$") as broken:
+        driver(project)
+    with pytest.raises(TargetError, match="COMPILATION"):
         skip_unbuilt(broken.value)
     with pytest.raises(pytest.skip.Exception, match="no mvn"):
         skip_unbuilt(TargetError("no mvn on the path"))
@@ -61,10 +65,10 @@ def test_it_is_built_once_for_the_same_sources(
     building = "open('builds', 'a').write('x'); import os; os.makedirs('target', exist_ok=True)"
     on_path(monkeypatch, tmp_path / "bin", java=JAVA, mvn=building)
     for _ in range(2):
-        kafka_target(1, project).close()
+        driver(project).close()
     assert (project / "builds").read_text() == "x"
     later = (project / "target" / "built").stat().st_mtime + 5
     os.utime(project / "src" / "A.java", (later, later))
-    kafka_target(1, project).close()
+    driver(project).close()
     assert (project / "builds").read_text() == "xx"
     assert shutil.which("java") is not None

@@ -6,15 +6,16 @@ import attrs
 import pytest
 
 from conformance.cores.builtin import EngineTarget
-from conformance.cores.kafka import KNOWN, kafka_target
+from conformance.cores.kafka import KNOWN
 from conformance.cores.kit import CORES
 from conformance.cores.target import Reply
 from conformance.known import read_known
+from conformance.subjects import Subject
 from conformance.target import TargetError
 from conformance.vectors.play import all_cases, play_vectors, reason_to_skip
 from conformance.vectors.source import Case
 from model.errors import ErrorCode
-from tests.conformance.unbuilt import skip_unbuilt
+from tests.conformance.unbuilt import opened_or_skipped
 from tests.doubles.small_core import SmallCore
 
 FOUND_BY = {
@@ -129,14 +130,8 @@ def test_a_setting_that_a_core_lacks_skips_what_switches_it_off() -> None:
 
 @pytest.mark.broker
 def test_apache_kafka_differs_where_it_is_known_to() -> None:
-    try:
-        target = kafka_target(60)
-    except TargetError as error:
-        skip_unbuilt(error)
-    try:
+    with opened_or_skipped(Subject("kafka", silence=60)) as target:
         played = play_vectors(target, target.hello(), all_cases())
-    finally:
-        target.close()
     known = {name for one in read_known(KNOWN, CORES.read) for name in one.vectors}
     assert {fault.deviation.label for fault in played.faults} == known
     assert played.number > 190

@@ -1,4 +1,4 @@
-"""crabka's broker as a target: what is known of it shows where it is built."""
+"""crabka as a target, its core and its broker: what is known of them shows where it is built."""
 
 from pathlib import Path
 
@@ -6,25 +6,24 @@ import pytest
 
 import conformance
 from conformance.campaign import replayed
-from conformance.known import read_known
-from conformance.wire.crabka import crabka_target
+from conformance.subjects import Subject, opened
 from conformance.wire.kit import BROKERS
-from conformance.wire.named import known_of
+from tools.documents.findings import known_of
 
-TARGET = Path(conformance.__file__).parent / "targets" / "crabka"
+BUILT = Path(conformance.__file__).parent / "targets" / "crabka" / "target" / "built"
 QUICK = 6
 
 
 @pytest.mark.broker
-def test_known_deviations_show() -> None:
-    path = known_of("crabka")
-    assert path is not None
-    known = read_known(path, BROKERS.read)
-    if not (TARGET / "target" / "built").exists():
+@pytest.mark.parametrize("name", ["crabka", "crabka-core"])
+def test_known_deviations_show(name: str) -> None:
+    if not BUILT.exists():
         pytest.skip("crabka is not built here; `make crabka` builds it, in minutes")
-    quick = sorted(known, key=lambda one: len(one.sequence))[:QUICK]
-    with crabka_target(10) as target:
+    subject = Subject(name)
+    known = sorted(known_of(name), key=lambda one: len(one.sequence))
+    known = known[:QUICK] if subject.kit is BROKERS else known
+    with opened(subject) as target:
         hello = target.hello()
-        assert not hello.capabilities.config
-        shown = replayed(target, hello, quick, BROKERS)
+        assert name == "crabka-core" or not hello.capabilities.config
+        shown = replayed(target, hello, known, subject.kit)
     assert [one.known.name for one in shown if one.fault is None] == []

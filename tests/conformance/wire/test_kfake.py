@@ -11,17 +11,16 @@ import pytest
 
 import conformance
 from conformance.campaign import replayed
-from conformance.known import read_known
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.kfake import kfake_hooks, kfake_target
 from conformance.wire.kit import BROKERS
-from conformance.wire.named import known_of
 from conformance.wire.target import Exchange, Place
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
 from model.ranges import AcquiredRange
 from model.share_messages import PartitionRequest, ShareFetch, ShareResponse, TopicPartition
+from tools.documents.findings import known_of
 
 if TYPE_CHECKING:
     from conformance.wire.admin import Admin
@@ -90,9 +89,7 @@ def fetched(  # noqa: PLR0913 - what differs between the tests
 
 @pytest.mark.broker
 def test_known_deviations_show(target: BrokerTarget) -> None:
-    path = known_of("kfake")
-    assert path is not None
-    shown = replayed(target, target.hello(), read_known(path, BROKERS.read), BROKERS)
+    shown = replayed(target, target.hello(), known_of("kfake"), BROKERS)
     assert [one.known.name for one in shown if one.fault is None] == []
 
 

@@ -2,18 +2,17 @@
 
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
 from conformance.campaign import Limits, campaign, replayed, unknown
-from conformance.known import KnownDeviation, read_known
 from conformance.target import TargetError
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Bounds
 from conformance.wire.kit import BROKERS
 from conformance.wire.librdkafka import MockCluster
 from conformance.wire.librdkafka_mock import librdkafka_mock
-from conformance.wire.named import known_of
 from conformance.wire.target import Place
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
@@ -28,10 +27,12 @@ from model.share_messages import (
     TopicPartition,
 )
 from tests.doubles.spec_broker import SpecBroker
+from tools.documents.findings import known_of
 
-FILE = known_of("librdkafka-mock")
-assert FILE is not None
-KNOWN = read_known(FILE, BROKERS.read)
+if TYPE_CHECKING:
+    from conformance.known import KnownDeviation
+
+KNOWN = known_of("librdkafka-mock")
 NONE = ErrorCode.NONE
 
 

@@ -18,9 +18,10 @@ from click.testing import CliRunner, Result
 from conformance.cores.kit import CORES
 from conformance.known import read_known
 from conformance.releases import NEWEST
+from conformance.subjects import NAMED
 from conformance.target import TargetError
 from conformance.vectors.source import cases
-from conformance.wire.named import NAMES
+from conformance.wire.target import WireTarget
 from sharespec.commands.verify import verify_command
 from sharespec.exit import Exit
 from sharespec.verifying import Plan
@@ -92,10 +93,16 @@ def test_a_known_deviation_fails_the_run_only_when_it_is_gone(tmp_path: Path) ->
     assert run("spec", "--known", str(path), "--only", "thin").exit_code == 2
 
 
+def stand_in(monkeypatch: pytest.MonkeyPatch, broker: WireTarget) -> None:
+    """Let a broker in this process be kfake."""
+    named = attrs.evolve(NAMED["kfake"], start=lambda *_how: nullcontext(broker))
+    monkeypatch.setitem(NAMED, "kfake", named)
+
+
 def test_a_broker_is_verified_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     for fault, status in ((HONEST, 0), (UNCOUNTED, 1)):
         broker = SpecBroker(fault)
-        monkeypatch.setitem(NAMES, "kfake", lambda *_how: nullcontext(broker))  # noqa: B023 - used at once
+        stand_in(monkeypatch, broker)
         result = run("kfake", "--sequences", "4", "--known", os.devnull)
         assert result.exit_code == status, result.output
     assert "1. DELIVERY_COUNT in fetch" in result.output
@@ -286,7 +293,7 @@ def test_the_results_before_a_broker_dies_are_reported(
 ) -> None:
     for left, verdict in ((300, "unknown: 0 new"), (10, "")):
         broker = DyingBroker(left)
-        monkeypatch.setitem(NAMES, "kfake", lambda *_how: nullcontext(broker))  # noqa: B023 - used at once
+        stand_in(monkeypatch, broker)
         result = run("kfake", "--sequences", "99", "--known", os.devnull)
         assert result.exit_code == 2
         assert verdict in result.stdout
@@ -304,7 +311,7 @@ def test_the_results_before_a_broker_dies_in_known_deviations_are_reported(
         f"sequence = '''{json.dumps(asked)}'''\n"
     )
     monkeypatch.setattr("sharespec.verifying.replayed", _gone)
-    monkeypatch.setitem(NAMES, "kfake", lambda *_how: nullcontext(SpecBroker()))
+    stand_in(monkeypatch, SpecBroker())
     result = run("kfake", "--sequences", "2", "--known", str(known))
     assert result.exit_code == 2
     assert "unknown: 0 new, 0 known, 0 gone; 2 sequences" in result.stdout
@@ -315,7 +322,7 @@ def test_what_does_not_come_back_is_told_and_fails_no_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     broker = SlippingBroker(1)
-    monkeypatch.setitem(NAMES, "kfake", lambda *_how: nullcontext(broker))
+    stand_in(monkeypatch, broker)
     files = {kind: tmp_path / kind for kind in ("markdown", "junit", "html", "write-known")}
     options = [word for kind, path in files.items() for word in (f"--{kind}", str(path))]
     result = run("kfake", "--sequences", "40", "--known", os.devnull, *options)
@@ -328,7 +335,7 @@ def test_what_does_not_come_back_is_told_and_fails_no_run(
     for text in (result.stdout, *(path.read_text() for path in files.values())):
         assert "SENT_AS_WRITTEN" in text
         assert "played again 3 times they did not" in text
-    monkeypatch.setitem(NAMES, "kfake", lambda *_how: nullcontext(SlippingBroker(1)))
+    stand_in(monkeypatch, SlippingBroker(1))
     lines = run("kfake", "--sequences", "40", "--known", os.devnull, "--json").stdout.splitlines()
     kinds = [json.loads(line)["kind"] for line in lines]
     assert (kinds.count("unconfirmed"), kinds.count("new")) == (1, 0)
