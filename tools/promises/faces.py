@@ -33,19 +33,6 @@ _LOAD = Load(
 )
 
 
-@attrs.frozen
-class Shown:
-    """What the judge found in a faulty implementation, and of what rule.
-
-    ``length`` is the number of events up to it, or of commands after shrinking; ``searched`` how
-    many recordings or sequences it took.
-    """
-
-    rule: str
-    length: int
-    searched: int
-
-
 class Member:
     """A faulty implementation as the subject of a world, with the log under it."""
 
@@ -152,23 +139,13 @@ def rules_of(behaviour: Behaviour) -> frozenset[str]:
     return frozenset(rules_for(behaviour.promise))
 
 
-def traced(
-    behaviour: Behaviour,
-    profile: Profile = KIP,
-    engines: tuple[str, ...] = ("spec",),
-    seeds: int = 60,
-    enough: int = 1,
-) -> Shown | None:
-    """Return what replay finds, in the shortest of so many recordings that show it."""
-    shown: list[Shown] = []
+def traced(behaviour: Behaviour, seeds: int = 60) -> str | None:
+    """Return by which rule of its promise replay finds it in one of so many recordings."""
     for seed in range(seeds):
-        events = recorded(behaviour, seed, profile)
-        finding = follow(events, engines_for(engines, profile))
+        finding = follow(recorded(behaviour, seed), engines_for(("spec",), KIP))
         if finding and finding.name in rules_of(behaviour):
-            shown.append(Shown(finding.name, finding.seq + 1, seed + 1))
-        if len(shown) == enough:
-            break
-    return min(shown, key=lambda case: case.length, default=None)
+            return finding.name
+    return None
 
 
 def core(behaviour: Behaviour, profile: Profile = KIP) -> EngineTarget:
@@ -183,16 +160,12 @@ def core(behaviour: Behaviour, profile: Profile = KIP) -> EngineTarget:
     )
 
 
-def searched(
-    behaviour: Behaviour, profile: Profile = KIP, searches: int = 40, sequences: int = 8
-) -> Shown | None:
-    """Return what the first of some short searches of the faulty core finds, shrunk."""
+def searched(behaviour: Behaviour, searches: int = 40, sequences: int = 8) -> int | None:
+    """Return how many commands the first of some short searches needs that finds it, shrunk."""
     limits = Limits(sequences=sequences, examples=1, shrink_seconds=60)
     for seed in range(searches):
-        result = campaign(core(behaviour, profile), limits, CORES, seed)
+        result = campaign(core(behaviour), limits, CORES, seed)
         faults = [f for f in result.faults if f.deviation.name in rules_of(behaviour)]
         if faults:
-            shortest = min(faults, key=lambda fault: len(fault.sequence))
-            number = seed * sequences + result.sequences
-            return Shown(shortest.deviation.name, len(shortest.sequence), number)
+            return min(len(fault.sequence) for fault in faults)
     return None

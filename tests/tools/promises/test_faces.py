@@ -79,6 +79,6 @@ def test_replay_finds_it(behaviour: Behaviour) -> None:
 def test_a_search_finds_it_in_few_commands(behaviour: Behaviour) -> None:
     seldom = behaviour in SELDOM
     sequences = CORES.sequences // 100 if seldom else 8
-    shown = searched(behaviour, searches=100 if seldom else 40, sequences=sequences)
-    assert shown
-    assert shown.length <= (80 if "many operations" in behaviour.name else 25)
+    length = searched(behaviour, searches=100 if seldom else 40, sequences=sequences)
+    assert length is not None
+    assert length <= (80 if "many operations" in behaviour.name else 25)
