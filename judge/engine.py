@@ -1,17 +1,18 @@
 """The one interface through which the specification and the implementation are driven."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from judge.bounds import check_offsets
 from judge.recorded_partition import recorded
 from judge.recorder import apply_recorded
 from judge.view import durable, furthest, readable, snapshot
 from judge.whole_state import partition_of, whole_state
-from model.operations import Operation
+from model.checks import MAX_RANGE
+from model.errors import InvalidValueError
+from model.operations import Compact, Initialize, Operation
 from model.outcome import Answer, Choice, Outcome
 from model.profile import Profile
-from model.ranges import StateBatch
+from model.ranges import Ranged, StateBatch, number_of_offsets
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.whole_state import WholeState
 from spec.invariants import violated
@@ -50,10 +51,6 @@ class Engine(Protocol):
 
     def lag(self) -> int:
         """Return the share-partition lag in offsets (KIP-1226)."""
-
-
-class WholeEngine(Engine, Protocol):
-    """An engine that shows its whole state; the specification and the implementation are."""
 
     def whole(self) -> WholeState:
         """Return the whole state, from which any engine can go on."""
@@ -107,7 +104,7 @@ class SpecEngine:
 
 def engines_for(
     names: tuple[str, ...], profile: Profile, whole: WholeState | None = None
-) -> dict[str, WholeEngine]:
+) -> dict[str, Engine]:
     """Return a share-partition for each of ``spec`` and ``impl`` that goes on from a state.
 
     Without one it is new.
@@ -115,7 +112,7 @@ def engines_for(
     return {name: _engine(name, profile, whole) for name in names}
 
 
-def _engine(name: str, profile: Profile, whole: WholeState | None) -> WholeEngine:
+def _engine(name: str, profile: Profile, whole: WholeState | None) -> Engine:
     if name == "spec":
         return SpecEngine(profile, None if whole is None else partition_of(whole, profile))
     from impl.partition import FastSharePartition  # noqa: PLC0415 - with it comes Numba
@@ -123,3 +120,22 @@ def _engine(name: str, profile: Profile, whole: WholeState | None) -> WholeEngin
     if whole is None:
         return FastSharePartition(profile)
     return FastSharePartition.resumed(profile, whole)
+
+
+def check_offsets(operation: Operation, choice: Choice) -> None:
+    """Raise InvalidValueError if one operation is about more offsets than memory is for.
+
+    A range spans at most MAX_RANGE offsets, but an event may have any number of ranges.
+    """
+    _check_number("acquired", choice.acquired or ())
+    _check_number("entered", choice.entered or ())
+    if isinstance(operation, Initialize):
+        _check_number("persisted", operation.persisted.state_batches)
+    if isinstance(operation, Compact):
+        _check_number("compacted", operation.ranges)
+
+
+def _check_number(name: str, ranges: Iterable[Ranged]) -> None:
+    total = number_of_offsets(ranges)
+    if total > MAX_RANGE:
+        raise InvalidValueError(f"number of {name} offsets", total, f"at most {MAX_RANGE}")

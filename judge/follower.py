@@ -24,7 +24,7 @@ from model.profile import Profile
 from model.snapshot import SharePartitionSnapshot
 from model.states import AcknowledgeType
 from model.trace import TraceEvent
-from model.whole_state import RecordedNumbers, ReplayState, WholeState
+from model.whole_state import RecordedNumbers, ReplayState, first_difference
 
 DISAGREEMENT = "SPEC_AND_IMPL_DISAGREE"
 
@@ -73,8 +73,9 @@ class Follower:
         self._unmade = {each.id: each for each in standing.numbers}
         self._watch = Watch(standing)
 
-    def standing(self, whole: WholeState, seq: int) -> ReplayState:
-        """Return where the replay stands; ``whole`` is the engine's state, ``seq`` the next."""
+    def standing(self, seq: int) -> ReplayState:
+        """Return where the replay stands; ``seq`` is that of the next event."""
+        whole = self.engine.whole()
         writes = whole.writes if whole.ready else ()
         later = (write.id for write in writes if write.made_after is not None)
         numbers = (self._unmade[id_] for id_ in later if id_ in self._unmade)
@@ -211,20 +212,58 @@ class Follower:
         return self._finding(event, FindingKind.INVARIANT, broken[0], *shown, before)
 
 
-def follow(
+def follow(  # noqa: PLR0913 - one argument for each part of the comparison
     events: Iterable[TraceEvent],
     engines: Mapping[str, Engine],
     invariants_every: int = 0,
     observe: Observer | None = None,
+    *,
+    before: ReplayState | None = None,
+    after: ReplayState | None = None,
 ) -> Finding | None:
     """Return the finding on the first event that does not conform, or None.
 
     Compares the outcomes and states of two engines with each other as well, at every event.
+    ``before`` and ``after`` are where the columnar kernel stood around a segment of a
+    share-partition: the engines have the state before it, and must come to the one after it.
     Raises InvalidValueError for an event that cannot have happened: with a wrong clock, or an
     operation that makes no sense.
     """
     followers = [Follower(name, engine, invariants_every) for name, engine in engines.items()]
-    return follow_on(events, followers, observe)
+    if before:
+        for follower in followers:
+            follower.resume(before)
+    for event in events:
+        findings = [follower.step(event) for follower in followers]
+        if finding := _agreed(event, followers, findings):
+            return finding
+        if observe:
+            observe(event, followers[0].engine, followers[0].state)
+    unfit = (_unfit(follower, after) for follower in followers if after)
+    return next(filter(None, unfit), None)
+
+
+def _unfit(follower: Follower, after: ReplayState) -> Finding | None:
+    """Return that an engine does not end a segment where the next one begins."""
+    event = follower.last
+    if event is None:
+        return None
+    standing = follower.standing(event.seq + 1)
+    different = first_difference(after, standing)
+    if different is None:
+        return None
+    text = snapshot_text(follower.state)
+    return Finding(
+        event.seq,
+        f"impl kernel, {follower.name}",
+        FindingKind.DISAGREEMENT,
+        DISAGREEMENT,
+        "the columnar kernel and the replay event by event come to different whole states",
+        outcome_text(event.outcome),
+        f"kernel, or {follower.name}: {different}",
+        text,
+        text,
+    )
 
 
 def rules_shown(events: Callable[[], Iterable[TraceEvent]], profile: Profile) -> Profile:
@@ -246,21 +285,6 @@ def _refuses_renewals(event: TraceEvent) -> bool:
     if not isinstance(event.operation, Acknowledge) or event.outcome.status is ErrorCode.NONE:
         return False
     return any(AcknowledgeType.RENEW in batch.types for batch in event.operation.batches)
-
-
-def follow_on(
-    events: Iterable[TraceEvent],
-    followers: Sequence[Follower],
-    observe: Observer | None = None,
-) -> Finding | None:
-    """Return the same of followers that have come so far."""
-    for event in events:
-        findings = [follower.step(event) for follower in followers]
-        if finding := _agreed(event, followers, findings):
-            return finding
-        if observe:
-            observe(event, followers[0].engine, followers[0].state)
-    return None
 
 
 def _agreed(

@@ -7,10 +7,10 @@ is judged by what is recovered from it, whether or not the event had to make one
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
 
 import attrs
 
+from judge.engine import Engine
 from judge.mismatch import Mismatch, Segment, differences, mismatch_at
 from judge.words import state_text
 from model.errors import ErrorCode
@@ -18,20 +18,10 @@ from model.guards import Difference
 from model.operations import AdvanceTime, Initialize, ResetOffset
 from model.outcome import Composed, Outcome, Write
 from model.ranges import StateBatch
-from model.snapshot import DurableState, SharePartitionSnapshot
+from model.snapshot import SharePartitionSnapshot
 from model.states import TERMINAL_STATES, RecordState
 from model.trace import TraceEvent
 from model.whole_state import RecordedNumbers
-
-
-class Leader(Protocol):
-    """What a leader can tell of its state besides its window; each engine can."""
-
-    def furthest(self, written: Sequence[StateBatch]) -> int:
-        """Return how far the start offset may move once the records are as they were written."""
-
-    def durable(self) -> DurableState:
-        """Return what the share coordinator holds."""
 
 
 @attrs.frozen
@@ -58,7 +48,7 @@ class Around:
 
     before: SharePartitionSnapshot
     after: SharePartitionSnapshot
-    leader: Leader
+    leader: Engine
 
 
 def written_mismatch(event: TraceEvent, expected: Outcome, around: Around) -> Mismatch | None:

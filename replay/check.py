@@ -10,8 +10,7 @@ from impl.cache import is_compiled, is_interpreted, note_compiled
 from impl.kernel import KernelDivergence, KernelResult, replay_partition
 from judge.engine import engines_for
 from judge.finding import Finding, FindingKind, FindingPlace
-from judge.follower import DISAGREEMENT
-from judge.segment import Ends, follow_segment
+from judge.follower import DISAGREEMENT, follow
 from model.config import SharePartitionConfig
 from model.errors import InvalidValueError
 from model.operations import Initialize
@@ -77,8 +76,7 @@ def with_engines(
     """
     row, finding = None, None
     if "spec" in plan.against:
-        ends = rows.start.state if rows.start else None, after
-        rows, row, finding = through_engines(rows, plan, plan.against, lag, ends)
+        rows, row, finding = through_engines(rows, plan, plan.against, lag, after)
     if kernel:
         row, finding = _with_kernel(rows, plan, kernel, row, finding)
         if lag.wanted:
@@ -100,7 +98,11 @@ def standing_of(rows: PartitionRows, kernel: KernelResult | None) -> ReplayState
 
 def end_of(rows: PartitionRows, kernel: KernelResult | None) -> ReplayState | None:
     """Return the state in which engines must end: the kernel's, whole, as a leader is known."""
-    state = standing_of(rows, kernel)
+    return when_ready(standing_of(rows, kernel))
+
+
+def when_ready(state: ReplayState | None) -> ReplayState | None:
+    """Return a state that is whole, as a leader is known; None for any other."""
     return state if state and state.state.ready else None
 
 
@@ -154,41 +156,32 @@ def through_engines(
     plan: Plan,
     against: tuple[str, ...],
     lag: Lag | None = None,
-    ends: Ends = (None, None),
+    after: ReplayState | None = None,
 ) -> tuple[PartitionRows, int | None, Finding | None]:
     """Replay the events one by one; return the row of the first that is wrong, and what is.
 
-    ``ends``: where the kernel stood before and after them, if they are a segment.
+    ``after`` is where the kernel stood behind them, if the engines must end there.
     """
-    if rows.start and ends == (None, None):
-        ends = rows.start.state, None
-    before, _after = ends
+    before = rows.start.state if rows.start else None
     engines = engines_for(against, plan.rules, before.state if before else None)
     observed = Observed() if lag and lag.wanted and "impl" not in against else None
-    counted = _Counted(rows.table)
-    finding = None
+    finding, row = None, 0
+
+    def events() -> Iterator[TraceEvent]:
+        nonlocal row
+        for row, event in enumerate(events_of(rows.table)):  # noqa: B007 - read behind the loop
+            yield event
+
     try:
-        finding = follow_segment(counted.events(), engines, ends, plan.invariants_every, observed)
+        every = plan.invariants_every
+        finding = follow(events(), engines, every, observed, before=before, after=after)
     except BadRowError as error:
         rows = _cut(rows, error.bad)
     except InvalidValueError as error:
-        rows = _cut(rows, BadRow(counted.row, str(error)))
+        rows = _cut(rows, BadRow(row, str(error)))
     if observed and lag:
         lag.add(observed.table())
-    return rows, counted.row if finding else None, finding
-
-
-class _Counted:
-    """The events of a table, and the row of the one that was yielded last."""
-
-    def __init__(self, table: pa.Table) -> None:
-        self._table = table
-        self.row = 0
-
-    def events(self) -> Iterator[TraceEvent]:
-        for row, event in enumerate(events_of(self._table)):
-            self.row = row
-            yield event
+    return rows, row if finding else None, finding
 
 
 def _with_kernel(

@@ -36,7 +36,6 @@ from replay.check import (
 from replay.onward import Course, begun_course, check_onward, found_again, reason_of
 from replay.pieces import (
     PartitionRows,
-    UnreadError,
     begun,
     joined,
     partitions,
@@ -48,7 +47,7 @@ from replay.result_schema import Lag, LagFile, lag_table
 from replay.scratch import whole_file
 from replay.state_file import Carried, of_each_kind
 from replay.tables import gaps_in
-from replay.tasks import CheckTask, apart, read_sorted
+from replay.tasks import CheckTask, each_partition
 from replay.verdict import (
     NOT_SAMPLED,
     LogKnowledge,
@@ -92,33 +91,24 @@ class _Piece:
 
 
 def check_task(task: CheckTask, plan: Plan) -> Iterator[CheckedPartition]:
-    """Check the share-partitions of a task, and write the lag after each event if it is wanted."""
+    """Check the share-partitions of a task, and write the lag after each event if it is wanted.
+
+    What cannot be read is unreadable, and nothing else.
+    """
+
+    def check(tables: Iterable[pa.Table]) -> Iterator[tuple[str, CheckedPartition]]:
+        for each in check_sorted(tables, plan, task.facts, lag=bool(plan.lag_folder)):
+            if isinstance(each, CheckedPartition):
+                yield each.verdict.partition, each
+            else:
+                lag_file.write(each)
+
+    def unread(name: str, events: int, problem: Problem) -> CheckedPartition:
+        return CheckedPartition(not_checked(name, events, "", problem))
+
     lag_file = LagFile(plan.lag_folder, task.number, plan.labels)
-    for each in _check_task(task, plan):
-        if isinstance(each, CheckedPartition):
-            yield each
-        else:
-            lag_file.write(each)
+    yield from each_partition(task, plan.piece_events, check, unread)
     lag_file.close()
-
-
-def _check_task(task: CheckTask, plan: Plan) -> Iterator[CheckedPartition | pa.Table]:
-    """Yield what ``check_sorted`` does; what cannot be read is unreadable, and nothing else."""
-    done: set[str] = set()
-    problem: Problem | None = None
-    try:
-        for tables in read_sorted(task, plan.piece_events):
-            for each in check_sorted(tables, plan, task.facts, lag=bool(plan.lag_folder)):
-                if isinstance(each, CheckedPartition):
-                    done.add(each.verdict.partition)
-                yield each
-    except UnreadError as error:
-        problem = error.problem
-    for alone in apart(task, done):
-        yield from _check_task(alone, plan)
-    if problem and len(task.events) == 1:
-        ((name, events),) = task.events.items()
-        yield CheckedPartition(not_checked(name, events, "", problem))
 
 
 def check_sorted(
@@ -359,10 +349,10 @@ def check_segment(segment: Segment, plan: Plan) -> tuple[int, PartitionVerdict]:
     """Take the engines through a segment and return its number and the verdict on it."""
     with pa.memory_map(segment.path) as file:
         table = pa.ipc.open_file(file).read_all()
-    rows = PartitionRows(segment.partition, table, table.num_rows, None)
-    ends = segment.before, segment.after
+    start = Carried(segment.partition, segment.before) if segment.before else None
+    rows = PartitionRows(segment.partition, table, table.num_rows, None, start)
     plan = attrs.evolve(plan, all_or_none=segment.all_or_none)
-    rows, row, finding = through_engines(rows, plan, plan.against, None, ends)
+    rows, row, finding = through_engines(rows, plan, plan.against, after=segment.after)
     if finding or segment.is_last:
         divergence, end = segment.divergence, segment.first + rows.table.num_rows
         if rows.problem and divergence and divergence.row >= end:

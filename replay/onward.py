@@ -30,6 +30,7 @@ from replay.check import (
     through_engines,
     through_kernel,
     verdict_on,
+    when_ready,
     with_engines,
 )
 from replay.pieces import PartitionRows
@@ -176,8 +177,7 @@ def _diverging(rows: PartitionRows, plan: Plan, divergence: KernelDivergence, la
             lag.add(lag_table(rows.partition, head.table, kernel))
         before = kernel.states[-1][1]
     if row and "spec" in plan.against:
-        ends = rows.start.state if rows.start else None, _whole_end(before)
-        read, bad, finding = through_engines(head, plan, plan.against, None, ends)
+        read, bad, finding = through_engines(head, plan, plan.against, after=when_ready(before))
         if finding or read.problem:
             bad, finding = agreed(divergence, bad, finding)
             return _Stretch(attrs.evolve(rows, problem=read.problem), bad, finding, None)
@@ -188,11 +188,6 @@ def _diverging(rows: PartitionRows, plan: Plan, divergence: KernelDivergence, la
         return _Stretch(attrs.evolve(rows, problem=read.problem), None, None, None)
     bad, finding = agreed(attrs.evolve(divergence, row=0), bad, finding)
     return _Stretch(rows, row, finding, before)
-
-
-def _whole_end(state: ReplayState | None) -> ReplayState | None:
-    """Return a state in which an engine must end: one that is whole, as a leader is known."""
-    return state if state and state.state.ready else None
 
 
 def _from(rows: PartitionRows, state: ReplayState | None) -> PartitionRows:
@@ -216,7 +211,7 @@ def _before(rows: PartitionRows, row: int, plan: Plan) -> ReplayState | None:
     for event in events_of(rows.table.slice(0, row)):
         follower.step(event)
         seq = event.seq + 1
-    return follower.standing(engine.whole(), seq)
+    return follower.standing(seq)
 
 
 def _noted(course: Course, stretch: _Stretch, parts: list[PartitionVerdict]) -> Course:

@@ -296,28 +296,46 @@ def whole_rows(task: CheckTask) -> Iterator[PartitionRows]:
 
     Those that cannot be read have no row and a problem.
     """
-    done, most = set(), max(task.events.values(), default=0) + 1
+    most, facts = max(task.events.values(), default=0) + 1, task.facts
+
+    def whole(tables: Iterator[pa.Table]) -> Iterator[tuple[str, PartitionRows]]:
+        for name, (piece,) in partitions(tables, most):
+            rows = begun(piece, facts.carried.get(name), facts.unfinished, facts.pauses)
+            yield name, attrs.evolve(rows, problem=facts.bad.get(name) or rows.problem)
+
+    def unread(name: str, events: int, problem: Problem) -> PartitionRows:
+        return PartitionRows(name, STORED.empty_table(), events, problem)
+
+    return each_partition(task, most, whole, unread)
+
+
+def each_partition(
+    task: CheckTask,
+    most: int,
+    use: Callable[[Iterator[pa.Table]], Iterator[tuple[str, T_]]],
+    unread: Callable[[str, int, Problem], T_],
+) -> Iterator[T_]:
+    """Yield what is made of the sorted rows of each share-partition, as ``read_sorted`` has them.
+
+    ``use`` names the share-partitions that are done. Damage may concern only some: those that are
+    not done are read one by one, and of one that cannot be read ``unread`` makes something.
+    """
+    done: set[str] = set()
     problem: Problem | None = None
     try:
         for tables in read_sorted(task, most):
-            for name, (piece,) in partitions(tables, most):
-                facts = task.facts
-                rows = begun(piece, facts.carried.get(name), facts.unfinished, facts.pauses)
-                yield attrs.evolve(rows, problem=facts.bad.get(name) or rows.problem)
+            for name, made in use(tables):
                 done.add(name)
+                yield made
     except UnreadError as error:
         problem = error.problem
-    for alone in apart(task, done):
-        yield from whole_rows(alone)
-    if problem and len(task.events) == 1:
+    if len(task.events) > 1:
+        for name in sorted(task.events.keys() - done):
+            alone = attrs.evolve(task, events={name: task.events[name]})
+            yield from each_partition(alone, most, use, unread)
+    elif problem:
         ((name, events),) = task.events.items()
-        yield PartitionRows(name, STORED.empty_table(), events, problem)
-
-
-def apart(task: CheckTask, done: set[str]) -> Iterator[CheckTask]:
-    """Yield a task for each of several share-partitions that is not done: damage concerns some."""
-    missing = sorted(task.events.keys() - done) if len(task.events) > 1 else []
-    yield from (attrs.evolve(task, events={name: task.events[name]}) for name in missing)
+        yield unread(name, events, problem)
 
 
 def read_sorted(task: CheckTask, most: int) -> Iterator[Iterator[pa.Table]]:

@@ -12,9 +12,8 @@ from conformance.cores.malformed import error_text, is_form, malformed, sent
 from conformance.cores.target import Hello, Reply, Request, Target
 from conformance.cores.transactions import parts_of
 from conformance.deviation import UNREADABLE, StepText, target_finding
-from judge.bounds import check_offsets
 from judge.choices import recorded_choice
-from judge.engine import SpecEngine
+from judge.engine import SpecEngine, check_offsets
 from judge.finding import CRASHED, Finding, FindingKind
 from judge.follower import Follower
 from judge.words import operation_text, outcome_text, printable, ranges_text, snapshot_text, span

@@ -118,7 +118,7 @@ def test_a_replay_that_goes_on_knows_since_when() -> None:
     engine = SpecEngine(HASTY)
     follower = Follower("spec", engine)
     assert [follower.step(event) for event in made[:6]] == [None] * 6
-    standing = follower.standing(engine.whole(), 6)
+    standing = follower.standing(6)
     assert standing.awaited == (Awaited(AwaitedKind.WRITE, 7, 3),)
     kernel = interpreted("kernel").replay_partition
     whole = kernel(table_of(made[:6]), HASTY, None, 10).states[-1][1]

@@ -2,8 +2,7 @@
 
 import pytest
 
-from judge.bounds import check_offsets
-from judge.engine import SpecEngine
+from judge.engine import SpecEngine, check_offsets
 from model.checks import MAX_RANGE
 from model.config import SharePartitionConfig
 from model.errors import InvalidValueError

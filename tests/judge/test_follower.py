@@ -176,6 +176,7 @@ class Lying:
         self.durable = self._engine.durable
         self.readable = self._engine.readable
         self.furthest = self._engine.furthest
+        self.whole = self._engine.whole
 
     def apply(
         self, operation: Operation, choice: Choice, answers: tuple[Answer, ...], seq: int

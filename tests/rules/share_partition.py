@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from judge.engine import WholeEngine, engines_for
+from judge.engine import Engine, engines_for
 from judge.whole_state import partition_of, whole_state
 from model.config import SharePartitionConfig
 from model.errors import IllegalChoiceError
@@ -33,7 +33,7 @@ def choose_side(side: str) -> None:
     _chosen[:] = [side]
 
 
-def engine_of(partition: SharePartition) -> WholeEngine:
+def engine_of(partition: SharePartition) -> Engine:
     """An engine of the side that goes on from this state."""
     (side,) = _chosen
     return engines_for((side,), partition.profile, whole_state(partition))[side]

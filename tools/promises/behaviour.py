@@ -9,12 +9,14 @@ from types import FunctionType, ModuleType
 import attrs
 
 from judge.view import durable, furthest, readable, snapshot
+from judge.whole_state import whole_state
 from model.config import SharePartitionConfig
 from model.operations import AlterConfig, Initialize, Operation
 from model.outcome import Answer, Choice, Outcome
 from model.profile import Profile
 from model.ranges import StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
+from model.whole_state import WholeState
 from spec.lag import lag
 from spec.partition import SharePartition, Step, new_partition, require
 from spec.step import apply
@@ -140,6 +142,10 @@ class FaultyEngine:
     def lag(self) -> int:
         """Return the share-partition lag in offsets."""
         return lag(self.partition)
+
+    def whole(self) -> WholeState:
+        """Return the whole state, from which any engine can go on."""
+        return whole_state(self.partition)
 
 
 def copied_spec(
