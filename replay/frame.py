@@ -28,7 +28,7 @@ from replay.plan import CheckedPartition, InputFacts, Plan
 from replay.processes import SessionError
 from replay.result_schema import LAG, RESULTS, divergence_row, result_tables, verdict_row
 from replay.session import SPARK_ERRORS, first_line
-from replay.sources import NoSuchTraceError
+from replay.sources import NoSuchTraceError, in_lots
 from replay.verdict import PartitionVerdict, Replay, counted, weighed
 
 CHECKED = LAG.append(pa.field("verdict", pa.binary()))
@@ -148,14 +148,10 @@ def check_columns(schema: StructType) -> None:
 
 def _judged(plan: Plan, source: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the verdicts on share-partitions that come one after another, each in order."""
-    held: list[dict[str, Any]] = []
-    for each in check_sorted(placed_rows(source, batches), plan):
-        if isinstance(each, CheckedPartition):
-            held.append(_result(weighed(each.verdict)))
-        if len(held) == ROWS_AT_ONCE:
-            yield pa.RecordBatch.from_pylist(held, schema=RESULTS)
-            held = []
-    yield pa.RecordBatch.from_pylist(held, schema=RESULTS)
+    checked = check_sorted(placed_rows(source, batches), plan)
+    rows = (_result(weighed(c.verdict)) for c in checked if isinstance(c, CheckedPartition))
+    for lot in in_lots(rows, ROWS_AT_ONCE):
+        yield pa.RecordBatch.from_pylist(lot, schema=RESULTS)
 
 
 def _lag(plan: Plan, source: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

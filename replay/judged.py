@@ -3,6 +3,7 @@
 Events come late, twice, or not all yet.
 """
 
+import itertools
 import pickle
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -17,7 +18,7 @@ from judge.finding import Finding
 from model.trace_arrow import SCHEMA
 from replay.check_sorted import check_sorted
 from replay.gather import STORED
-from replay.pieces import runs_of
+from replay.pieces import parts_of
 from replay.plan import CheckedPartition, InputFacts, Plan, is_sampled
 from replay.state_file import Carried
 from replay.tables import BadRow, Rows, first_bad_row, places_of
@@ -201,21 +202,13 @@ def judge_batches(
             yield _row(judge(name, rows, before.get(name, Before()), plan, patience))
 
 
-def partitions(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str | None, pa.Table]]:
+def partitions(
+    batches: Iterable[pa.RecordBatch],
+) -> Iterator[tuple[str | None, pa.Table]]:
     """Yield each share-partition with its rows, however they lie in batches."""
-    held: list[pa.Table] = []
-    name: str | None = None
-    for batch in batches:
-        table = pa.Table.from_batches([batch]).cast(ARRIVED)
-        for start, end in runs_of(table.column("partition")):
-            here = table.column("partition")[start].as_py()
-            if held and here != name:
-                yield name, pa.concat_tables(held).combine_chunks()
-                held = []
-            name = here
-            held.append(table.slice(start, end - start))
-    if held:
-        yield name, pa.concat_tables(held).combine_chunks()
+    tables = (pa.Table.from_batches([batch]).cast(ARRIVED) for batch in batches)
+    for name, parts in itertools.groupby(parts_of(tables), key=lambda each: each[0]):
+        yield name, pa.concat_tables([part.table for _, part in parts]).combine_chunks()
 
 
 def _row(judged: Judged) -> pa.RecordBatch:

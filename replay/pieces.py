@@ -123,11 +123,11 @@ def partitions(
     They come in pieces of about ``most`` rows, as they were read; ``begun`` puts a piece behind
     where the one before has led. They are there until the next share-partition is asked for.
     """
-    for name, parts in itertools.groupby(_parts_of(tables), key=lambda each: each[0]):
+    for name, parts in itertools.groupby(parts_of(tables), key=lambda each: each[0]):
         yield name or "", _pieces_of((part for _, part in parts), name, most)
 
 
-def _parts_of(tables: Iterable[pa.Table]) -> Iterator[tuple[str | None, Part]]:
+def parts_of(tables: Iterable[pa.Table]) -> Iterator[tuple[str | None, Part]]:
     """Yield rows of one share-partition at a time, with its name."""
     for table in map(_without_claims, tables):
         whole, names = Together(table), table.column("partition")
