@@ -1,7 +1,7 @@
 """The report of a replay: a document, JSON and JUnit XML; text from files is escaped."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import attrs
@@ -17,6 +17,7 @@ from replay.verdict import (
     PartitionVerdict,
     Recording,
     Replay,
+    V,
     Verdict,
     place,
 )
@@ -28,6 +29,7 @@ from report.document import (
     Paragraph,
     Section,
     Toned,
+    Words,
     fields,
     paragraph,
     toned,
@@ -168,26 +170,34 @@ def document(
     return Document(
         "sharespec replay",
         totals=(*_totals(replay), *map(paragraph, known)),
-        sections=((_table(replay.verdicts),), *sections),
+        sections=((verdict_table(replay.verdicts, _NUMBERS, _what),), *sections),
         others=tuple(_problems(replay)),
         detailed=MAX_DETAILS + 1,
     )
 
 
-def _table(verdicts: Sequence[PartitionVerdict]) -> Grid:
+def verdict_table(
+    verdicts: Iterable[V], numbers: Mapping[str, Callable[[V], int]], what: Callable[[V], str]
+) -> Grid:
+    """Return a table of verdicts, what needs a look first, with these numbers of each."""
     ordered = sorted(verdicts, key=lambda v: (ORDER.index(v.verdict), v.partition))
-    rows = (
+    rows: Iterator[tuple[Words, ...]] = (
         (
             printable(v.partition, 120),
             Toned(_verdict_text(v), _TONES[v.verdict]),
-            f"{v.events:,}",
-            f"{v.checked:,}",
-            _what(v),
+            *(f"{number(v):,}" for number in numbers.values()),
+            what(v),
         )
         for v in ordered
     )
-    columns = ("share-partition", "verdict", "events", "checked", "what")
-    return Grid(columns, tuple(rows), ("events", "checked"), most=MAX_ROWS)
+    columns = ("share-partition", "verdict", *numbers, "what")
+    return Grid(columns, tuple(rows), tuple(numbers), most=MAX_ROWS)
+
+
+_NUMBERS: Mapping[str, Callable[[PartitionVerdict], int]] = {
+    "events": lambda verdict: verdict.events,
+    "checked": lambda verdict: verdict.checked,
+}
 
 
 def _verdict_text(verdict: PartitionVerdict) -> str:

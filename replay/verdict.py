@@ -23,8 +23,8 @@ class Verdict(StrEnum):
     CONFORMS = "conforms"
     DIVERGES = "diverges"
     UNREADABLE = "unreadable"
-    UNKNOWN = "unknown"
     UNDETERMINED = "undetermined"
+    UNKNOWN = "unknown"
     UNCHECKED = "not checked"
 
 

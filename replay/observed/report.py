@@ -1,23 +1,20 @@
 """The report of what was observed: a document, and one line of JSON."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from judge.finding import Finding
 from judge.words import clock_text, many, printable, span
 from replay.observed.run import JudgedLogs
 from replay.observed.verdict import Doubt, ObservedVerdict
-from replay.report import Alike, Label, divergence_section
-from replay.verdict import Verdict, place
+from replay.report import Alike, Label, divergence_section, verdict_table
+from replay.verdict import ORDER, Verdict, place
 from report.document import (
     Document,
-    Grid,
     Heading,
     ItemList,
     Paragraph,
     Section,
-    Toned,
-    Words,
     fields,
     paragraph,
     toned,
@@ -26,14 +23,13 @@ from report.document import (
 MAX_TROUBLES = 20
 """How many unusable lines, and how many gaps, a terminal shows."""
 
-_TONES = {
-    Verdict.DIVERGES: "bad",
-    Verdict.UNDETERMINED: "warn",
-    Verdict.UNKNOWN: "warn",
-    Verdict.CONFORMS: "good",
+_COUNTED = (Verdict.DIVERGES, Verdict.UNDETERMINED, Verdict.UNKNOWN, Verdict.CONFORMS)
+
+_NUMBERS: Mapping[str, Callable[[ObservedVerdict], int]] = {
+    "requests": lambda verdict: verdict.requests,
+    "writes": lambda verdict: verdict.writes,
+    "not judged": lambda verdict: verdict.events - verdict.checked,
 }
-_ORDER = list(_TONES)
-"""What needs a look comes first."""
 
 
 def json_line(result: JudgedLogs) -> str:
@@ -63,32 +59,18 @@ def document(result: JudgedLogs, label: Label, known: Iterable[str]) -> Document
 
     ``known`` says what is known of all findings.
     """
-    ordered = sorted(result.verdicts, key=lambda v: (_ORDER.index(v.verdict), v.partition))
+    ordered = sorted(result.verdicts, key=lambda v: (ORDER.index(v.verdict), v.partition))
     findings = [Alike(found, 1, 1) for v in ordered for found in v.divergences]
     return Document(
         "sharespec replay",
         totals=(*_totals(result), *map(paragraph, known)),
         sections=(
-            (_table(ordered),),
+            (verdict_table(ordered, _NUMBERS, _what),),
             *(divergence_section(each, label(each.first)) for each in findings),
             *(_in_doubt(v.partition, v.doubt) for v in ordered if v.doubt),
         ),
         others=tuple(_troubles(result)),
     )
-
-
-def _table(verdicts: Sequence[ObservedVerdict]) -> Grid:
-    numbers = ("requests", "writes", "not judged")
-    rows: Iterator[tuple[Words, ...]] = (
-        (
-            printable(v.partition, 120),
-            Toned(v.verdict.value, _TONES[v.verdict]),
-            *(f"{number:,}" for number in (v.requests, v.writes, v.events - v.checked)),
-            _what(v),
-        )
-        for v in verdicts
-    )
-    return Grid(("share-partition", "verdict", *numbers, "what"), tuple(rows), numbers, most=40)
 
 
 def _what(verdict: ObservedVerdict) -> str:
@@ -112,7 +94,7 @@ def _in_doubt(partition: str, doubt: Doubt) -> Section:
 
 
 def _totals(result: JudgedLogs) -> Iterator[Paragraph]:
-    counts = "   ".join(f"{result.count(outcome):,} {outcome.value}" for outcome in _ORDER)
+    counts = "   ".join(f"{result.count(outcome):,} {outcome.value}" for outcome in _COUNTED)
     yield paragraph(f"{counts}   of {many(len(result.verdicts), 'share-partition')}")
     judged = result.counts.checked
     rate = result.requests / max(result.seconds, 1e-9)
