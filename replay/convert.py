@@ -3,7 +3,6 @@
 import contextlib
 import gzip
 import itertools
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -15,6 +14,7 @@ import pyarrow.parquet as pq
 from model.trace_arrow import SCHEMA
 from model.trace_json import line_from_row
 from replay.gather import DEADLY, GENERATED, Gathered, GatherTask, gathered, surveyed, tables_of
+from replay.scratch import whole_file
 from replay.sources import Form, Source
 from replay.verdict import Problem, Recording
 
@@ -53,16 +53,13 @@ def convert(files: Sequence[Source], out: Path) -> Converted:
     parts = [Gathered(task) for task in tasks]
     generated = any(each.generated for each in surveys)
     events = _Counted(itertools.chain.from_iterable(map(tables_of, parts)))
-    draft = out.with_name(f"{out.name}.{os.getpid()}.draft")
-    try:
+    with whole_file(out) as draft:
         if out.suffix == ".parquet":
             _write_parquet(draft, events, generated=generated)
         else:
             _write_lines(draft, events, compressed=out.suffix == ".gz")
-        if events.rows:
-            draft.replace(out)
-    finally:
-        draft.unlink(missing_ok=True)
+        if not events.rows:
+            draft.unlink()
     recording = sum((part.recording for part in parts), Recording())
     problems = (*deadly, *(problem for part in parts for problem in part.problems))
     return Converted(events.rows, problems, generated, recording)

@@ -152,7 +152,10 @@ def bucket_of(partition: str, buckets: int) -> int:
 
 
 def gather(tasks: Sequence[GatherTask]) -> Iterator[Gathered]:
-    """Run the tasks. No content of a file makes one fail: what cannot be used is a Problem."""
+    """Run the tasks. No content of a file makes one fail: what cannot be used is a Problem.
+
+    Raises OSError where there is no room for what is read.
+    """
     surveys = surveyed([task.source for task in tasks if _is_parquet(task)])
     for task in tasks:
         if not _is_parquet(task):
@@ -168,10 +171,7 @@ def gather(tasks: Sequence[GatherTask]) -> Iterator[Gathered]:
 
 def _gather(task: GatherTask) -> Gathered:
     read = Gathered(task)
-    try:
-        _write(read)
-    except OSError as error:
-        read.refuse(Bad(None, f"cannot be written: {error.strerror or error}"))
+    _write(read)
     if read.is_empty and task.start == 0 and task.end is None:
         read.refuse(Bad(None, NO_EVENTS))
     return read

@@ -4,17 +4,21 @@ import multiprocessing
 import os
 import signal
 import sys
+import tempfile
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from importlib import import_module
-from multiprocessing import forkserver, resource_tracker
+from multiprocessing import forkserver, resource_tracker, util
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Protocol, TypeVar
 
 import attrs
+
+from replay.scratch import scratch_folder
 
 TASK_ATTEMPTS = 4
 """How often a task is tried; Spark's default everywhere but in ``local[N]``, where it is 1."""
@@ -94,6 +98,7 @@ a bar. So children are forks of a process that does nothing but import.
 def get_ready(modules: Iterable[str]) -> None:
     """Have the modules imported, once for all children, while this process does something else."""
     _CONTEXT.set_forkserver_preload(list(modules))
+    _keep_apart()
     with _ctrl_c_blocked():
         forkserver.ensure_running()
 
@@ -107,6 +112,18 @@ def _ctrl_c_blocked() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@cache
+def _keep_apart() -> None:
+    """Have multiprocessing keep its socket where the next start removes it if this is killed."""
+    stack = ExitStack()
+    before, tempfile.tempdir = tempfile.tempdir, stack.enter_context(scratch_folder())
+    try:
+        util.get_temp_dir()
+    finally:
+        tempfile.tempdir = before
+    util.Finalize(None, stack.close, exitpriority=-101)  # After what it does itself at the end.
 
 
 @attrs.frozen
@@ -342,5 +359,7 @@ def _gave_up(name: str, why: str) -> str:
 
 
 def _text(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}"
     lines = str(error).split("\n", maxsplit=1)
     return f"{type(error).__name__}: {lines[0]}"[:300]

@@ -91,7 +91,12 @@ def replay_sources(
     """
     alone = locked(Path(plan.state_folder)) if plan.state_folder else nullcontext()
     with alone:
-        return _replayed(runner, sources, plan, out, progress)
+        try:
+            return _replayed(runner, sources, plan, out, progress)
+        except BaseException:
+            if out and out.is_dir():
+                _cleared(out)  # No part of the results without the others.
+            raise
 
 
 def _replayed(

@@ -44,14 +44,26 @@ def scratch_folder(parent: Path | None = None) -> Iterator[str]:
 def whole_file(path: Path) -> Iterator[Path]:
     """Write a file under the name that this yields; it has its own when all is written, or none.
 
-    So who runs twice, or is killed, leaves one whole file.
+    So who runs twice, or is killed, leaves one whole file. What is no plain file, such as a pipe,
+    is written as it is, and so is a file in a folder that is not this user's. Who removes the draft
+    leaves what was there before. Raises OSError with the name of the file.
     """
-    draft = path.with_name(f"{path.name}.{uuid4().hex}{DRAFT}")
+    target = path.resolve()
+    is_plain = target.is_file() and os.access(target.parent, os.W_OK)
+    draft = target.with_name(f"{target.name}.{uuid4().hex}{DRAFT}")
+    if target.exists() and not is_plain:
+        draft = target
     try:
         yield draft
-        draft.replace(path)
+        if draft != target and draft.exists():
+            draft.replace(target)
+    except OSError as error:
+        if error.errno is None or error.filename not in (None, str(draft)):
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), str(path)) from None
     finally:
-        draft.unlink(missing_ok=True)
+        if draft != target:
+            draft.unlink(missing_ok=True)
 
 
 def _remove_abandoned(parent: Path) -> None:

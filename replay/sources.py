@@ -36,6 +36,7 @@ _HEADER, _TRAILER = "recorder", "trailer"
 
 BinaryFile = io.BufferedReader | gzip.GzipFile
 
+_BLANK = re.compile(rb"(?:[ \t\r]*+\n)++")
 _PARTITION = re.compile(rb'"partition"\s*:\s*("(?:[^"\\]|\\.){1,1000}")')
 
 
@@ -225,9 +226,13 @@ def lines_of(
         return
     try:
         for content, size in _bounded(file, limit):
-            number += 1
+            # Of a run of blank lines, which may be very many, only the last one is told.
+            inside = content[: None if length is None else length - done]
+            number += 1 + inside.count(b"\n", 0, -1)
             done += size
-            if size > limit + 1:
+            if content.endswith(b"\n"):
+                yield Line(number, b"")
+            elif size > limit + 1:
                 yield too_long(number, content, size, limit)
             else:
                 yield Line(number, content, size > len(content))
@@ -253,7 +258,10 @@ class _StoppedError(Exception):
 
 
 def _bounded(file: BinaryFile, limit: int) -> Iterator[tuple[bytes, int]]:
-    """Yield each line, or as much of its beginning as is allowed, and its size with line feed."""
+    """Yield each line, or as much of its beginning as is allowed, and its size with line feed.
+
+    Blank lines, one after the other, come together, and these alone with line feeds.
+    """
     parts: list[bytes] = []
     size = 0
     while True:
@@ -266,6 +274,10 @@ def _bounded(file: BinaryFile, limit: int) -> Iterator[tuple[bytes, int]]:
             break
         start = 0
         while (stop := block.find(b"\n", start)) >= 0:
+            if not size and (blank := _BLANK.match(block, start)):
+                yield blank[0], len(blank[0])
+                start = blank.end()
+                continue
             size += stop + 1 - start
             if size <= limit + 1:
                 parts.append(block[start:stop])

@@ -116,9 +116,18 @@ def is_own_process() -> bool:
 
 def main() -> None:
     """Run the command line; the entry point of the console script."""
-    if sys.stdin is None:
-        # Who closed it gave no input.
-        sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - open to the end
+    # What is closed stays so for us, and no file that is opened later gets its number.
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY if number == 0 else os.O_WRONLY)
+    sys.stdin = sys.stdin or Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - open to the end
+    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - as above
+    if sys.stdout is None:
+        from sharespec.exit import fail  # noqa: PLC0415 - --help loads nothing slow
+
+        fail("the standard output is closed; allowed: an open one, perhaps /dev/null")
     try:
         cli.main(prog_name="sharespec", obj=_OWN_PROCESS)
     except OSError as error:

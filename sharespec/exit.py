@@ -1,5 +1,6 @@
 """How commands end: the exit statuses, and errors as one line on the standard error."""
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -50,7 +51,7 @@ def exits_on(*errors: type[Exception]) -> Iterator[None]:
 
 def problem_of(error: OSError) -> str:
     """Return the file that an error names, if it does, and what is wrong."""
-    parts = (error.filename, error.strerror or error)
+    parts = (error.filename, os.strerror(error.errno) if error.errno else error)
     return printable(": ".join(str(part) for part in parts if part))
 
 

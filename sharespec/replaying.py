@@ -22,6 +22,7 @@ from replay.scratch import scratch_folder
 from replay.sources import NoSuchTraceError, find_sources, is_address, local_path, text_of
 from replay.state_file import StateError
 from replay.verdict import Replay, light
+from replay.verdict import place as place_of
 from report.markdown import markdown_text
 from report.terminal import show_document
 from sharespec.cli import is_own_process
@@ -233,7 +234,8 @@ def _status(told: Sorted, listed: tuple[KnownDeviation, ...]) -> Exit:
         return Exit.WRONG
     if not result.counts.checked and not result.counts.diverged:
         for problem in result.problems[:3]:
-            click.echo(f"{printable(problem.source)}: {printable(problem.message)}", err=True)
+            where = place_of(problem.source, problem.line)
+            click.echo(f"{where}: {printable(problem.message)}", err=True)
         fail("nothing was checked, so nothing is known")
     is_light = any(verdict.divergence and light(verdict) for verdict in result.verdicts)
     return Exit.COULD_NOT_RUN if result.counts.unknown or is_light else Exit.WELL

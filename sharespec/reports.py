@@ -1,12 +1,11 @@
 """Reports in files: where they go is tried first, and one that fails costs no other."""
 
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from uuid import uuid4
 
 import click
 
+from replay.scratch import whole_file
 from sharespec.exit import Exit, problem_of
 
 
@@ -39,23 +38,9 @@ def write_reports(reports: Iterable[tuple[Path | None, Callable[[], str]]]) -> E
         if path is None:
             continue
         try:
-            _put(path, text())
+            with whole_file(path) as draft:
+                draft.write_text(text(), encoding="utf-8")
         except OSError as error:
-            error.filename = error.filename or path
             click.echo(f"sharespec: {problem_of(error)}", err=True)
             status = Exit.COULD_NOT_RUN
     return status
-
-
-def _put(path: Path, text: str) -> None:
-    """Write a file whole or not at all; what is no plain file is written as it is."""
-    target = path.resolve()
-    if (path.exists() and not path.is_file()) or not os.access(target.parent, os.W_OK):
-        path.write_text(text, encoding="utf-8")
-        return
-    draft = target.with_name(f".{uuid4().hex}.draft")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)

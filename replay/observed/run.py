@@ -19,7 +19,7 @@ from replay.observed.settings import Settings
 from replay.observed.verdict import ObservedVerdict
 from replay.processes import HereRunner, Progress, Runner, Silent
 from replay.request_log.scan import Tally
-from replay.scratch import scratch_folder
+from replay.scratch import scratch_folder, whole_file
 from replay.sources import in_lots
 from replay.tasks import (
     FilePart,
@@ -129,7 +129,10 @@ def _gather(task: GatherTask) -> Iterable[_Read]:
     """Read a part and write its observations, a row group for each bucket of each lot."""
     tally, groups, written = Tally(task.source.path), dict[int, list[int]](), 0
     seen = read(cast("Input", task.source), tally, task.start, task.end)
-    with pq.ParquetWriter(task.target, SCHEMA, compression="lz4") as writer:
+    with (
+        whole_file(Path(task.target)) as draft,
+        pq.ParquetWriter(draft, SCHEMA, compression="lz4") as writer,
+    ):
         for lot in in_lots(seen, ROWS_AT_ONCE):
             split: dict[int, list[Observation]] = {}
             for each in lot:

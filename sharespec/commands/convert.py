@@ -1,7 +1,6 @@
 """``sharespec convert``: one form of a recording to another."""
 
 import gzip
-import os
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from replay.observed.inputs import Input, sorted_out
 from replay.observed.observation import joined
 from replay.observed.rows import fact_lines, line_of
 from replay.observed.run import read_all
+from replay.scratch import whole_file
 from replay.sources import NoSuchTraceError, find_sources
 from sharespec.commands.options import TRACES
 from sharespec.exit import Exit, exits_on, fail
@@ -47,10 +47,7 @@ def convert_command(*, traces: tuple[Path, ...], out: Path) -> None:
     logs, others = sorted_out(traces)
     if logs and others:
         fail(f"{others[0]} is not a request log")
-    try:
-        unusable = _logs(logs, out) if logs else _events(others, out)
-    except OSError as error:
-        fail(f"{out} cannot be written: {os.strerror(error.errno) if error.errno else error}")
+    unusable = _logs(logs, out) if logs else _events(others, out)
     sys.exit(Exit.WRONG if unusable else Exit.WELL)
 
 
@@ -62,7 +59,8 @@ def _logs(logs: list[Input], out: Path) -> int:
     facts = joined([tally.facts() for tally in tallies])
     lines = [*fact_lines(facts), *(line_of(each) for each in seen)]
     text = "".join(f"{line}\n" for line in lines).encode()
-    out.write_bytes(gzip.compress(text, mtime=0) if out.name.endswith(".gz") else text)
+    with whole_file(out) as draft:
+        draft.write_bytes(gzip.compress(text, mtime=0) if out.name.endswith(".gz") else text)
     unusable = sum(tally.unusable for tally in tallies)
     click.echo(
         f"{many(len(seen), 'observation')}; {many(unusable, 'line')} could not be used", err=True

@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -24,6 +23,7 @@ from conformance.cluster.simulated import (
 from conformance.target import TargetError
 from impl.cache import DISABLED
 from judge.finding import Finding
+from replay.scratch import scratch_folder
 from report.document import Command, Document, Heading, ItemList, Section, Toned, fields, paragraph
 from report.terminal import show_document, shown_progress
 from sharespec.cli import is_own_process
@@ -130,7 +130,7 @@ def simulate_command(  # noqa: PLR0913 - one argument for each option
     """
     workers = workers or os.cpu_count() or 1
     judge = _trace_judge(workers) if with_traces else nullcontext()
-    with tempfile.TemporaryDirectory(prefix="sharespec-") as scratch, judge as judge_traces:
+    with scratch_folder() as scratch, judge as judge_traces:
         folder = Path(scratch) if out is None else out
         folder.mkdir(parents=True, exist_ok=True)
         seeds = range(seed, seed + runs)

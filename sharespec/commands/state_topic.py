@@ -47,6 +47,8 @@ def state_topic_command(file: str, *, json_lines: bool) -> None:
                 problems += 1
                 if problems <= MAX_PROBLEMS:
                     _show_problem(place, message, json_lines=json_lines)
+    except BrokenPipeError:
+        raise  # It is of the output.
     except (OSError, EOFError, ZlibError) as error:
         fail(f"{file}: {getattr(error, 'strerror', None) or error}")
     _show(topic, problems, json_lines=json_lines)

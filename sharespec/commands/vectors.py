@@ -8,6 +8,7 @@ import click
 from conformance.vectors.source import CaseError, cases
 from conformance.vectors.written import DATA, VectorError, document
 from judge.words import many
+from replay.scratch import whole_file
 from sharespec.exit import Exit, exits_on, fail
 
 
@@ -36,5 +37,6 @@ def vectors_command(out: Path, *, check: bool) -> None:
         sys.exit(Exit.WRONG if stale or old else Exit.WELL)
     out.mkdir(parents=True, exist_ok=True)
     for path in stale:
-        path.write_text(files[path])
+        with whole_file(path) as draft:
+            draft.write_text(files[path])
     click.echo(f"{many(len(files), 'file')} in {out}, {len(stale)} of them written")

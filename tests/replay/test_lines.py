@@ -21,18 +21,24 @@ def test_lines_are_numbered_and_the_last_needs_no_line_feed(tmp_path: Path) -> N
     assert read(path) == [Line(1, b"one"), Line(2, b""), Line(3, b"two", whole=False)]
 
 
-@pytest.mark.parametrize("size", range(1, 14))
+@pytest.mark.parametrize("size", range(1, 21))
 def test_parts_of_a_file_hold_each_line_once(tmp_path: Path, size: int) -> None:
     path = tmp_path / "t.jsonl"
-    content = b"one\n\nthree\nfour"
+    content = b"\n \none\n\r\n\n\t\nthree\nfour"
     path.write_bytes(content)
     parts = [read(path, start=at, end=at + size) for at in range(0, len(content), size)]
-    assert [line.content for part in parts for line in part if isinstance(line, Line)] == [
-        b"one",
-        b"",
-        b"three",
-        b"four",
-    ]
+    lines = [line for part in parts for line in part if isinstance(line, Line)]
+    assert [line.content for line in lines if line.content] == [b"one", b"three", b"four"]
+    # Line numbers go on: those of a part count from where it begins.
+    assert sum(part[-1].number or 0 for part in parts if part) == 8
+
+
+def test_very_many_blank_lines_take_no_time_each(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl.gz"
+    path.write_bytes(gzip.compress(GOOD + b"\n \r\n" * 10_000_000 + GOOD, 1))
+    first, *blank, last = read(path)
+    assert (first, last) == (Line(1, GOOD[:-1]), Line(20_000_002, GOOD[:-1]))
+    assert len(blank) < 100
 
 
 def test_a_truncated_gzip_gives_all_lines_before_its_end(tmp_path: Path) -> None:

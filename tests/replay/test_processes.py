@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from replay.processes import HereRunner, ProcessRunner, Runner, SessionError, Silent, open_processes
+from replay.scratch import scratch_folder
 from tests.replay.watching import Watching
 
 ROOT = Path(__file__).parents[2]
@@ -173,6 +174,9 @@ def test_an_interruption_keeps_what_is_done(children: ProcessRunner) -> None:
 
 
 def test_children_end_with_their_parent_and_leave_ctrl_c_to_it(tmp_path: Path) -> None:
+    """And what the killed parent leaves of files is gone with the next start."""
+    temporary = tmp_path.with_name("temporary")
+    temporary.mkdir()
     code = f"""
 import os, signal, sys
 from functools import partial
@@ -189,7 +193,12 @@ with open_processes(2) as runner:
     os.kill(os.getpid(), signal.SIGKILL)
 """
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=os.environ | {"TMPDIR": str(temporary)},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
     )
     pids_line, results = done.stdout.splitlines()
     assert results == "([0, 1], True)"
@@ -200,6 +209,9 @@ with open_processes(2) as runner:
         alive = {pid for pid in alive if Path(f"/proc/{pid}").exists()}
         time.sleep(0.05)
     assert not alive
+    assert list(temporary.iterdir())
+    with scratch_folder(temporary) as folder:
+        assert [str(path) for path in temporary.iterdir()] == [folder]
 
 
 def test_ctrl_c_does_not_reach_what_children_are_forked_from() -> None:

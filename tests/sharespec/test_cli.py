@@ -1,5 +1,6 @@
 import os
 import runpy
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import sharespec
 from sharespec.cli import COMMANDS, INTERRUPTED, cli
 from sharespec.exit import Exit
 
+STATE_TOPIC = Path(__file__).parents[1] / "data" / "observed" / "state-topic.txt.gz"
 LOADED = """
 import sys
 from sharespec.cli import main
@@ -104,15 +106,27 @@ def test_what_cannot_be_printed_is_one_line(arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["profiles"]])
-def test_a_closed_output_is_no_error(arguments: list[str]) -> None:
-    code = "import os, sys; os.close(1); os.execv(sys.executable, sys.argv[1:])"
+def test_who_closed_the_output_is_told_so_and_nothing_else(arguments: list[str]) -> None:
+    command = shlex.join([sys.executable, "-m", "sharespec", *arguments])
     done = subprocess.run(
-        [sys.executable, "-c", code, sys.executable, "-m", "sharespec", *arguments],
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
+        ["/bin/sh", "-c", f"{command} >&-"], stderr=subprocess.PIPE, text=True, check=False
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    text = "sharespec: the standard output is closed; allowed: an open one, perhaps /dev/null\n"
+    assert (done.returncode, done.stderr) == (2, text)
+    deaf = subprocess.run(
+        ["/bin/sh", "-c", f"{command} <&- 2>&-"], check=False, capture_output=True
+    )
+    assert (deaf.returncode, bool(deaf.stdout)) == (0, True)
+
+
+@pytest.mark.parametrize("arguments", [["profiles"], ["state-topic", str(STATE_TOPIC)]])
+def test_a_reader_that_has_enough_is_no_error(arguments: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "sharespec", *arguments]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, b"")
 
 
 def test_an_interruption_while_a_command_is_imported_is_no_error(

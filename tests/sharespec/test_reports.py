@@ -2,16 +2,46 @@
 
 import os
 import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
+from sharespec.cli import cli
 from sharespec.exit import Exit
 from sharespec.reports import writable_file, write_reports
+from tests.replay.samples import kafka_rows, write_lines, write_parquet
+
+TABLES = {"verdicts.parquet", "divergences.parquet", "lag/part-00000.parquet"}
+WRITERS = {
+    "replay --out out": {f"out/{name}" for name in TABLES},
+    "replay --html page.html": {"page.html"},
+    "replay --junit junit.xml": {"junit.xml"},
+    "replay --markdown new.md": {"new.md"},
+    "replay --write-known known.toml": {"known.toml"},
+    "replay --state states": {"states/states.arrow"},
+    "view --html page.html": {"page.html"},
+    "convert --out lines.jsonl": {"lines.jsonl"},
+    "convert --out rows.parquet": {"rows.parquet"},
+}
+"""Commands that write, and what."""
 
 COMMAND = click.Command("x")
 OPTION = click.Option(["--html"])
+
+
+@contextmanager
+def full_at(size: int) -> Iterator[None]:
+    """Let no file grow beyond so many bytes, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def tried(path: Path | None) -> Path | None:
@@ -56,15 +86,38 @@ def test_a_report_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     before.write_text("old")
     link.symlink_to(before)
     long = "x" * (1 << 20)
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, hard))
-    try:
+    with full_at(1 << 16):
         status = write_reports([(path, lambda: long) for path in (before, link, new)])
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert status is Exit.COULD_NOT_RUN
     assert before.read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["before", "link"]
     assert write_reports([(link, lambda: "short")]) is Exit.WELL
     assert link.is_symlink()
     assert before.read_text() == "short"
+
+
+@pytest.mark.parametrize("name", ["trace.jsonl", "trace.parquet"])
+@pytest.mark.parametrize("line", WRITERS)
+def test_on_a_full_disk_a_command_ends_with_one_line_and_nothing_partial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, name: str
+) -> None:
+    """Lines need room before they are checked, rows of Parquet that are in order do not."""
+    rows = kafka_rows()
+    rows[30]["after"]["end_offset"] += 1
+    write_lines(tmp_path / "trace.jsonl", rows)
+    write_parquet(tmp_path / "trace.parquet", rows)
+    monkeypatch.chdir(tmp_path)
+    before = set(tmp_path.rglob("*"))
+    command, *options = line.split()
+    ended = set()
+    for size in (0, 300, 3000, 20_000, 150_000):
+        with full_at(size):
+            done = CliRunner().invoke(cli, [command, name, *options])
+        files = {p for p in tmp_path.rglob("*") if p.is_file()} - before
+        left = {str(p.relative_to(tmp_path)) for p in files} - {"states/.states.lock"}
+        is_full = "File too large" in done.stderr
+        ended.add(is_full)
+        assert left == (set() if is_full else WRITERS[line])
+        assert not is_full or done.exit_code
+        assert not is_full or len(done.stderr.splitlines()) == 1
+    assert ended == {True, False}

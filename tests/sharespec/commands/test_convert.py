@@ -110,6 +110,6 @@ def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     trace = write_lines(tmp_path / "t.jsonl", kafka_rows(count=5))
     status, output = convert(trace, "--out", tmp_path / "no" / "out.parquet")
     assert status == 2
-    assert "cannot be written" in output
+    assert "out.parquet: No such file or directory" in output
     status, output = convert(LOG, "--out", tmp_path / "out.parquet")
     assert (status, "observations are JSON lines" in output) == (2, True)
