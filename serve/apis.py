@@ -55,7 +55,7 @@ APIS: Mapping[int, Api] = {
     1: Api("fetch", 4, 17, fetch_api.fetch),
     2: Api("list_offsets", 1, 10, topic_api.list_offsets),
     3: Api("metadata", 0, 13, topic_api.metadata),
-    10: Api("find_coordinator", 0, 6, group_api.find_coordinator),
+    10: Api("find_coordinator", 0, 5, group_api.find_coordinator),
     16: Api("list_groups", 0, 5, group_api.list_groups),
     API_VERSIONS: Api("api_versions", 0, 4, api_versions),
     19: Api("create_topics", 2, 7, topic_api.create_topics),

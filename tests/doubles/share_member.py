@@ -121,7 +121,7 @@ class ShareMember:
 
     def _sought(self) -> Wire:
         """Find the coordinator, which may take some time. Raises TargetError."""
-        asked = request("find_coordinator", 6, key_type=0, coordinator_keys=[GROUP])
+        asked = request("find_coordinator", 5, key_type=0, coordinator_keys=[GROUP])
         for _ in range(_TRIES):
             (answer,) = asked_again(self._wire, asked).coordinators
             if not answer.error_code:

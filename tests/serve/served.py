@@ -42,7 +42,7 @@ HIGHEST = {
     "list_offsets": 10,
     "list_groups": 5,
     "describe_cluster": 2,
-    "find_coordinator": 6,
+    "find_coordinator": 5,
     "fetch": 12,
 }
 
