@@ -11,11 +11,10 @@ import attrs
 from clients.kit import CLIENTS
 from clients.subjects import OLDEST_KAFKA, VERSIONS, driver_of
 from clients.subjects import known_of as known_of_client
-from conformance.coordinators.named import COORDINATORS
 from conformance.kit import AnyKit
 from conformance.known import KnownDeviation, read_known
 from conformance.releases import RELEASES
-from conformance.subjects import Subject, opened
+from conformance.subjects import NAMED, Subject, opened
 
 CLIENT = "verify-client "
 """What the name of a client begins with: Apache Kafka's class and its client have one name."""
@@ -59,7 +58,7 @@ def _read(path: Path | None, kit: AnyKit) -> tuple[KnownDeviation, ...]:
 
 
 _RELEASES = {
-    **dict.fromkeys(("kafka", *COORDINATORS), RELEASES),
+    **{name: RELEASES for name, each in NAMED.items() if each.known.startswith("kafka/")},
     "kafka-broker": RELEASES[RELEASES.index(OLDEST_KAFKA) :],
 }
 WITH_RELEASES = (*_RELEASES, *(f"{CLIENT}{name}" for name in ("kafka", "librdkafka", "franz-go")))

@@ -3,6 +3,7 @@
 import functools
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import cast
 
 import attrs
