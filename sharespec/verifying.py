@@ -168,9 +168,12 @@ def verify(target: Any, plan: Plan, command: str, title: str) -> NoReturn:  # no
         plan = attrs.evolve(plan, known=shows)
     if wanted.only:
         (again,) = replayed(target, kit.hello(target), plan.known, kit)
-        show_section(known_section(again.known, again.fault), output())
-        report = Report(kit, _nothing(kit.hello(target)), (again,), (), command=command)
-        status = _write_java(target, report, wanted)
+        report = Report(
+            kit, _nothing(kit.hello(target)), (again,), (), command=command, title=title
+        )
+        status = _write(target, report, wanted)
+        if not wanted.json_lines:
+            show_section(known_section(again.known, again.fault), output())
         sys.exit(Exit.WRONG if again.fault else status)
     if plan.sequence is not None:
         searched = alone(target, plan.sequence, kit)
@@ -181,7 +184,14 @@ def verify(target: Any, plan: Plan, command: str, title: str) -> NoReturn:  # no
         report = _verified(target, plan)
     option = f" --known {shlex.quote(str(wanted.known))}" if wanted.known else ""
     report = attrs.evolve(report, command=command, known_option=option, title=title)
-    _tell(report, wanted, _write_java(target, report, wanted))
+    status = _write(target, report, wanted)
+    if not wanted.json_lines:
+        show_document(document(report), output())
+    if report.campaign.interrupted:
+        sys.exit(Exit.INTERRUPTED)
+    if report.unknown:
+        fail(report.unknown)
+    sys.exit(Exit.WRONG if report.verdict is KitVerdict.DEVIATES else status)
 
 
 def _write_java(target: Any, report: Report, wanted: VerifyOptions) -> Exit:  # noqa: ANN401 - a core
@@ -216,7 +226,8 @@ def _java_cases(report: Report) -> Iterator[JavaCase]:
         yield JavaCase(name, group.first, (f"{group.title}.",), command)
 
 
-def _tell(report: Report, wanted: VerifyOptions, written: Exit) -> NoReturn:
+def _write(target: Any, report: Report, wanted: VerifyOptions) -> Exit:  # noqa: ANN401 - of the kit
+    """Write the files that are wanted, and with --json the lines."""
     shown = document(report)
     files: list[tuple[Path | None, Callable[[], str]]] = [
         (wanted.markdown, partial(markdown_text, shown)),
@@ -226,17 +237,11 @@ def _tell(report: Report, wanted: VerifyOptions, written: Exit) -> NoReturn:
     if not report.unknown:
         listed = partial(known_now, report)
         files.append((wanted.write_known, lambda: as_toml(listed(), report.kit.plain)))
-    status = write_reports(files) or written
+    status = write_reports(files) or _write_java(target, report, wanted)
     if wanted.json_lines:
         for line in as_json(report):
             click.echo(line)
-    else:
-        show_document(shown, output())
-    if report.campaign.interrupted:
-        sys.exit(Exit.INTERRUPTED)
-    if report.unknown:
-        fail(report.unknown)
-    sys.exit(Exit.WRONG if report.verdict is KitVerdict.DEVIATES else status)
+    return status
 
 
 def _one_vector(target: Any, plan: Plan) -> Report:  # noqa: ANN401 - a core

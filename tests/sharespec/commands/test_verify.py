@@ -89,6 +89,15 @@ def test_a_known_deviation_fails_the_run_only_when_it_is_gone(tmp_path: Path) ->
     assert shown.exit_code == 1
     assert "wide: Wide." in shown.stdout
     assert "expected" in shown.stdout
+    page.unlink()
+    lines = [
+        json.loads(line)
+        for line in run(
+            "--exec", WRONG, *only, "--json", "--markdown", str(page)
+        ).stdout.splitlines()
+    ]
+    assert (lines[0]["kind"], lines[0]["name"], lines[-1]["kind"]) == ("known", "wide", "summary")
+    assert "\n## Known: wide: Wide.\n" in page.read_text()
     assert "gone: wide: Wide.\n  It does not show any more.\n" in run("spec", *only).stdout
     assert run("spec", "--known", str(path), "--only", "thin").exit_code == 2
 
