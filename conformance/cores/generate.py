@@ -76,6 +76,11 @@ _LOG_STARTS = (1000, 2**31 - 20, 2**40, 2**62)
 _MOST_EXACT = 2**53
 """The offsets up to which a driver must tell apart that claims no large ones."""
 
+_WITH_GAPS = 0.4
+"""How likely the log of a sequence has gaps."""
+
+_READS = (1, 2, 3, 3, 10)
+
 _TYPES = (
     (AcknowledgeType.ACCEPT,),
     (AcknowledgeType.RELEASE,),
@@ -92,7 +97,8 @@ _TYPES = (
 class Mixture:
     """The classes of command of a sequence with their weights, and the values to choose from.
 
-    ``log_start``: the offset at which the log begins; ``sizes``: of the log batches.
+    ``log_start``: the offset at which the log begins; ``sizes``: of the log batches; ``reads``: how
+    many of them a fetch reads at most.
     """
 
     config: SharePartitionConfig
@@ -104,6 +110,7 @@ class Mixture:
     types: tuple[AcknowledgeType, ...]
     errors: tuple[ErrorCode, ...]
     gaps: bool
+    reads: tuple[int, ...]
     malformed: bool
     renew_setting: bool = True
 
@@ -140,7 +147,8 @@ def mixture(random: Random, can: Capabilities) -> Mixture:
         random.choice(modes),
         types,
         can.write_errors if asks.CompleteWrite in optional else (),
-        gaps=random.random() < 0.4,
+        gaps=(shape := random.random()) < _WITH_GAPS,
+        reads=(1,) if abs(shape - _WITH_GAPS) < _SELDOM / 2 else _READS,
         malformed=can.validates_requests and random.random() < 0.3,
         renew_setting=can.renew_setting,
     )
@@ -220,7 +228,7 @@ def _produce_aborted(random: Random, _mix: Mixture, _scene: Scene) -> asks.Ask:
 def _fetch(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
     mode, size = random.choice(mix.modes), random.choice((1, 2, 500))
     most = random.choice((1, 2, 3, 5, 500))
-    return asks.Fetch(random.choice(mix.members), mode, size, most, random.choice((1, 2, 3, 3, 10)))
+    return asks.Fetch(random.choice(mix.members), mode, size, most, random.choice(mix.reads))
 
 
 def _acknowledge(random: Random, mix: Mixture, scene: Scene) -> asks.Ask:
