@@ -2,13 +2,17 @@
 
 import attrs
 
-from judge.finding import Finding, FindingKind
+from judge.finding import CRASHED, Finding, FindingKind
+from judge.words import printable
+from model.errors import InvalidValueError
 from model.guards import Difference
 from model.snapshot import SharePartitionSnapshot
 
 UNREADABLE = "UNREADABLE_ANSWER"
 ENGINE = "target"
 """What stands for the engine in a finding about a target."""
+
+_MAX_TEXT = 300
 
 Signature = tuple[str, ...]
 """The rule, the operation, and of a failure its text: equal for deviations that look alike."""
@@ -31,6 +35,21 @@ def target_finding(  # noqa: PLR0913 - in the order in which reports have them
     kind = FindingKind.DIFFERENCE if name in Difference.__members__ else FindingKind.GUARD
     found = Finding(0, ENGINE, kind, name, sentence, recorded, expected, before, "")
     return attrs.evolve(found, operation=operation, state_expected=state)
+
+
+def crashed(operation: str, text: str) -> Finding:
+    """Return that a target failed with a text instead of answering."""
+    says = "An operation ends with an answer, not with a failure of the implementation."
+    return target_finding(CRASHED, operation, says, printable(text, _MAX_TEXT), "an answer")
+
+
+def unreadable(operation: str, error: InvalidValueError) -> Finding:
+    """Return that a target answered what cannot be; its cause is the field."""
+    says = "What an operation answers is possible at all, whatever happened before."
+    texts = printable(str(error), _MAX_TEXT), "what is possible"
+    return attrs.evolve(
+        target_finding(UNREADABLE, operation, says, *texts), cause=(UNREADABLE, error.name)
+    )
 
 
 @attrs.frozen

@@ -16,7 +16,8 @@ from typing import TypeVar
 
 import attrs
 
-HOST = "127.0.0.1"
+from conformance.wire.servers import HOST
+
 CLIENT = "client"
 """The source of what no node has opened."""
 

@@ -7,7 +7,6 @@ guard, which also removes their folder.
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 import uuid
@@ -20,11 +19,12 @@ from typing import TypeVar
 import attrs
 
 from conformance.cluster.fault_plan import NODES, STATE_PARTITIONS
-from conformance.cluster.links import CLIENT, HOST, Links, has_socket
+from conformance.cluster.links import CLIENT, Links, has_socket
 from conformance.cores.kafka import kafka_java, recorder_jar
 from conformance.target import TargetError
 from conformance.wire.admin import Admin
 from conformance.wire.connection import Address, Bounds, Wire
+from conformance.wire.servers import HOST, free_ports
 
 CONTROLLER = "/controller"
 """What follows the id of a node in the target of a link to its controller."""
@@ -108,7 +108,7 @@ class Nodes:
             start_new_session=True,
         )
         self.links = Links(self._node_of)
-        ports = _free_ports(2 * len(NODES))
+        ports = free_ports(2 * len(NODES))
         self._nodes = {
             id_: Node(id_, folder / f"node-{id_}", port)
             for id_, port in zip(NODES, ports, strict=False)
@@ -252,12 +252,3 @@ class Nodes:
             if node.process is not None and has_socket(node.process.pid, inode):
                 return node.id
         return CLIENT
-
-
-def _free_ports(number: int) -> list[int]:
-    """Return free ports."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(number)]
-        for each in sockets:
-            each.bind((HOST, 0))
-        return [each.getsockname()[1] for each in sockets]

@@ -15,10 +15,9 @@ from conformance.coordinators.share_asks import FailOver, PassTime
 from conformance.cores.malformed import error_text
 from conformance.cores.protocol import DriverTarget
 from conformance.cores.target import DriverHello
-from conformance.deviation import StepText, target_finding
-from judge.finding import CRASHED, Finding
+from conformance.deviation import StepText, crashed, target_finding
+from judge.finding import Finding
 from judge.words import printable
-from model.rules import RULES, RuleKind
 from spec.group_membership import JOINING, LEAVING, SESSION_MS
 
 
@@ -75,10 +74,8 @@ class GroupScene:
         plain = self._target.ask("apply", operation=dict(request), answers=answers)
         operation, before = request["op"], self.belief
         if "error" in plain:
-            text = printable(error_text(plain))
-            self._note(request, f"failed: {text}", None)
-            sentence = RULES[RuleKind.KIT][CRASHED].says
-            return target_finding(CRASHED, operation, sentence, text, "an answer")
+            self._note(request, f"failed: {printable(error_text(plain))}", None)
+            return crashed(operation, error_text(plain))
         reply = reply_from(operation, plain)
         self.answered[f"{operation} {reply.result.status}"] += 1
         self._note(request, _answer_text(reply), reply)

@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 
-from conformance.coordinators.share_messages import StateAnswer
+from conformance.coordinators.share_messages import StateAnswer, camel
 from judge.words import state_text
 from model.errors import ErrorCode, IllegalChoiceError
 from model.guards import CoordinatorGuard
@@ -127,8 +127,7 @@ def _answer_mismatch(reply: Reply, seen: Seen) -> StateMismatch | None:
         if seen.counts:
             numbers["delivery complete count"] = state.delivery_complete_count
     for name, wanted in numbers.items():
-        first, *others = name.split()
-        got = answer.numbers.get("".join((first, *(part.capitalize() for part in others))))
+        got = answer.numbers.get(camel(name.replace(" ", "_")))
         if got != wanted:
             return _number(guard, name, got, wanted)
     if isinstance(seen.request, ReadState):

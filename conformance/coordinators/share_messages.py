@@ -45,7 +45,7 @@ def body_of(request: StateRequest) -> dict[str, Any]:
     key = request.key
     fields = attrs.asdict(request, recurse=False, filter=lambda field, _value: field.name != "key")
     plain = {
-        _camel(name): batch_values(value) if name == "state_batches" else value
+        camel(name): batch_values(value) if name == "state_batches" else value
         for name, value in fields.items()
     }
     partitions = [{"partition": key.partition, **plain}]
@@ -100,6 +100,7 @@ def _batch(plain: Mapping[str, Any]) -> StateBatch:
     return StateBatch(first, last, RecordState(state), count)
 
 
-def _camel(name: str) -> str:
+def camel(name: str) -> str:
+    """Return the name of a field as Kafka's JSON has it."""
     first, *others = name.split("_")
     return "".join((first, *(part.capitalize() for part in others)))

@@ -21,8 +21,8 @@ from conformance.coordinators.share_messages import APIS, answer_of, body_of, re
 from conformance.cores.malformed import error_text
 from conformance.cores.protocol import DriverTarget
 from conformance.cores.target import DriverHello
-from conformance.deviation import UNREADABLE, StepText, target_finding
-from judge.finding import CRASHED, Finding
+from conformance.deviation import StepText, crashed, target_finding, unreadable
+from judge.finding import Finding
 from judge.words import batch_text, durable_text, printable
 from model.errors import InvalidValueError
 from model.guards import CoordinatorGuard
@@ -182,7 +182,7 @@ class ShareScene:
             records = records_of(reply, stamped=self.can.cold_snapshots)
         except InvalidValueError as error:
             self._step(request, printable(str(reply), 300))
-            raise self._unreadable(error) from None
+            raise _DeviatedError(unreadable(self._operation, error)) from None
         record = records[0] if records else None
         self.answered[f"{self._operation} {answer.status.name}"] += 1
         answered = "; ".join((answer.status.name, *map(_record_text, records)))
@@ -242,7 +242,7 @@ class ShareScene:
         offset = self.topic.first_offset
         reply = self._target.ask("recover", records=self._plain, offset=offset)
         if "error" in reply:
-            raise self._crashed(reply)
+            raise _DeviatedError(crashed(self._operation, error_text(reply)))
 
     def _take_snapshots(self) -> None:
         records = self._appended(asks.TakeSnapshots(), "snapshots")
@@ -299,7 +299,7 @@ class ShareScene:
             records = records_of(reply, stamped=True)
         except InvalidValueError as error:
             self._step(command, printable(str(reply), 300))
-            raise self._unreadable(error) from None
+            raise _DeviatedError(unreadable(self._operation, error)) from None
         self._plain += reply.get("records", [])
         self._step(command, "; ".join(map(_record_text, records)) or "no record")
         self.answered[f"{self._operation} NONE"] += 1
@@ -350,7 +350,7 @@ class ShareScene:
         reply = self._target.ask(do, now=self.now, offset=end, **fields)
         if "error" in reply:
             self._step(command, error_text(reply))
-            raise self._crashed(reply)
+            raise _DeviatedError(crashed(self._operation, error_text(reply)))
         return reply
 
     def _step(self, command: asks.StateAsk, answered: str) -> None:
@@ -365,18 +365,6 @@ class ShareScene:
         words = printable(mismatch.recorded), mismatch.expected
         finding = target_finding(rule.name, self._operation, rule.value, *words)
         return _DeviatedError(attrs.evolve(finding, cause=(self._operation, mismatch.cause)))
-
-    def _crashed(self, reply: dict[str, Any]) -> _DeviatedError:
-        text = printable(error_text(reply))
-        return _DeviatedError(
-            target_finding(CRASHED, self._operation, "every request is answered", text, "an answer")
-        )
-
-    def _unreadable(self, error: InvalidValueError) -> _DeviatedError:
-        finding = target_finding(
-            UNREADABLE, self._operation, "an answer is possible", str(error), "what is possible"
-        )
-        return _DeviatedError(attrs.evolve(finding, cause=(UNREADABLE, error.name)))
 
 
 def _held_text(durable: Durable) -> str:

@@ -11,10 +11,10 @@ from conformance.cores.goals import covered
 from conformance.cores.malformed import error_text, is_form, malformed, sent
 from conformance.cores.target import Hello, Reply, Request, Target
 from conformance.cores.transactions import parts_of
-from conformance.deviation import UNREADABLE, StepText, target_finding
+from conformance.deviation import StepText, crashed, target_finding, unreadable
 from judge.choices import recorded_choice
 from judge.engine import SpecEngine, check_offsets
-from judge.finding import CRASHED, Finding, FindingKind
+from judge.finding import Finding, FindingKind
 from judge.follower import Follower
 from judge.words import operation_text, outcome_text, printable, ranges_text, snapshot_text, span
 from model.config import SharePartitionConfig
@@ -38,10 +38,6 @@ from model.trace_codec import event_from_row
 from model.trace_json import row_from_object
 from spec.partition import SharePartition
 
-_SENTENCES = {
-    CRASHED: "An operation ends with an answer, not with a failure of the implementation.",
-    UNREADABLE: "What an operation answers is possible at all, whatever happened before.",
-}
 _PARTITION = "group:topic:0"
 _MAX_TEXT = 300
 
@@ -120,7 +116,7 @@ class Scene:
         name, steps = str(operation["op"]), len(self.steps)
         if "error" in reply:
             self._unjudged(operation, error_text(reply))
-            return self._failed(CRASHED, name, error_text(reply), "an answer")
+            return crashed(name, error_text(reply))
         before = len(self.events)
         try:
             finding = self._judged(operation, self._event(operation, reply))
@@ -129,8 +125,7 @@ class Scene:
                 raise malformed(name, error, reply) from None
             if len(self.steps) == steps:
                 self._unjudged(operation, sent(reply))
-            failed = self._failed(UNREADABLE, name, str(error), "what is possible")
-            return attrs.evolve(failed, cause=(UNREADABLE, error.name))
+            return unreadable(name, error)
         if finding:
             return _deviation(name, *finding, self._follower.state)
         return self._not_of_the_log(self.events[before].operation)
@@ -236,10 +231,6 @@ class Scene:
         """Return an operation in words; a sequence begins with the profile that judges it."""
         profile = f"profile {self.partition.profile.name}: "
         return profile + text if isinstance(operation, Initialize) else text
-
-    def _failed(self, name: str, operation: str, observed: str, expected: str) -> Finding:
-        text = printable(observed, _MAX_TEXT)
-        return target_finding(name, operation, _SENTENCES[name], text, expected)
 
     def _operation(  # noqa: C901, PLR0911 - one for each class
         self, ask: asks.Ask

@@ -1,7 +1,6 @@
 """Apache Kafka as a broker: one node of a released version."""
 
 import shlex
-import socket
 import subprocess
 import tempfile
 import time
@@ -17,11 +16,11 @@ from conformance.wire.admin import Admin
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Address, Bounds, Wire
 from conformance.wire.hooks import admin_hooks
+from conformance.wire.servers import HOST, free_ports
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.operations import AcknowledgementBatch
 from model.share_messages import PartitionRequest, ShareAcknowledge, ShareFetch, TopicPartition
 
-_HOST = "127.0.0.1"
 _START_SECONDS, _STOP_SECONDS, _PAUSE_S = 300, 30, 0.1
 _TAIL_BYTES = 2000
 _FLAGS = "-Xms128m -Xmx512m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -105,9 +104,9 @@ def _warm_up(target: BrokerTarget) -> None:
 @contextmanager
 def _running(command: str, folder: Path, settings: Sequence[str]) -> Iterator[Address]:
     """Run the broker; it ends with its standard input, even if this process is killed."""
-    port, controller = _free_ports()
+    port, controller = free_ports(2)
     properties = folder / "server.properties"
-    fixed = _SETTINGS.format(host=_HOST, port=port, controller=controller, data=folder / "data")
+    fixed = _SETTINGS.format(host=HOST, port=port, controller=controller, data=folder / "data")
     properties.write_text(fixed + "\n".join(settings))
     errors = folder / "errors"
     with errors.open("wb") as stderr:
@@ -118,7 +117,7 @@ def _running(command: str, folder: Path, settings: Sequence[str]) -> Iterator[Ad
             stderr=stderr,
         )
     try:
-        address = Address(_HOST, port)
+        address = Address(HOST, port)
         _await(process, address, errors)
         yield address
     finally:
@@ -143,11 +142,3 @@ def _await(process: "subprocess.Popen[bytes]", address: Address, errors: Path) -
                 text = errors.read_bytes()[-_TAIL_BYTES:].decode(errors="replace").strip()
                 raise TargetError(f"Apache Kafka did not start, {what}; it said: {text}")
             time.sleep(_PAUSE_S)
-
-
-def _free_ports() -> tuple[int, int]:
-    """Return two free ports."""
-    with socket.socket() as first, socket.socket() as second:
-        for bound in (first, second):
-            bound.bind((_HOST, 0))
-        return first.getsockname()[1], second.getsockname()[1]

@@ -3,10 +3,12 @@
 import os
 import re
 import selectors
+import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
 
 import attrs
@@ -14,6 +16,7 @@ import attrs
 from conformance.build import Recipe, build
 from conformance.target import TargetError
 
+HOST = "127.0.0.1"
 _TARGETS = Path(__file__).parents[1] / "targets"
 _FIRST_LINE = re.compile(rb"(127\.0\.0\.1:[1-9][0-9]{0,4}) ([\x21-\x7e]{1,100})")
 _PSEUDO_VERSION = re.compile(r"v\d+\.\d+\.\d+-\d{14}-[0-9a-f]{12}")
@@ -145,3 +148,12 @@ def crabka_server(configs: Mapping[str, str], project: Path = _TARGETS / "crabka
 
 def _arguments(configs: Mapping[str, str]) -> list[str]:
     return [f"{name}={value}" for name, value in configs.items()]
+
+
+def free_ports(number: int) -> list[int]:
+    """Return free ports of this machine."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(number)]
+        for each in sockets:
+            each.bind((HOST, 0))
+        return [each.getsockname()[1] for each in sockets]

@@ -7,7 +7,7 @@ from uuid import UUID
 import attrs
 from immutables import Map
 
-from conformance.coordinators.share_messages import APIS, _camel
+from conformance.coordinators.share_messages import APIS, camel
 from model.errors import ErrorCode
 from model.profile import profile_named
 from model.ranges import StateBatch
@@ -277,7 +277,7 @@ def request_from(api: str, body: dict[str, Any]) -> StateRequest:
     (part,) = topic["partitions"]
     key = SharePartitionKey(body["groupId"], _topic(topic["topicId"]), part["partition"])
     names = [field.name for field in attrs.fields(kind) if field.name != "key"]
-    values = {name: part[_camel(name)] for name in names}
+    values = {name: part[camel(name)] for name in names}
     if "state_batches" in values:
         values["state_batches"] = tuple(
             StateBatch(
@@ -317,7 +317,7 @@ def _response(request: StateRequest, reply: Reply) -> dict[str, Any]:
     part: dict[str, Any] = {"partition": request.key.partition, "errorCode": reply.status.value}
     if reply.state is not None:
         names = ["state_epoch", "start_offset", "leader_epoch", "delivery_complete_count"]
-        part |= {_camel(name): getattr(reply.state, name) for name in names}
+        part |= {camel(name): getattr(reply.state, name) for name in names}
         if isinstance(request, ReadState):
             part["stateBatches"] = batch_values(reply.state.state_batches)
     return {"results": [{"topicId": "", "partitions": [part]}]}

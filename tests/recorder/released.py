@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +15,7 @@ import pytest
 
 from conformance.cores.kafka import recorder_jar
 from conformance.target import TargetError
+from conformance.wire.servers import free_ports
 from tests.conformance.unbuilt import skip_unbuilt
 
 PROJECT = Path(__file__).parents[2] / "recorder"
@@ -187,7 +187,7 @@ def broker(  # noqa: PLR0913 - each is one thing in which brokers differ
     """
     jar = recorder()
     folder.mkdir(exist_ok=True)
-    port, controller = _free_ports()
+    port, controller = free_ports(2)
     text = _SETTINGS.format(port=port, controller=controller, data=folder / "data")
     folder.joinpath("server.properties").write_text("\n".join((text, *settings, "")))
     breaker = [f"-javaagent:{BREAKER}={broken}"] if broken else []
@@ -222,10 +222,3 @@ def _await(running: Broker, before: int) -> None:
         assert running.process.poll() is None, running.log[-4000:]
         assert time.monotonic() < until, running.log[-4000:]
         time.sleep(_PAUSE_S)
-
-
-def _free_ports() -> tuple[int, int]:
-    with socket.socket() as first, socket.socket() as second:
-        for bound in (first, second):
-            bound.bind(("127.0.0.1", 0))
-        return first.getsockname()[1], second.getsockname()[1]

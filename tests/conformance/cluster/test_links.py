@@ -9,7 +9,8 @@ from threading import Thread
 
 import pytest
 
-from conformance.cluster.links import CLIENT, HOST, Links, has_socket, inode_of
+from conformance.cluster.links import CLIENT, Links, has_socket, inode_of
+from conformance.wire.servers import HOST
 
 LONG_S, SHORT_S = 30.0, 0.3
 
