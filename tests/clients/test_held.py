@@ -4,27 +4,12 @@ from clients.held import Fate, Holdings
 PLACE = ("t", 0)
 
 
-def test_an_acquisition_of_a_record_follows_the_one_before() -> None:
-    holdings = Holdings()
-    holdings.grant(Granted(PLACE, 3, 5, 1))
-    holdings.grant(Granted(PLACE, 4, 4, 2))
-    assert [held.count for held in holdings.of(PLACE, 4)] == [1, 2]
-    assert [held.count for held in holdings.of(PLACE, 5)] == [1]
-    assert holdings.of(PLACE, 6) == holdings.of(("t", 1), 4) == []
-
-
 def test_only_what_was_granted_before_the_client_went_on_is_known_to_be_in_hand() -> None:
     holdings = Holdings()
     holdings.grant(Granted(PLACE, 0, 0, 1))
     holdings.move_on(7)
     holdings.grant(Granted(PLACE, 1, 1, 1))
     assert [held.moved_on for held in holdings.every()] == [7, None]
-
-
-def test_what_is_granted_to_a_member_that_gave_it_up_is_lost() -> None:
-    holdings = Holdings()
-    holdings.grant(Granted(PLACE, 0, 1, 1), lost=5)
-    assert [held.lost for held in holdings.every()] == [5, 5]
 
 
 def test_what_is_lost_is_lost_where_it_was_first() -> None:
@@ -34,14 +19,6 @@ def test_what_is_lost_is_lost_where_it_was_first() -> None:
     holdings.grant(Granted(PLACE, 0, 0, 2))
     holdings.lose(9)
     assert [held.lost for held in holdings.of(PLACE, 0)] == [4, 9]
-
-
-def test_what_compaction_removed_is_a_gap_in_each_acquisition() -> None:
-    holdings = Holdings()
-    holdings.remove(PLACE, [1, 2])
-    holdings.grant(Granted(PLACE, 0, 3, 1), answer=4)
-    holdings.grant(Granted(PLACE, 1, 3, 2), answer=9)
-    assert [held.offset for held in holdings.every() if held.is_gap] == [1, 1, 2, 2]
 
 
 def test_a_gap_is_passed_once_a_later_record_of_its_answer_is_delivered() -> None:

@@ -1,5 +1,3 @@
-import pytest
-
 from clients.duties import Duty
 from clients.events import Answered, Asked, Moved
 from clients.leadership import MOST_ASKED, MOST_UNASSIGNED, Leadership
@@ -34,20 +32,6 @@ def test_a_client_that_was_told_of_the_leader_may_ask_a_few_times_more() -> None
     assert asked(leadership, *few) == []
     assert asked(leadership, fetch(1, 99)) == [Duty.FOLLOWS]
     assert asked(leadership, fetch(1, 100)) == []  # It is said once.
-
-
-@pytest.mark.parametrize("leader", [-1, 1])
-def test_a_client_that_was_not_told_which_broker_leads_may_go_on(leader: int) -> None:
-    leadership = opened()
-    leadership.answered(1, elsewhere(leader))
-    assert asked(leadership, *(fetch(1, epoch) for epoch in range(1, 99))) == []
-
-
-def test_what_a_session_forgets_or_leaves_out_is_not_asked_for() -> None:
-    leadership = opened()
-    leadership.answered(1, elsewhere(2))
-    requests = [fetch(1, 1, forgets=True), *(fetch(1, epoch) for epoch in range(2, 99))]
-    assert asked(leadership, *requests, fetch(1, 0), fetch(1, 1)) == []
 
 
 def test_a_leader_that_moves_back_is_asked_again() -> None:

@@ -76,18 +76,6 @@ def test_another_epoch_or_id_is_named(
     assert text in violations[0][1]
 
 
-def test_requests_of_the_share_session_have_the_member_id() -> None:
-    membership, _ = beats(JOINED)
-    ((duty, text),) = membership.identified("n", "a fetch")
-    assert (duty, text) == (Duty.MEMBER_ID, "a fetch has the member id 'n', and not 'm'")
-
-
-def test_only_a_member_that_was_told_that_it_is_none_is_waited_for() -> None:
-    assert list(beats(JOINED)[0].missed(7)) == []
-    ((duty, text),) = beats(JOINED, beat(1, FENCED))[0].missed(7)
-    assert (duty, text) == (Duty.REJOINS, "no heartbeat in 7 ms after FENCED_MEMBER_EPOCH")
-
-
 @pytest.mark.parametrize(
     ("last", "again"),
     [(beat(1, given=2), beat(1, given=2)), (beat(1, UNKNOWN), beat(1, UNKNOWN)), (JOINED, JOINED)],

@@ -1,6 +1,6 @@
 import pytest
 
-from clients.sessions import NOT_FOUND, WRONG_EPOCH, Session
+from clients.sessions import Session
 from model.share_messages import FINAL_EPOCH, MAX_EPOCH
 
 
@@ -21,11 +21,6 @@ def test_a_session_begins_at_0_counts_up_and_ends_at_minus_1() -> None:
     ended = after((0, 0), (FINAL_EPOCH, 0))
     assert ended.allowed() == {0, FINAL_EPOCH}
     assert not ended.is_open
-
-
-@pytest.mark.parametrize("error", [NOT_FOUND, WRONG_EPOCH])
-def test_a_client_that_is_told_that_its_session_is_gone_opens_one(error: int) -> None:
-    assert after((0, 0), (1, error)).allowed() == {0, FINAL_EPOCH}
 
 
 def test_another_error_leaves_open_whether_the_epoch_moved() -> None:
