@@ -3,7 +3,8 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
 import attrs
 
@@ -29,12 +30,25 @@ from spec.share_request import readable
 from spec.share_session import next_epoch
 
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
 SECOND = "second"
 """The other member that may join the group of the client."""
 HEARTBEAT_MS = 100
 """The interval of heartbeats that members are told; Kafka allows an administrator 1 ms and more."""
 _BROKER = {f"group.share.{name}heartbeat.interval.ms": HEARTBEAT_MS for name in ("", "min.")}
 EVICTED, LAPSED = "the broker ended its session", "its acquisition locks ended"
+
+
+def _in_its_thread(
+    method: "Callable[Concatenate[Broker, _P], _T]",
+) -> "Callable[Concatenate[Broker, _P], _T]":
+    """Let a method of a broker run in the broker's thread, between two requests."""
+
+    @wraps(method)
+    def asked(self: "Broker", /, *arguments: _P.args, **named: _P.kwargs) -> _T:
+        return self.do(lambda _cluster: method(self, *arguments, **named))
+
+    return asked
 
 
 @attrs.frozen
@@ -48,262 +62,225 @@ class Broker:
         """Run a function in the broker's thread, between two requests."""
         return self.served.do(what)
 
+    @_in_its_thread
     def topic(self, name: str, partitions: int) -> None:
         """Create a topic."""
-        self.do(lambda cluster: create_topic(cluster, name, partitions))
+        create_topic(self.served.cluster, name, partitions)
 
+    @_in_its_thread
     def places(self, topics: tuple[str, ...]) -> list[Place]:
         """Return the partitions of topics."""
-        return self.do(
-            lambda cluster: [
-                (name, nth) for name in topics for nth in range(len(cluster.topics[name].logs))
-            ]
-        )
+        logs = self.served.cluster.topics
+        return [(name, nth) for name in topics for nth in range(len(logs[name].logs))]
 
+    @_in_its_thread
     def produce(self, place: Place, count: int, removed: frozenset[int] = frozenset()) -> None:
         """Append one batch of records, each with a value that tells its offset.
 
         ``removed``: which of them, counted from 0, are gone as compaction leaves it.
         """
+        cluster = self.served.cluster
+        topic = cluster.topics[place[0]]
+        first = topic.logs[place[1]].end
+        batch = produced_batch(record_batch(count, first=first), cluster.options.limits)
+        if removed:
+            batch = attrs.evolve(batch, data=record_batch(count, first=first, removed=removed))
+            offsets = frozenset(first + nth for nth in removed)
+            self.journal.note(Compacted(self.journal.now(), place, offsets))
+        produce(cluster, topic, place[1], batch)
 
-        def append(cluster: Cluster) -> None:
-            topic = cluster.topics[place[0]]
-            first = topic.logs[place[1]].end
-            batch = produced_batch(record_batch(count, first=first), cluster.options.limits)
-            if removed:
-                batch = attrs.evolve(batch, data=record_batch(count, first=first, removed=removed))
-                offsets = frozenset(first + nth for nth in removed)
-                self.journal.note(Compacted(self.journal.now(), place, offsets))
-            produce(cluster, topic, place[1], batch)
-
-        self.do(append)
-
+    @_in_its_thread
     def odd(self, place: Place, count: int, *, corrupt: bool) -> None:
         """Append a batch of so many offsets: without any record, or with a wrong checksum."""
+        cluster = self.served.cluster
+        topic = cluster.topics[place[0]]
+        first, noted = topic.logs[place[1]].end, Corrupted if corrupt else Compacted
+        who = Producer(next(cluster.producers), 0, 0)
+        batch = corrupt_batch(count, first) if corrupt else empty_batch(count, first, who)
+        offsets = frozenset(range(first, first + count))
+        self.journal.note(noted(self.journal.now(), place, offsets))
+        produce(cluster, topic, place[1], batch)
 
-        def append(cluster: Cluster) -> None:
-            topic = cluster.topics[place[0]]
-            first, noted = topic.logs[place[1]].end, Corrupted if corrupt else Compacted
-            who = Producer(next(cluster.producers), 0, 0)
-            batch = corrupt_batch(count, first) if corrupt else empty_batch(count, first, who)
-            offsets = frozenset(range(first, first + count))
-            self.journal.note(noted(self.journal.now(), place, offsets))
-            produce(cluster, topic, place[1], batch)
-
-        self.do(append)
-
+    @_in_its_thread
     def transact(self, place: Place, count: int, *, commits: bool) -> None:
         """Append a batch of a transaction, which then commits or aborts: a control record."""
+        cluster = self.served.cluster
+        topic = cluster.topics[place[0]]
+        log = topic.logs[place[1]]
+        first, control = log.end, log.end + count
+        who = Producer(next(cluster.producers), 0, 0)
+        produce(cluster, topic, place[1], transaction_batch(count, first, who))
+        self.journal.note(Compacted(self.journal.now(), place, frozenset({control})))
+        if not commits:
+            log.aborted.append(OffsetRange(first, control - 1))
+        produce(cluster, topic, place[1], control_batch(control, who, commits=commits))
 
-        def append(cluster: Cluster) -> None:
-            topic = cluster.topics[place[0]]
-            log = topic.logs[place[1]]
-            first, control = log.end, log.end + count
-            who = Producer(next(cluster.producers), 0, 0)
-            produce(cluster, topic, place[1], transaction_batch(count, first, who))
-            self.journal.note(Compacted(self.journal.now(), place, frozenset({control})))
-            if not commits:
-                log.aborted.append(OffsetRange(first, control - 1))
-            produce(cluster, topic, place[1], control_batch(control, who, commits=commits))
-
-        self.do(append)
-
+    @_in_its_thread
     def add_partition(self, name: str, *, late: bool) -> int | None:
         """Add a partition to a topic, which Metadata may tell late; return as ``expel`` does."""
+        cluster = self.served.cluster
+        topic = cluster.topics[name]
+        if late:
+            known = len(topic.leaders), time.monotonic() + START_SECONDS
+            cluster.rare.unheard.setdefault(name, known)
+        add_partition(cluster, topic)
+        update_all(cluster, (name,))
+        members = any(_members(group) for group in cluster.groups.values())
+        return self.journal.heartbeats if members else None
 
-        def add(cluster: Cluster) -> int | None:
-            topic = cluster.topics[name]
-            if late:
-                known = len(topic.leaders), time.monotonic() + START_SECONDS
-                cluster.rare.unheard.setdefault(name, known)
-            add_partition(cluster, topic)
-            update_all(cluster, (name,))
-            members = any(_members(group) for group in cluster.groups.values())
-            return self.journal.heartbeats if members else None
-
-        return self.do(add)
-
+    @_in_its_thread
     def set_group(self, name: str, value: str) -> None:
         """Set a setting of the group, as an administrator does."""
+        cluster = self.served.cluster
+        cluster.settings.setdefault(GROUP, {})[name] = value
+        reconfigure(cluster, GROUP)
 
-        def alter(cluster: Cluster) -> None:
-            cluster.settings.setdefault(GROUP, {})[name] = value
-            reconfigure(cluster, GROUP)
-
-        self.do(alter)
-
+    @_in_its_thread
     def second_member(self, topic: str) -> int | None:
         """Let another member join the group of the client; return as ``expel`` does."""
+        cluster = self.served.cluster
+        if not any(_members(group) for group in cluster.groups.values()):
+            return None
+        heartbeat(cluster, Beat(GROUP, SECOND, 0, frozenset({topic})))
+        return self.journal.heartbeats
 
-        def join(cluster: Cluster) -> int | None:
-            if not any(_members(group) for group in cluster.groups.values()):
-                return None
-            heartbeat(cluster, Beat(GROUP, SECOND, 0, frozenset({topic})))
-            return self.journal.heartbeats
-
-        return self.do(join)
-
+    @_in_its_thread
     def second_leaves(self) -> int | None:
         """Let that member leave again; return as ``expel`` does."""
+        cluster = self.served.cluster
+        group = cluster.groups.get(GROUP)
+        second = group.members.get(SECOND) if group else None
+        if group is None or second is None:
+            return None
+        remove(cluster, group, second)
+        return self.journal.heartbeats if group.members else None
 
-        def go(cluster: Cluster) -> int | None:
-            group = cluster.groups.get(GROUP)
-            second = group.members.get(SECOND) if group else None
-            if group is None or second is None:
-                return None
-            remove(cluster, group, second)
-            return self.journal.heartbeats if group.members else None
-
-        return self.do(go)
-
+    @_in_its_thread
     def has_available(self, topics: tuple[str, ...]) -> bool:
         """Whether a fetch could get records of these topics, or where it begins is not known yet.
 
         A member that tells the coordinator of them could be assigned what nobody is yet.
         """
+        cluster = self.served.cluster
+        shares = [advance(node.share(GROUP), cluster.clock()) for node in cluster.nodes]
+        parts = {key[1]: part for share in shares for key, part in share.partitions.items()}
+        others = _of_others(cluster)
+        return not parts or any(
+            log.end > 0 if part is None else not part.ready or readable(part, 1)
+            for topic in map(cluster.topics.__getitem__, topics)
+            for nth, log in enumerate(topic.logs)
+            for place in (TopicPartition(str(topic.id), nth),)
+            for part in (parts.get(place),)
+            if place not in others
+        )
 
-        def any_readable(cluster: Cluster) -> bool:
-            shares = [advance(node.share(GROUP), cluster.clock()) for node in cluster.nodes]
-            parts = {key[1]: part for share in shares for key, part in share.partitions.items()}
-            others = _of_others(cluster)
-            return not parts or any(
-                log.end > 0 if part is None else not part.ready or readable(part, 1)
-                for topic in map(cluster.topics.__getitem__, topics)
-                for nth, log in enumerate(topic.logs)
-                for place in (TopicPartition(str(topic.id), nth),)
-                for part in (parts.get(place),)
-                if place not in others
-            )
-
-        return self.do(any_readable)
-
+    @_in_its_thread
     def evict(self) -> None:
         """End every share session, as if it had been the one too many: its records are released."""
+        cluster = self.served.cluster
+        for node in cluster.nodes:
+            from_here = {each.connection for each in node.share(GROUP).sessions.values()}
+            for connection in from_here:
+                share, now = node.share(GROUP), cluster.clock()
+                node.put(GROUP, share_broker.disconnect(share, connection, now).broker)
+            if from_here:
+                self.journal.lose(EVICTED, node.id)
 
-        def end(cluster: Cluster) -> None:
-            for node in cluster.nodes:
-                from_here = {each.connection for each in node.share(GROUP).sessions.values()}
-                for connection in from_here:
-                    share, now = node.share(GROUP), cluster.clock()
-                    node.put(GROUP, share_broker.disconnect(share, connection, now).broker)
-                if from_here:
-                    self.journal.lose(EVICTED, node.id)
-
-        self.do(end)
-
+    @_in_its_thread
     def misnumber(self) -> None:
         """Let the epoch of every session move on, as if a request had been taken twice."""
+        for node in self.served.cluster.nodes:
+            sessions = node.share(GROUP).sessions
+            for key, session in sessions.items():
+                later = attrs.evolve(session, epoch=next_epoch(session.epoch))
+                sessions = sessions.set(key, later)
+            node.put(GROUP, attrs.evolve(node.share(GROUP), sessions=sessions))
 
-        def move(cluster: Cluster) -> None:
-            for node in cluster.nodes:
-                sessions = node.share(GROUP).sessions
-                for key, session in sessions.items():
-                    later = attrs.evolve(session, epoch=next_epoch(session.epoch))
-                    sessions = sessions.set(key, later)
-                node.put(GROUP, attrs.evolve(node.share(GROUP), sessions=sessions))
-
-        self.do(move)
-
+    @_in_its_thread
     def expel(self) -> int | None:
         """Remove the members as if their heartbeats had stopped; their share sessions stay.
 
         Returns how many heartbeats were answered before, or None where there is no member.
         """
+        cluster = self.served.cluster
+        members = [(group, one) for group in cluster.groups.values() for one in _members(group)]
+        for group, member in members:
+            remove(cluster, group, member)
+        return self.journal.heartbeats if members else None
 
-        def end(cluster: Cluster) -> int | None:
-            members = [(group, one) for group in cluster.groups.values() for one in _members(group)]
-            for group, member in members:
-                remove(cluster, group, member)
-            return self.journal.heartbeats if members else None
-
-        return self.do(end)
-
+    @_in_its_thread
     def fence(self) -> int | None:
         """Let each group's epoch move on twice, as if both answers that say so had been lost.
 
         Returns as ``expel`` does.
         """
+        groups = [group for group in self.served.cluster.groups.values() if group.members]
+        for group in groups:
+            move_on(group)
+            move_on(group)
+        return self.journal.heartbeats if groups else None
 
-        def move(cluster: Cluster) -> int | None:
-            groups = [group for group in cluster.groups.values() if group.members]
-            for group in groups:
-                move_on(group)
-                move_on(group)
-            return self.journal.heartbeats if groups else None
-
-        return self.do(move)
-
+    @_in_its_thread
     def move_leader(self, place: Place, *, named: bool) -> None:
         """Let the next broker lead a partition; whether others tell clients which one it is."""
+        cluster = self.served.cluster
+        topic = cluster.topics[place[0]]
+        later = topic.leaders[place[1]].id % len(cluster.nodes) + 1
+        cluster.rare.names_leaders = named
+        self.journal.note(Moved(self.journal.now(), place, later))
+        move_leader(cluster, topic, place[1], later)
 
-        def move(cluster: Cluster) -> None:
-            topic = cluster.topics[place[0]]
-            later = topic.leaders[place[1]].id % len(cluster.nodes) + 1
-            cluster.rare.names_leaders = named
-            self.journal.note(Moved(self.journal.now(), place, later))
-            move_leader(cluster, topic, place[1], later)
-
-        self.do(move)
-
+    @_in_its_thread
     def restart(self, broker: int) -> None:
         """Let a broker start again: its connections end, and for a while nobody leads its part."""
+        cluster = self.served.cluster
+        self.journal.lose(RESTARTED, broker)
+        cluster.rare.starting[broker] = time.monotonic() + START_SECONDS
+        for connection in cluster.node(broker).connections:
+            connection.cancel()
 
-        def start(cluster: Cluster) -> None:
-            self.journal.lose(RESTARTED, broker)
-            cluster.rare.starting[broker] = time.monotonic() + START_SECONDS
-            for connection in cluster.node(broker).connections:
-                connection.cancel()
-
-        self.do(start)
-
+    @_in_its_thread
     def hang_up(self) -> bool:
         """End each connection with a share session on which nothing is under way, as idle ones end.
 
         Returns whether there was one.
         """
+        cluster = self.served.cluster
+        busy = frozenset(self.journal.underway.values())
+        sessions = (s for node in cluster.nodes for s in node.share(GROUP).sessions.values())
+        idle = {session.connection for session in sessions} - busy
+        tasks = [(node.id, task) for node in cluster.nodes for task in node.connections]
+        ended = [(id_, task) for id_, task in tasks if task.get_name() in idle]
+        for id_, task in ended:
+            self.journal.lose(HUNG_UP, id_)
+            task.cancel()
+        return bool(ended)
 
-        def end(cluster: Cluster) -> bool:
-            busy = frozenset(self.journal.underway.values())
-            sessions = (s for node in cluster.nodes for s in node.share(GROUP).sessions.values())
-            idle = {session.connection for session in sessions} - busy
-            tasks = [(node.id, task) for node in cluster.nodes for task in node.connections]
-            ended = [(id_, task) for id_, task in tasks if task.get_name() in idle]
-            for id_, task in ended:
-                self.journal.lose(HUNG_UP, id_)
-                task.cancel()
-            return bool(ended)
-
-        return self.do(end)
-
+    @_in_its_thread
     def move_coordinator(self) -> int | None:
         """Let the next broker be the coordinator of each group.
 
         Returns how many heartbeats were answered without an error before, None without members.
         """
+        cluster = self.served.cluster
+        for group in cluster.groups:
+            later = cluster.coordinator(group).id % len(cluster.nodes) + 1
+            move_coordinator(cluster, group, later)
+        members = any(group.members for group in cluster.groups.values())
+        return self.journal.welcomed if members else None
 
-        def move(cluster: Cluster) -> int | None:
-            for group in cluster.groups:
-                later = cluster.coordinator(group).id % len(cluster.nodes) + 1
-                move_coordinator(cluster, group, later)
-            members = any(group.members for group in cluster.groups.values())
-            return self.journal.welcomed if members else None
-
-        return self.do(move)
-
+    @_in_its_thread
     def lapse(self) -> None:
         """Put the clock of acquisition locks forward, until all have ended."""
-
-        def skip(cluster: Cluster) -> None:
-            now = cluster.clock()
-            ends = [
-                part.window.records[offset].deadline
-                for _, part in cluster.led(GROUP)
-                for offset in part.window.held
-            ]
-            cluster.skip(max([0, *(end - now + 1 for end in ends)]))
-            self.journal.lose(LAPSED)
-
-        self.do(skip)
+        cluster = self.served.cluster
+        now = cluster.clock()
+        ends = [
+            part.window.records[offset].deadline
+            for _, part in cluster.led(GROUP)
+            for offset in part.window.held
+        ]
+        cluster.skip(max([0, *(end - now + 1 for end in ends)]))
+        self.journal.lose(LAPSED)
 
 
 def _of_others(cluster: Cluster) -> frozenset[TopicPartition]:

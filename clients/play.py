@@ -21,7 +21,7 @@ from clients.events import (
     Waited,
 )
 from clients.judge import keeps_back
-from clients.scripts import ADDS, HABITS, ODD, PRODUCES, SUBSCRIPTIONS, TRANSACTIONS, Do, Script
+from clients.scripts import HABITS, ODD, PRODUCES, SUBSCRIPTIONS, TRANSACTIONS, Do, Script
 from serve.rare import Habit
 
 TOPIC, OTHER = SUBSCRIPTIONS[-1]
@@ -96,9 +96,8 @@ class _Application:
             self.acknowledge(_TYPES[do], number)
         elif do in PRODUCES:
             self.produce(do, number)
-        elif do in ADDS:
-            late = do is Do.ADD_PARTITION_LATE
-            self.rejoined(self.broker.add_partition(TOPIC, late=late))
+        elif do in _REJOINED:
+            self.rejoined(_REJOINED[do](self.broker))
         elif do is Do.SUBSCRIBE:
             self.subscribe(SUBSCRIPTIONS[number - 1])
         elif do is Do.ANSWER_LAST:
@@ -230,22 +229,6 @@ class _Application:
             return True
         return keeps_back(self.broker.journal.record(self.script.settings))
 
-    def expel(self) -> None:
-        """Remove the member, and wait until it has joined again."""
-        self.rejoined(self.broker.expel())
-
-    def fence(self) -> None:
-        """Fence the member, and wait until it has joined again."""
-        self.rejoined(self.broker.fence())
-
-    def second_member(self) -> None:
-        """Let another member join, and wait until the client can know what it is assigned now."""
-        self.rejoined(self.broker.second_member(TOPIC))
-
-    def second_leaves(self) -> None:
-        """Let that member leave, and wait as before."""
-        self.rejoined(self.broker.second_leaves())
-
     def move_coordinator(self) -> None:
         """Let another broker be the coordinator, and wait for a heartbeat that reaches it."""
         before, journal = self.broker.move_coordinator(), self.broker.journal
@@ -298,6 +281,16 @@ class _Application:
         self.call("commit_async")
 
 
+_REJOINED: dict[Do, Callable[[Broker], int | None]] = {
+    Do.EXPEL: Broker.expel,
+    Do.FENCE: Broker.fence,
+    Do.SECOND_MEMBER: lambda broker: broker.second_member(TOPIC),
+    Do.SECOND_LEAVES: Broker.second_leaves,
+    Do.ADD_PARTITION: lambda broker: broker.add_partition(TOPIC, late=False),
+    Do.ADD_PARTITION_LATE: lambda broker: broker.add_partition(TOPIC, late=True),
+}
+"""What a broker does after which the client joins again, or learns another assignment."""
+
 _STEPS: dict[Do, Callable[[_Application], None]] = {
     Do.POLL: _Application.poll_on,
     Do.POLL_ONCE: _Application.poll_once,
@@ -307,12 +300,8 @@ _STEPS: dict[Do, Callable[[_Application], None]] = {
     Do.EVICT: lambda application: application.broker.evict(),
     Do.MISNUMBER: lambda application: application.broker.misnumber(),
     Do.LAPSE: lambda application: application.broker.lapse(),
-    Do.EXPEL: _Application.expel,
-    Do.FENCE: _Application.fence,
     Do.REFUSE_RENEWALS: lambda application: application.broker.set_group(*_REFUSED),
     Do.READ_COMMITTED: lambda application: application.broker.set_group(*_COMMITTED),
-    Do.SECOND_MEMBER: _Application.second_member,
-    Do.SECOND_LEAVES: _Application.second_leaves,
     Do.MOVE_COORDINATOR: _Application.move_coordinator,
     Do.HANG_UP: _Application.hang_up,
     Do.AT_ONCE: _Application.at_once,

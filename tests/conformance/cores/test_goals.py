@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from conformance.campaign import Campaign, Limits, campaign, play
-from conformance.cores import asks, generate
+from conformance.cores import asks
 from conformance.cores import goals as cores_goals
 from conformance.cores.builtin import EngineTarget
 from conformance.cores.goals import SITUATIONS, covered, goals
@@ -192,16 +192,6 @@ def test_every_rule_is_put_at_stake_by_a_goal_or_ensured_by_the_kit() -> None:
     rules = {goal.name for goal in goals(CAN) if goal.group is Group.RULE}
     assert rules | ENSURED.keys() == {rule.name for rule in (*Guard, *Difference)}
     assert not rules & ENSURED.keys()
-
-
-def test_a_search_without_acknowledgements_does_not_cover_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delitem(generate._ALWAYS, asks.Acknowledge)  # noqa: SLF001 - what a search is made of
-    counts = campaign(SPEC, Limits(sequences=15), CORES).exercised
-    missed = {goal.name for goal in coverage(goals(CAN), counts, CAN).missed}
-    assert {"acknowledge is answered NONE", "ACKNOWLEDGEMENT_JUDGED"} <= missed
-    assert "acquire is answered NONE" not in missed
 
 
 def test_goals_that_an_implementation_cannot_cover_are_skipped_with_the_reason() -> None:

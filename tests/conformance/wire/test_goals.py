@@ -1,20 +1,14 @@
 """Every goal can be covered; a predicate holds where its situation occurs, and not elsewhere."""
 
 from collections import Counter
-from io import StringIO
 from typing import Any
 
-import attrs
 import pytest
-from rich.console import Console
 
 from conformance.campaign import Campaign, Limits, campaign, play
 from conformance.cores.acknowledgements import Shape
 from conformance.goals import Coverage, Group, coverage, recognised
-from conformance.junit import as_junit
-from conformance.plain import as_json
-from conformance.report import Report, document
-from conformance.wire import asks, generate, meter
+from conformance.wire import asks, meter
 from conformance.wire import goals as wire_goals
 from conformance.wire.explain import WireDifference
 from conformance.wire.goals import GIVEN_UP, GOALS, REDELIVERED
@@ -24,9 +18,6 @@ from conformance.wire.target import WireCapabilities
 from model.config import SharePartitionConfig
 from model.guards import Guard
 from model.states import AcquireMode
-from report.html import html_text
-from report.markdown import markdown_text
-from report.terminal import show_document
 from tests.conformance.helpers import Seen, noting
 from tests.conformance.wire.worlds import COMMITTED, CONFIG
 from tests.doubles.broker_faults import UNCOUNTED
@@ -256,21 +247,6 @@ def test_a_rare_goal_can_be_covered(name: str) -> None:
     assert sum(covered(*SELDOM[name], partitions=number)[name] for number in (1, 2)) > 0
 
 
-def test_a_search_without_acknowledgements_does_not_cover_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def wait(*_any: object) -> asks.Ask:
-        return asks.Wait(20)
-
-    monkeypatch.setattr(generate, "_acknowledge", wait)
-    monkeypatch.setitem(generate._MAKERS, asks.Acknowledge, wait)  # noqa: SLF001 - what a search is made of
-    monkeypatch.setattr(generate, "_acknowledged", lambda *_any: ())
-    counts = campaign(SpecBroker(), Limits(sequences=6), BROKERS).exercised
-    missed = {goal.name for goal in result(counts).missed}
-    assert {"ACKNOWLEDGEMENT_JUDGED", "ShareAcknowledge is answered NONE"} <= missed
-    assert "ShareFetch is answered NONE" not in missed
-
-
 def test_goals_that_a_broker_cannot_cover_are_skipped_with_the_reason() -> None:
     nothing = WireCapabilities(acquire_modes=("record_limit",), sessions=False)
     reasons = {goal.name: reason for goal, reason in coverage(GOALS, {}, nothing).skipped}
@@ -299,23 +275,6 @@ def test_a_request_that_deviates_is_not_counted() -> None:
     counts = stage.exercised
     assert counts["a fetch acquires records under batch_optimized"] == 1
     assert not any("delivered again" in name for name in counts)
-
-
-@pytest.mark.slow
-def test_every_report_has_the_goals(searched: tuple[Campaign[Any], Seen]) -> None:
-    campaign, out = searched[0], StringIO()
-    one = result({"ShareFetch is answered NONE": 3})
-    few = Report(BROKERS, attrs.evolve(campaign, coverage=one), (), ())
-    shown = document(few)
-    show_document(shown, Console(file=out, width=200))
-    assert "  1 of 2" in out.getvalue()
-    assert "  ShareAcknowledge is answered NONE" in out.getvalue()
-    for text in (markdown_text(shown), html_text(shown), "".join(as_json(few))):
-        assert "a session is opened in the place of another" in text
-    junit = as_junit(Report(BROKERS, campaign, (), campaign.faults))
-    assert '<testcase classname="sharespec.rule" name="WITHIN_WINDOW_LIMIT"' in junit
-    assert "RECORD_HAS" not in junit
-    assert "no sequence put it at stake" in as_junit(few)
 
 
 STRICT = AcquireMode.RECORD_LIMIT
