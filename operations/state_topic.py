@@ -7,7 +7,7 @@ import attrs
 from judge.words import batch_text
 from model.checks import MAX_RANGE
 from model.profile import KAFKA_4_4
-from model.ranges import StateBatch
+from model.ranges import StateBatch, number_of_offsets
 from model.snapshot import DurableState
 from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, StateRecord
 from spec.coordinator import Durable
@@ -72,7 +72,8 @@ class Topic:
 
 def offsets_of(record: StateRecord) -> int:
     """Return of how many offsets a record has the state."""
-    return sum(batch.last - batch.first + 1 for batch in _batches(record))
+    content = _content(record)
+    return number_of_offsets(content.state_batches) if content else 0
 
 
 def broken_rules(
@@ -83,13 +84,12 @@ def broken_rules(
     It is None before the first record, which must be a snapshot. Without ``each_offset`` those
     rules are left out that go through the offsets one by one.
     """
-    value = record.value
+    value, content = record.value, _content(record)
     if record.key.partition < 0:
         yield f"the partition is {record.key.partition}"
-    if value is None:
+    if value is None or content is None:
         return
-    start = value.state.start_offset if isinstance(value, ShareSnapshot) else value.start_offset
-    yield from _batch_faults(start, _batches(record))
+    yield from _batch_faults(content.start_offset, content.state_batches)
     if isinstance(value, ShareUpdate):
         if before is None:
             yield "an update comes before any snapshot"
@@ -99,14 +99,9 @@ def broken_rules(
         yield from _snapshot_faults(before.durable, value, each_offset=each_offset)
 
 
-def _batches(record: StateRecord) -> tuple[StateBatch, ...]:
-    match record.value:
-        case ShareSnapshot():
-            return record.value.state.state_batches
-        case ShareUpdate():
-            return record.value.state_batches
-        case _:
-            return ()
+def _content(record: StateRecord) -> DurableState | ShareUpdate | None:
+    """Return what a record says of the state; None if that was deleted."""
+    return record.value.state if isinstance(record.value, ShareSnapshot) else record.value
 
 
 def _batch_faults(start: int, batches: tuple[StateBatch, ...]) -> Iterator[str]:
