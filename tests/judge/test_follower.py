@@ -27,19 +27,6 @@ def found(rows: list[Row], engines: Mapping[str, Engine] | None = None, every: i
     return finding
 
 
-@pytest.mark.parametrize("name", ["core", "record-limit", "write-faults", "log-start"])
-def test_what_apache_kafka_recorded_conforms(name: str) -> None:
-    seen: list[int] = []
-    finding = follow(
-        events(kafka_rows(name)),
-        engines_for(("spec", "impl"), KAFKA),
-        1,
-        lambda event, _engine, state: seen.append(event.seq - state.start_offset * 0),
-    )
-    assert finding is None
-    assert seen == list(range(60))
-
-
 @EACH_TRACE
 def test_every_event_of_a_kafka_trace_conforms_to_the_specification(name: str) -> None:
     recorded = trace_events(name)

@@ -20,12 +20,17 @@ from operations.local import opened_traces, share_partitions
 from operations.walk import TraceTime, Walked, walk
 from replay.check_sorted import check_sorted
 from replay.plan import CheckedPartition, InputFacts, Plan
+from replay.processes import HereRunner
+from replay.run import replay_sources
+from replay.sources import find_sources
+from replay.verdict import Replay
 
 Row = dict[str, Any]
 DRAFT = Path(__file__).parents[1] / "data" / "draft.jsonl"
 ABORTED = DRAFT.with_name("aborted.jsonl")
 TRACES = Path(__file__).parents[1] / "data" / "traces"
 RECORDED = TRACES.with_name("recorded")
+WHOLE = Plan()
 
 
 @functools.cache
@@ -90,6 +95,21 @@ def walked_trace(name: str, moment: TraceTime) -> dict[str, Walked]:
     """Return each share-partition of a trace of Apache Kafka as it is at a moment."""
     with opened_traces([TRACES / f"kafka-{name}.jsonl.gz"]) as traces:
         return {rows.partition: walk(rows, KAFKA, moment) for rows in share_partitions(traces)}
+
+
+def replayed(*paths: str | Path, plan: Plan = WHOLE, out: Path | None = None) -> Replay:
+    """Replay files in this process."""
+    return replay_sources(HereRunner(), find_sources(paths), plan, out)
+
+
+def rows_of(*partitions: int, count: int = 40) -> list[Row]:
+    """Return the first events of some share-partitions, one after another."""
+    return [row for p in partitions for row in kafka_rows(partition=p, count=count)]
+
+
+def led(rows: Iterable[Row], epoch: int = 4) -> list[Row]:
+    """Return the events as those of a leader."""
+    return [{**row, "leader_epoch": epoch, "instance": 0} for row in rows]
 
 
 def check_rows(

@@ -15,10 +15,6 @@ from model.operations import CompleteWrite
 from model.profile import KIP
 from model.snapshot import DurableState
 from replay.plan import Plan, is_sampled
-from replay.processes import HereRunner
-from replay.result_schema import LAG
-from replay.run import replay_sources
-from replay.sources import find_sources
 from replay.verdict import LogKnowledge, PartitionVerdict, Problem, Verdict
 from tests.judge.test_written import Story, wrote
 from tests.replay.samples import (
@@ -28,7 +24,7 @@ from tests.replay.samples import (
     draft_rows,
     first_of,
     kafka_rows,
-    lag_of,
+    replayed,
     write_parquet,
 )
 
@@ -190,18 +186,6 @@ def test_a_kernel_that_finds_nothing_where_the_specification_does_is_shown(
     assert verdict.divergence.seq == seq
 
 
-def test_lag_is_the_same_from_spec_and_impl() -> None:
-    rows = kafka_rows(count=200)
-    first, *others = (lag_of(rows, Plan(against=against)) for against in (SPEC, IMPL, BOTH))
-    assert first.schema.equals(LAG)
-    assert first.num_rows == 200
-    assert others == [first, first]
-    row = first.slice(199).to_pylist()[0]
-    end = row["end_offset"] - row["start_offset"]
-    states = ("available", "acquired", "acknowledged", "archived")
-    assert sum(row[state] for state in states) <= end
-
-
 def test_the_sample_is_the_same_every_time_and_of_about_the_size_asked_for() -> None:
     names = [f"group:topic:{i}" for i in range(1000)]
     sample = {name for name in names if is_sampled(name, 0.25)}
@@ -226,7 +210,7 @@ def test_a_damaged_place_in_a_file_loses_only_what_lies_there(tmp_path: Path, pl
     rows = [row for p in range(3) for row in kafka_rows(partition=p, count=20)]
     path = write_parquet(tmp_path / "t.parquet", rows, 20)
     damage(path)
-    found = replay_sources(HereRunner(), find_sources([path]), plan).verdicts
+    found = replayed(path, plan=plan).verdicts
     assert [each.verdict for each in found] == [
         Verdict.CONFORMS,
         Verdict.UNREADABLE,
@@ -266,5 +250,5 @@ def test_events_behind_damage_are_counted_and_those_before_are_checked(tmp_path:
     path = write_parquet(tmp_path / "t.parquet", kafka_rows(count=60), 20)
     damage(path)
     plan = Plan(piece_events=15)
-    (found,) = replay_sources(HereRunner(), find_sources([path]), plan).verdicts
+    (found,) = replayed(path, plan=plan).verdicts
     assert (found.verdict, found.events, found.checked) == (Verdict.UNREADABLE, 60, 20)

@@ -11,13 +11,11 @@ from click.testing import CliRunner, Result
 from replay import gather as survey_module
 from replay.gather import DEADLY, in_child, survey, surveyed
 from replay.plan import Plan
-from replay.processes import HereRunner
-from replay.run import replay_sources
 from replay.sources import find_sources
 from replay.verdict import Verdict
 from sharespec.commands.convert import convert_command
 from sharespec.commands.view import view_command
-from tests.replay.samples import kafka_rows, write_parquet
+from tests.replay.samples import kafka_rows, replayed, write_parquet
 
 SPEC = Plan(against=("spec",), invariants_every=0)
 ENDS_PYARROW = Path("tests/data/ends-pyarrow.parquet.xz")
@@ -37,7 +35,7 @@ def good(tmp_path: Path) -> Path:
 
 
 def test_the_good_files_beside_a_damaged_one_get_their_verdicts(damaged: Path, good: Path) -> None:
-    found = replay_sources(HereRunner(), find_sources([damaged, good]), SPEC)
+    found = replayed(damaged, good, plan=SPEC)
     assert [verdict.verdict for verdict in found.verdicts] == [Verdict.CONFORMS]
     (problem,) = found.problems
     assert problem.source == str(damaged)

@@ -16,11 +16,17 @@ from pyspark.sql import SparkSession
 from model.trace_json import line_from_row
 from replay.distant import replay_distant
 from replay.plan import Plan
-from replay.processes import HereRunner, SessionError
-from replay.run import replay_sources
-from replay.sources import NoSuchTraceError, find_sources
+from replay.processes import SessionError
+from replay.sources import NoSuchTraceError
 from replay.verdict import Recording, Replay, Verdict
-from tests.replay.samples import RECORDED, TRACES, Row, kafka_rows, write_lines, write_parquet
+from tests.replay.samples import (
+    RECORDED,
+    TRACES,
+    replayed,
+    rows_of,
+    write_lines,
+    write_parquet,
+)
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -35,10 +41,6 @@ def split(spark: SparkSession) -> Iterator[None]:
     spark.conf.set(SPLIT, "20000b")
     yield
     spark.conf.set(SPLIT, before or "128m")
-
-
-def rows_of(*partitions: int, count: int = 40) -> list[Row]:
-    return [row for p in partitions for row in kafka_rows(partition=p, count=count)]
 
 
 def comparable(replay: Replay) -> Replay:
@@ -57,7 +59,7 @@ def comparable(replay: Replay) -> Replay:
 
 def same(spark: SparkSession, *paths: Path, plan: Plan = SPEC) -> Replay:
     """Replay files here and by their addresses, and return the replay that both are."""
-    here = replay_sources(HereRunner(), find_sources(paths), plan)
+    here = replayed(*paths, plan=plan)
     far = replay_distant(spark, [f"file:{path}" for path in paths], plan)
     assert comparable(far) == comparable(here)
     assert far.runner.startswith("Spark local[")
@@ -181,7 +183,7 @@ def test_results_go_to_an_address_over_older_ones(spark: SparkSession, tmp_path:
     for _ in range(2):
         found = replay_distant(spark, [f"file:{path}"], Plan(), f"file:{out}")
     here = tmp_path / "here"
-    replay_sources(HereRunner(), find_sources([path]), Plan(), here)
+    replayed(path, out=here)
     assert sorted(each.name for each in out.iterdir()) == ["divergences", "lag", "verdicts"]
     for name, file in (("verdicts", "verdicts.parquet"), ("divergences", "divergences.parquet")):
         far = pq.read_table(out / name)

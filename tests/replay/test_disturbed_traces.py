@@ -8,12 +8,8 @@ from random import Random
 import pytest
 
 from model.guards import Difference, Guard
-from replay.plan import Plan
-from replay.processes import HereRunner
-from replay.run import replay_sources
-from replay.sources import find_sources
 from replay.verdict import Verdict
-from tests.replay.samples import TRACES, Row, kafka_rows, recorded, write_lines
+from tests.replay.samples import TRACES, Row, kafka_rows, recorded, replayed, write_lines
 
 TIMED = ("kafka-4.4.0", "kafka-4.3.1-renewals", "kafka-4.4.0-dead-letters", "kafka-4.1.2")
 CLAIMING = ("agent-4.4.0-seven-members", "agent-4.4.0-records-deleted")
@@ -81,7 +77,7 @@ def rows_of(name: str) -> list[Row]:
 
 def wrong_in(folder: Path, rows: list[Row]) -> set[str]:
     write_lines(folder / "trace.jsonl", rows)
-    replay = replay_sources(HereRunner(), find_sources([str(folder / "trace.jsonl")]), Plan())
+    replay = replayed(str(folder / "trace.jsonl"))
     assert all(bool(v.divergences) == (v.verdict is Verdict.DIVERGES) for v in replay.verdicts)
     return {wrong.name for verdict in replay.verdicts for wrong in verdict.divergences}
 

@@ -25,6 +25,7 @@ from replay.run import replay_sources
 from replay.session import SparkRunner
 from replay.sources import find_sources
 from tests.replay.samples import Row, kafka_rows, renamed, write_parquet
+from tests.replay.streams import wrong
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -34,11 +35,6 @@ SPEC = Plan(against=("spec",), invariants_every=0)
 
 def frame_of(spark: SparkSession, folder: Path, rows: list[Row]) -> DataFrame:
     return spark.read.parquet(str(write_parquet(folder / "table.parquet", rows, 50)))
-
-
-def wrong(row: Row) -> Row:
-    """The event with another start offset after it."""
-    return {**row, "after": {**row["after"], "start_offset": row["after"]["start_offset"] + 1}}
 
 
 def told(frame: DataFrame) -> list[dict[str, Any]]:

@@ -84,12 +84,6 @@ def test_a_truncated_gzip_and_a_missing_file_are_problems(tmp_path: Path) -> Non
     assert gone.problems[0].message == "cannot be read: No such file or directory"
 
 
-def test_an_empty_file_is_a_problem(tmp_path: Path) -> None:
-    path = tmp_path / "t.jsonl"
-    path.write_bytes(b"\n\n")
-    assert [p.message for p in gathered(path).problems] == ["holds no events"]
-
-
 def test_parquet_rows_without_a_share_partition_are_problems(tmp_path: Path) -> None:
     rows = kafka_rows(count=10)
     rows[3]["partition"], rows[4]["seq"], rows[5]["partition"] = None, None, ""

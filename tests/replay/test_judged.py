@@ -15,10 +15,7 @@ from replay.judged import (
     judge_nameless,
 )
 from replay.plan import Plan
-from replay.processes import HereRunner
-from replay.run import replay_sources
-from replay.sources import find_sources
-from tests.replay.samples import Row, kafka_rows, renamed, write_lines
+from tests.replay.samples import Row, kafka_rows, led, renamed, replayed, write_lines
 from tests.replay.streams import arrived, wrong
 
 PLAN = Plan(invariants_every=0, state_folder="states")
@@ -95,14 +92,10 @@ def test_what_is_not_in_the_sample_is_passed_and_the_nameless_unreadable() -> No
     assert [p.message for p in nameless.problems] == ["partition is None; allowed: a value"]
 
 
-def of_leader(epoch: int, rows: list[Row]) -> list[Row]:
-    return [{**row, "leader_epoch": epoch, "instance": 0} for row in rows]
-
-
 def test_a_change_of_leader_is_a_gap_as_more_may_come_of_the_one_before() -> None:
     start = renamed(ROWS, NAME)[0]
     later = [{**start, "persisted": start["persisted"]}]
-    results = stepped(of_leader(4, ROWS[:1]), of_leader(5, later), of_leader(4, ROWS[1:3]))
+    results = stepped(led(ROWS[:1], 4), led(later, 5), led(ROWS[1:3], 4))
     assert [each.counts for each in results] == [
         Counts(checked=1),
         Counts(checked=1, gaps=1),
@@ -112,7 +105,7 @@ def test_a_change_of_leader_is_a_gap_as_more_may_come_of_the_one_before() -> Non
 
 
 def test_events_of_a_leader_that_never_come_are_a_gap_behind_which_nothing_is_known() -> None:
-    rows = of_leader(4, ROWS)
+    rows = led(ROWS, 4)
     results = stepped(rows[:8], rows[10:15], rows[15:20], rows[20:25])
     assert [each.counts.checked for each in results] == [8, 0, 0, 0]
     assert sum(each.counts.passed for each in results) == 15
@@ -123,9 +116,8 @@ def test_events_of_a_leader_that_never_come_are_a_gap_behind_which_nothing_is_kn
 @pytest.mark.parametrize("cuts", [1, 3, 7])
 def test_the_divergence_is_that_of_a_replay(tmp_path: Path, cuts: int) -> None:
     rows = renamed([*ROWS[:20], wrong(ROWS[20]), *ROWS[21:]], "p")
-    sources = find_sources([write_lines(tmp_path / "t.jsonl", rows)])
-    plan = attrs.evolve(PLAN, state_folder=None)
-    (verdict,) = replay_sources(HereRunner(), sources, plan).verdicts
+    path, plan = write_lines(tmp_path / "t.jsonl", rows), attrs.evolve(PLAN, state_folder=None)
+    (verdict,) = replayed(path, plan=plan).verdicts
     results = stepped(*(rows[i : i + 30 // cuts] for i in range(0, 30, 30 // cuts)), name="p")
     (found,) = (each.left.divergence for each in results if each.left and each.left.divergence)
     assert verdict.divergence

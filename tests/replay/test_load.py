@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from replay.gather import gather
-from replay.pieces import PartitionRows, UnreadError, collected, joined, partitions, with_last
+from replay.pieces import PartitionRows, UnreadError, collected, joined, partitions
 from replay.sources import find_sources
 from replay.tasks import (
     CheckTask,
@@ -183,8 +183,3 @@ def test_two_pieces_become_one(tmp_path: Path) -> None:
     both = joined(first, second)
     assert both.events == both.table.num_rows == first.events + second.events
     assert both.place(both.events - 1) == second.place(second.events - 1)
-
-
-def test_the_last_is_known() -> None:
-    assert list(with_last("abc")) == [("a", False), ("b", False), ("c", True)]
-    assert list(with_last("")) == []

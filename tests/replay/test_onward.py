@@ -8,10 +8,7 @@ import pytest
 from judge.finding import Finding, FindingKind
 from replay.judged import Before, Patience, judge
 from replay.plan import InputFacts, Plan
-from replay.processes import HereRunner
 from replay.result_schema import LAG
-from replay.run import replay_sources
-from replay.sources import find_sources
 from replay.state_file import of_each_kind
 from replay.verdict import PartitionVerdict, Verdict
 from tests.lockstep.spoiled import cases
@@ -22,6 +19,7 @@ from tests.replay.samples import (
     kafka_rows,
     lag_of,
     recorded,
+    replayed,
     write_lines,
     write_parquet,
 )
@@ -221,10 +219,7 @@ def test_segments_answer_alike(write: object, tmp_path: Path) -> None:
     ordered = sorted(rows, key=lambda r: (r["partition"], r["seq"]))
     path = (write_lines if write is write_lines else write_parquet)(tmp_path / name, ordered)
     whole, parts = (
-        replay_sources(
-            HereRunner(), find_sources([path]), Plan(segment_events=n, max_divergences=9)
-        )
-        for n in (None, 17)
+        replayed(path, plan=Plan(segment_events=n, max_divergences=9)) for n in (None, 17)
     )
     assert parts.verdicts == whole.verdicts
     assert [len(each.divergences) for each in whole.verdicts] == [2, 0]

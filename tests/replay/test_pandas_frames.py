@@ -7,13 +7,9 @@ import pyarrow.parquet as pq
 
 import sharespec
 from replay.pandas_frames import to_pandas
-from replay.plan import Plan
-from replay.processes import HereRunner
 from replay.result_schema import DIVERGENCES, VERDICTS
-from replay.run import replay_sources
-from replay.sources import find_sources
 from replay.verdict import Counts, Replay
-from tests.replay.samples import kafka_rows, write_lines
+from tests.replay.samples import kafka_rows, replayed, write_lines
 
 HIGH = 2**53 + 1
 """An offset that no floating point number has."""
@@ -23,7 +19,7 @@ def test_they_have_the_rows_and_columns_of_the_files(tmp_path: Path) -> None:
     rows = kafka_rows()
     rows[30]["after"]["end_offset"] += 1
     path = write_lines(tmp_path / "a.jsonl", [*rows, *kafka_rows(partition=1)])
-    replay = replay_sources(HereRunner(), find_sources([path]), Plan(), tmp_path / "out")
+    replay = replayed(path, out=tmp_path / "out")
     frames = to_pandas(replay)
     assert list(frames.verdicts.columns) == VERDICTS.names
     assert list(frames.divergences.columns) == DIVERGENCES.names
@@ -44,7 +40,7 @@ def test_a_number_stays_whole_where_others_are_missing(tmp_path: Path) -> None:
     rows = kafka_rows()
     rows[30]["after"]["end_offset"] = HIGH
     path = write_lines(tmp_path / "a.jsonl", rows)
-    frame = to_pandas(replay_sources(HereRunner(), find_sources([path]), Plan())).divergences
+    frame = to_pandas(replayed(path)).divergences
     assert int(frame.recorded_value[0]) == HIGH
     assert str(frame.recorded_value.dtype) == "Int64"
     assert frame.offset.isna().all()

@@ -10,16 +10,8 @@ from judge.finding import FindingKind
 from replay import check
 from replay.pieces import PartitionRows
 from replay.plan import Plan
-from replay.processes import HereRunner
-from replay.run import replay_sources
-from replay.sources import find_sources
 from replay.verdict import PartitionVerdict, Problem, Verdict, merged
-from tests.replay.samples import (
-    check_rows,
-    kafka_rows,
-    write_lines,
-    write_parquet,
-)
+from tests.replay.samples import check_rows, kafka_rows, replayed, write_lines
 from tests.whole_states import altered
 
 NAME = "core:orders:0"
@@ -68,10 +60,7 @@ def test_a_line_that_could_not_be_read_stands_in_the_verdict(tmp_path: Path) -> 
     lines = write_lines(tmp_path / "t.jsonl", kafka_rows(count=40)).read_text("utf-8")
     bad = '{"partition": "core:orders:0", "seq": 40}\n'
     (tmp_path / "t.jsonl").write_text(lines + bad, "utf-8")
-    sources = find_sources([tmp_path])
-    whole, pieces = (
-        replay_sources(HereRunner(), sources, Plan(piece_events=size)) for size in (1000, 10)
-    )
+    whole, pieces = (replayed(tmp_path, plan=Plan(piece_events=size)) for size in (1000, 10))
     assert pieces.verdicts == whole.verdicts
     assert whole.verdicts[0].verdict is Verdict.UNREADABLE
 
@@ -87,22 +76,9 @@ def test_the_parts_of_a_verdict() -> None:
     assert bad.verdict is Verdict.UNREADABLE
 
 
-@pytest.mark.parametrize("segment_events", [None, 7])
-def test_a_share_partition_in_pieces_is_checked_beyond_its_first_divergence(
-    tmp_path: Path, segment_events: int | None
-) -> None:
+def test_the_operations_before_a_divergence_are_those_of_all_pieces() -> None:
     rows = kafka_rows(count=60)
-    for seq, by in ((10, 1), (15, 2)):
-        rows[seq]["after"]["delivery_complete_count"] += by
-    sources = find_sources([write_parquet(tmp_path / "t.parquet", rows, 10)])
-    long = Plan(piece_events=8, segment_events=segment_events, max_divergences=100)
-    whole, pieces, onward = (
-        replay_sources(HereRunner(), sources, plan).verdicts
-        for plan in (Plan(), long, Plan(max_divergences=100))
-    )
-    assert whole[0].checked == 11
-    assert pieces == onward
-    if segment_events is None:
-        found = [verdict.divergence for verdict in (*whole, *pieces)]
-        assert len({each.operations_before for each in found if each}) == 1
-    assert onward[0].more
+    rows[40]["after"]["delivery_complete_count"] += 1
+    plans = (Plan(piece_events=size, max_divergences=most) for size in (1000, 8) for most in (1, 9))
+    found = [check_rows(rows, plan).verdict.divergence for plan in plans]
+    assert len({each.operations_before for each in found if each}) == 1

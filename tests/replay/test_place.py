@@ -40,8 +40,9 @@ def test_small_inputs_stay_in_this_process_and_its_children(
         assert runner.place == ran
 
 
-@pytest.mark.parametrize("text", [0, SMALL_BYTES + 1])
-def test_a_master_that_is_given_is_always_used(monkeypatch: pytest.MonkeyPatch, text: int) -> None:
+def test_a_master_that_is_given_and_spark_submit_are_always_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     closed = []
 
     @contextmanager
@@ -51,17 +52,13 @@ def test_a_master_that_is_given_is_always_used(monkeypatch: pytest.MonkeyPatch, 
 
     monkeypatch.setattr("replay.session.open_session", session)
     monkeypatch.setattr("replay.session.SparkRunner", _Spark)
-    with open_runner(text, "local[2]") as runner:
-        assert runner.place == "Spark local[2]"
-    assert closed == ["local[2]"]
-
-
-def test_spark_submit_has_chosen_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    for text in (0, SMALL_BYTES + 1):
+        with open_runner(text, "local[2]") as runner:
+            assert runner.place == "Spark local[2]"
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
-    monkeypatch.setattr("replay.session.open_session", nullcontext)
-    monkeypatch.setattr("replay.session.SparkRunner", _Spark)
     with open_runner(0) as runner:
         assert runner.place == "Spark local[*]"
+    assert closed == ["local[2]", "local[2]", "local[*]"]
 
 
 @pytest.fixture

@@ -7,11 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from replay.plan import Plan
-from replay.processes import HereRunner
 from replay.result_schema import DIVERGENCES, LAG, SCHEMA_VERSION, VERDICTS, name_parts
-from replay.run import replay_sources
-from replay.sources import find_sources
-from tests.replay.samples import kafka_rows, write_lines
+from tests.replay.samples import kafka_rows, replayed, write_lines
 
 GUIDE = Path(__file__).parents[2] / "docs" / "replay.md"
 
@@ -46,7 +43,7 @@ def test_what_is_written_has_states_as_data_and_says_how_it_came_to_be(tmp_path:
         rows[seq]["after"]["end_offset"] += 1
     path = write_lines(tmp_path / "a.jsonl", [*rows, *kafka_rows(partition=1)])
     plan = Plan(max_divergences=5)
-    replay_sources(HereRunner(), find_sources([path]), plan, tmp_path / "out")
+    replayed(path, plan=plan, out=tmp_path / "out")
     tables = {
         name: pq.read_table(tmp_path / "out" / f"{name}.parquet")
         for name in ("verdicts", "divergences")

@@ -9,25 +9,20 @@ import pytest
 from model.guards import Difference
 from model.trace_json import line_from_row
 from replay.plan import Plan
-from replay.processes import HereRunner
-from replay.run import replay_sources
-from replay.sources import find_sources
 from replay.verdict import PartitionVerdict, Replay, Verdict
-from tests.replay.samples import TRACES, Row, kafka_rows, write_lines, write_parquet
+from tests.replay.samples import (
+    TRACES,
+    replayed,
+    rows_of,
+    write_lines,
+    write_parquet,
+)
 
 SPEC = Plan(against=("spec",), invariants_every=0)
 
 
-def replayed(*paths: Path, plan: Plan = SPEC, out: Path | None = None) -> Replay:
-    return replay_sources(HereRunner(), find_sources(paths), plan, out)
-
-
 def named(replay: Replay) -> dict[str, PartitionVerdict]:
     return {verdict.partition: verdict for verdict in replay.verdicts}
-
-
-def rows_of(*partitions: int, count: int = 40) -> list[Row]:
-    return [row for p in partitions for row in kafka_rows(partition=p, count=count)]
 
 
 @pytest.mark.slow
@@ -100,7 +95,7 @@ def test_a_bad_line_makes_its_share_partition_unreadable_and_no_other(
     path = tmp_path / "t.jsonl"
     others = [line_from_row(row) for row in rows_of(1)]
     path.write_bytes(b"".join([*change(list(LINES)), b"\n", *others]))
-    found = replayed(path)
+    found = replayed(path, plan=SPEC)
     verdict = named(found)["core:orders:0"]
     assert (verdict.verdict, verdict.checked) == (Verdict.UNREADABLE, checked)
     assert verdict.problem
@@ -121,7 +116,7 @@ def test_files_that_cannot_be_read_are_counted_and_the_rest_is_replayed(tmp_path
     (tmp_path / "x.parquet").unlink()
     packed = gzip.compress(b"".join(line_from_row(row) for row in rows_of(2, count=400)))
     (tmp_path / "torn.jsonl.gz").write_bytes(packed[: len(packed) // 2])
-    found = replayed(tmp_path)
+    found = replayed(tmp_path, plan=SPEC)
     messages = {Path(p.source).name: p.message for p in found.problems}
     assert messages["empty.jsonl"] == "holds no events"
     assert "column after is None" in messages["schema.parquet"]
@@ -138,7 +133,7 @@ def test_a_share_partition_in_two_files_is_unreadable_and_the_others_are_not(
     write_parquet(tmp_path / "a.parquet", rows_of(0, 1))
     write = write_lines if name.endswith("jsonl") else write_parquet
     write(tmp_path / name, rows_of(1, 2))
-    found = named(replayed(tmp_path))
+    found = named(replayed(tmp_path, plan=SPEC))
     assert found["core:orders:0"].verdict is found["core:orders:2"].verdict is Verdict.CONFORMS
     verdict = found["core:orders:1"]
     assert (verdict.verdict, verdict.checked) == (Verdict.UNREADABLE, 0)
@@ -167,5 +162,5 @@ def test_results_of_an_earlier_replay_are_replaced(tmp_path: Path) -> None:
     out = tmp_path / "out"
     (out / "lag").mkdir(parents=True)
     shutil.copy(path, out / "lag" / "part-99999.parquet")
-    replayed(path, out=out)
+    replayed(path, plan=SPEC, out=out)
     assert pq.read_table(out / "lag").num_rows == 80

@@ -17,7 +17,7 @@ from model.whole_state import WholeState
 from replay.check_sorted import check_segment, joined_segments
 from replay.gather import with_places
 from replay.plan import CheckedPartition, InputFacts, Plan
-from replay.processes import HereRunner, open_processes
+from replay.processes import open_processes
 from replay.run import large_ones, replay_sources
 from replay.sources import find_sources
 from replay.verdict import PartitionVerdict, Verdict
@@ -31,6 +31,7 @@ from tests.replay.samples import (
     kafka_rows,
     lag_of,
     placed,
+    replayed,
     write_lines,
     write_parquet,
 )
@@ -107,14 +108,13 @@ def test_what_is_spoiled_anywhere_is_told_alike(seed: int, tmp_path: Path) -> No
     ],
 )
 def test_every_recorded_trace_is_told_alike(path: Path, tmp_path: Path) -> None:
-    sources, whole = find_sources([path]), Plan(invariants_every=20)
+    whole = Plan(invariants_every=20)
     pieces = attrs.evolve(whole, piece_events=37)
     plans = [whole, attrs.evolve(pieces, segment_events=23)]
     if path.name.startswith(PIECEWISE):
         plans += [pieces, attrs.evolve(whole, segment_events=61)]
     found, *others = (
-        replay_sources(HereRunner(), sources, plan, tmp_path / str(number))
-        for number, plan in enumerate(plans)
+        replayed(path, plan=plan, out=tmp_path / str(number)) for number, plan in enumerate(plans)
     )
     assert any(verdict.checked > 30 for verdict in found.verdicts)
     lag = pq.read_table(tmp_path / "0" / "lag").sort_by("partition")
@@ -130,10 +130,7 @@ def test_a_divergence_has_the_place_that_it_has_in_the_file(write: Any, tmp_path
     row["after"]["end_offset"] += 1
     name = "t.jsonl" if write is write_lines else "t.parquet"
     path = write(tmp_path / name, sorted(rows, key=lambda r: (r["partition"], r["seq"])))
-    sources = find_sources([path])
-    whole, parts = (
-        replay_sources(HereRunner(), sources, Plan(segment_events=events)) for events in (None, 7)
-    )
+    whole, parts = (replayed(path, plan=Plan(segment_events=events)) for events in (None, 7))
     assert whole.counts.diverged == 1
     assert parts.verdicts == whole.verdicts
 
@@ -215,10 +212,10 @@ def test_a_share_partition_that_begins_late_is_not_cut(tmp_path: Path) -> None:
 def test_segments_are_checked_by_processes(tmp_path: Path) -> None:
     rows = kafka_rows(count=300)
     rows[200]["after"]["end_offset"] += 1
-    sources = find_sources([write_lines(tmp_path / "t.jsonl", rows)])
-    whole = replay_sources(HereRunner(), sources, Plan())
+    path = write_lines(tmp_path / "t.jsonl", rows)
+    whole = replayed(path)
     with open_processes(2) as runner:
-        parts = replay_sources(runner, sources, Plan(segment_events=40))
+        parts = replay_sources(runner, find_sources([path]), Plan(segment_events=40))
     assert parts.verdicts == whole.verdicts
     assert whole.counts.diverged == 1
 

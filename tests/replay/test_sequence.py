@@ -126,15 +126,6 @@ def test_a_row_that_occurs_twice_ends_what_is_used() -> None:
     assert problem.startswith("seq 2 occurs twice; the other event is in ")
 
 
-@pytest.mark.parametrize("missing", ["leader_epoch"])
-def test_without_leader_epochs_no_row_may_be_missing(missing: str) -> None:
-    rows = leadership(4, 4)
-    for each in rows:
-        del each[missing]
-    _, problem = ordered(rows[:2] + rows[3:])
-    assert problem == "seq 2 is missing: the next is 3"
-
-
 def left(*, ready: bool = True, unfinished: bool = False) -> Carried:
     """Return that an earlier replay came up to seq 1 of leader 4."""
     state = attrs.evolve(FULL, seq=2, state=attrs.evolve(FULL.state, ready=ready))

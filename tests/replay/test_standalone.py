@@ -11,13 +11,10 @@ import attrs
 import pyarrow.parquet as pq
 import pytest
 
-from replay.processes import HereRunner
 from replay.report import verdict_lines
-from replay.run import replay_sources
-from replay.sources import find_sources
 from tests.replay.conftest import FEW_TASKS
 from tests.replay.hdfs_cluster import Hdfs, hdfs
-from tests.replay.samples import kafka_rows, renamed, write_lines, write_parquet
+from tests.replay.samples import kafka_rows, renamed, replayed, write_lines, write_parquet
 from tests.replay.scattered import PLAN
 from tests.replay.standalone import ROOT, VENV, Standalone, settings, standalone
 
@@ -69,7 +66,7 @@ def stored(storage: Hdfs, tmp_path_factory: pytest.TempPathFactory) -> Stored:
     top = tmp_path_factory.mktemp("stored")
     folder, here = traces_in(top / "traces"), top / "here"
     there = storage.put(folder, "traces")
-    result = replay_sources(HereRunner(), find_sources([folder]), PLAN, here)
+    result = replayed(folder, plan=PLAN, out=here)
     assert (result.counts.diverged, result.counts.unreadable) == (2, 1)
     lines = [line.replace(str(folder), there) for line in verdict_lines(result, lambda _: "")]
     return Stored(folder, there, here, lines)

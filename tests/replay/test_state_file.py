@@ -14,9 +14,6 @@ from judge.finding import Finding, FindingKind, FindingPlace
 from model.profile import KAFKA, KIP
 from replay import state_file
 from replay.plan import Plan
-from replay.processes import HereRunner
-from replay.run import replay_sources
-from replay.sources import find_sources
 from replay.state_file import (
     NAME,
     Carried,
@@ -27,7 +24,15 @@ from replay.state_file import (
 )
 from replay.verdict import LogKnowledge, PartitionVerdict, Replay, Verdict
 from tests.lockstep.spoiled import cases
-from tests.replay.samples import Row, first_of, kafka_rows, write_lines, write_parquet
+from tests.replay.samples import (
+    Row,
+    first_of,
+    kafka_rows,
+    led,
+    replayed,
+    write_lines,
+    write_parquet,
+)
 from tests.whole_states import FULL
 
 DIVERGENCE = attrs.evolve(
@@ -40,10 +45,10 @@ STATES = (
 )
 
 
-def replayed(folder: Path | None, *days: Path, events: int | None = None) -> Replay:
+def of_days(folder: Path | None, *days: Path, events: int | None = None) -> Replay:
     state = str(folder) if folder else None
     plan = Plan(invariants_every=0, segment_events=events, state_folder=state)
-    return replay_sources(HereRunner(), find_sources(days), plan)
+    return replayed(*days, plan=plan)
 
 
 def rows_of_two() -> list[Row]:
@@ -178,10 +183,10 @@ def test_days_answer_as_one_that_is_given_all(
 ) -> None:
     rows, states = rows_of_two(), tmp_path / "states"
     days = split(tmp_path, rows, 13, 14, 41, suffix=suffix)
-    given_all = replayed(None, write(tmp_path / "all.jsonl", rows))
+    given_all = of_days(None, write(tmp_path / "all.jsonl", rows))
     checked = 0
     for day in days:
-        found = replayed(states, day, events=events)
+        found = of_days(states, day, events=events)
         assert [shown(v) for v in found.verdicts] == [shown(v) for v in given_all.verdicts]
         checked += found.counts.checked
     assert checked == given_all.counts.checked == 120
@@ -190,11 +195,11 @@ def test_days_answer_as_one_that_is_given_all(
 def test_a_divergence_is_the_one_of_a_replay_of_all(tmp_path: Path) -> None:
     rows, states = rows_of_two(), tmp_path / "states"
     first_of(rows, lambda row: row["seq"] == 30)["after"]["end_offset"] += 1
-    given_all = replayed(None, write(tmp_path / "all.jsonl", rows))
+    given_all = of_days(None, write(tmp_path / "all.jsonl", rows))
     first, second, third = split(tmp_path, rows, 20, 40)
-    assert replayed(states, first).counts.conforms == 2
+    assert of_days(states, first).counts.conforms == 2
     for day in (second, third):
-        found = replayed(states, day)
+        found = of_days(states, day)
         assert [shown(v) for v in found.verdicts] == [shown(v) for v in given_all.verdicts]
     assert [v.checked for v in found.verdicts] == [0, 20]
     assert found.verdicts[0].reason == "it diverged in an earlier replay"
@@ -206,8 +211,8 @@ def test_what_diverged_is_reported_on_days_without_a_row_of_it(tmp_path: Path) -
     rows[5]["after"]["end_offset"] += 1
     first, second = split(tmp_path, rows, 20)
     write(second, [row for row in rows[60:] if row["seq"] >= 20])
-    assert replayed(states, first).counts.diverged == 1
-    found = replayed(states, second)
+    assert of_days(states, first).counts.diverged == 1
+    found = of_days(states, second)
     assert [(v.verdict, v.events) for v in found.verdicts] == [
         (Verdict.DIVERGES, 0),
         (Verdict.CONFORMS, 40),
@@ -220,7 +225,7 @@ def test_a_share_partition_without_a_row_stays_as_it_was(tmp_path: Path) -> None
     second = write(tmp_path / "1.jsonl", two[20:])
     third = write(tmp_path / "2.jsonl", one[20:])
     states = tmp_path / "states"
-    conforming = [replayed(states, day).counts.conforms for day in (first, second, third)]
+    conforming = [of_days(states, day).counts.conforms for day in (first, second, third)]
     assert conforming == [2, 1, 1]
 
 
@@ -228,12 +233,12 @@ def test_a_share_partition_without_a_row_stays_as_it_was(tmp_path: Path) -> None
 def test_a_long_share_partition_that_comes_twice_changes_nothing(
     plan: Plan, tmp_path: Path
 ) -> None:
-    day = find_sources([write(tmp_path / "day.parquet", kafka_rows(count=40))])
+    day = write(tmp_path / "day.parquet", kafka_rows(count=40))
     states = tmp_path / "states"
     plan = attrs.evolve(plan, state_folder=str(states), invariants_every=0)
-    assert replay_sources(HereRunner(), day, plan).counts.conforms == 1
+    assert replayed(day, plan=plan).counts.conforms == 1
     before = (states / NAME).read_bytes()
-    (again,) = replay_sources(HereRunner(), day, plan).verdicts
+    (again,) = replayed(day, plan=plan).verdicts
     assert again.verdict is Verdict.UNREADABLE
     assert again.problem
     assert again.problem.message == "seq 0 is of an earlier replay, after which seq 40 is next"
@@ -244,30 +249,26 @@ def test_a_long_share_partition_that_comes_twice_changes_nothing(
 def test_a_day_that_is_missing_or_comes_twice_changes_nothing(suffix: str, tmp_path: Path) -> None:
     states = tmp_path / "states"
     first, second, third = split(tmp_path, kafka_rows(count=60), 20, 40, suffix=suffix)
-    assert replayed(states, first).counts.conforms == 1
+    assert of_days(states, first).counts.conforms == 1
     before = (states / NAME).read_bytes()
     for day, message in (
         (third, "seq 20 is missing: the next is 40"),
         (first, "seq 0 is of an earlier replay, after which seq 20 is next"),
     ):
-        (verdict,) = replayed(states, day).verdicts
+        (verdict,) = of_days(states, day).verdicts
         assert verdict.verdict is Verdict.UNREADABLE
         assert verdict.problem
         assert verdict.problem.message == message
         assert (states / NAME).read_bytes() == before
-    assert replayed(states, second).counts.conforms == 1
-    assert replayed(states, third).counts.conforms == 1
-
-
-def led(rows: list[Row], epoch: int) -> list[Row]:
-    return [{**row, "leader_epoch": epoch, "instance": 0} for row in rows]
+    assert of_days(states, second).counts.conforms == 1
+    assert of_days(states, third).counts.conforms == 1
 
 
 def test_a_leader_goes_on_the_next_day(tmp_path: Path) -> None:
     rows, states = led(kafka_rows(count=60), 4), tmp_path / "states"
     first, second = split(tmp_path, rows, 25)
-    assert replayed(states, first).counts.conforms == 1
-    found = replayed(states, second)
+    assert of_days(states, first).counts.conforms == 1
+    found = of_days(states, second)
     assert (found.counts.conforms, found.counts.gaps) == (1, 0)
 
 
@@ -276,12 +277,12 @@ def test_events_that_a_leader_lost_overnight_are_a_gap(tmp_path: Path) -> None:
     rows, states = led(kafka_rows(count=60), 4), tmp_path / "states"
     first, lost, third, fourth = split(tmp_path, rows, 25, 30, 45)
     fifth = write(tmp_path / "5.jsonl", led(kafka_rows(partition=0, count=20), 6))
-    assert replayed(states, first).counts.conforms == 1
+    assert of_days(states, first).counts.conforms == 1
     lost.unlink()
     for day in (third, fourth):
-        (verdict,) = replayed(states, day).verdicts
+        (verdict,) = of_days(states, day).verdicts
         assert (verdict.verdict, verdict.gaps, verdict.checked) == (Verdict.UNKNOWN, 1, 0)
-    (verdict,) = replayed(states, fifth).verdicts
+    (verdict,) = of_days(states, fifth).verdicts
     # One leader is missing, and what this one reads is not what was written before.
     assert (verdict.gaps, verdict.divergence and verdict.divergence.name) == (1, "PERSISTED")
 
@@ -289,13 +290,13 @@ def test_events_that_a_leader_lost_overnight_are_a_gap(tmp_path: Path) -> None:
 def test_rows_of_a_leader_before_the_last_come_too_late(tmp_path: Path) -> None:
     states = tmp_path / "states"
     later = write(tmp_path / "later.jsonl", led(kafka_rows(count=30), 5))
-    assert replayed(states, later).counts.conforms == 1
+    assert of_days(states, later).counts.conforms == 1
     early = write(tmp_path / "early.jsonl", led(kafka_rows(count=30), 4))
-    (verdict,) = replayed(states, early).verdicts
+    (verdict,) = of_days(states, early).verdicts
     assert verdict.problem
     assert "is of an earlier replay" in verdict.problem.message
     plain = write(tmp_path / "plain.jsonl", [{**r, "seq": r["seq"] + 30} for r in kafka_rows()])
-    (verdict,) = replayed(states, plain).verdicts
+    (verdict,) = of_days(states, plain).verdicts
     assert verdict.problem
     assert "with and without a leader_epoch" in verdict.problem.message
 
@@ -305,7 +306,7 @@ def test_an_interrupted_replay_leaves_the_states_as_they_were(
 ) -> None:
     states = tmp_path / "states"
     first, second = split(tmp_path, kafka_rows(count=60), 20)
-    assert replayed(states, first).counts.conforms == 1
+    assert of_days(states, first).counts.conforms == 1
     before = (states / NAME).read_bytes()
 
     def interrupts(*_: object) -> None:
@@ -313,9 +314,9 @@ def test_an_interrupted_replay_leaves_the_states_as_they_were(
 
     with monkeypatch.context() as patched:
         patched.setattr("replay.run._check", interrupts)
-        assert replayed(states, second).interrupted
+        assert of_days(states, second).interrupted
     assert (states / NAME).read_bytes() == before
-    assert replayed(states, second).counts.conforms == 1
+    assert of_days(states, second).counts.conforms == 1
 
 
 def test_a_real_state_of_every_recorded_kind_is_carried(tmp_path: Path) -> None:
@@ -324,8 +325,8 @@ def test_a_real_state_of_every_recorded_kind_is_carried(tmp_path: Path) -> None:
     for cut in range(7, 120, 16):
         states = tmp_path / str(cut)
         first, second = split(tmp_path, rows, cut)
-        assert replayed(states, first).counts.conforms == 1
-        assert replayed(states, second).counts.conforms == 1
+        assert of_days(states, first).counts.conforms == 1
+        assert of_days(states, second).counts.conforms == 1
 
 
 @pytest.mark.parametrize(
@@ -353,10 +354,10 @@ def test_whatever_is_spoiled_the_last_day_answers_as_one_given_all(
             write_lines(folder / f"{day}.jsonl", part)
             for day, part in enumerate((rows, rows[:cut], rows[cut:]))
         ]
-        (expected,) = replay_sources(HereRunner(), find_sources([files[0]]), plan).verdicts
+        (expected,) = replayed(files[0], plan=plan).verdicts
         plan = attrs.evolve(plan, state_folder=str(folder), segment_events=random.choice((None, 5)))
         for day in files[1:]:
-            found = replay_sources(HereRunner(), find_sources([day]), plan).verdicts
+            found = replayed(day, plan=plan).verdicts
         if expected.verdict is Verdict.UNREADABLE:
             assert [each.verdict for each in found] == [Verdict.UNREADABLE], case.spoiled
         elif cut < len(rows):

@@ -5,7 +5,7 @@ import pytest
 
 from model.trace_arrow import SCHEMA, table_from_rows
 from model.trace_json import line_from_row
-from replay.tables import BadRowError, events_of, first_bad_row, row_of
+from replay.tables import events_of, first_bad_row, row_of
 from tests.replay.samples import events, kafka_rows
 
 ROWS = kafka_rows(count=40)
@@ -64,11 +64,3 @@ def test_text_that_is_not_utf8_is_a_bad_row() -> None:
     bad = first_bad_row(table.set_column(index, "member", broken))
     assert bad is not None
     assert (bad.row, bad.message) == (20, "member is b'\\xff'; allowed: UTF-8")
-
-
-def test_a_row_with_a_wrong_value_is_an_error_that_names_it() -> None:
-    rows = kafka_rows(count=40)
-    rows[5]["op"] = "conquer"
-    with pytest.raises(BadRowError, match="op is 'conquer'; allowed: initialize, ") as caught:
-        list(events_of(table_from_rows(rows)))
-    assert caught.value.bad.row == 5

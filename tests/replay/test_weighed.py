@@ -8,17 +8,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sharespec.cli import cli
-from tests.replay.samples import Row, kafka_rows, renamed, write_lines
+from tests.replay.samples import Row, kafka_rows, led, renamed, write_lines
 
 REMEDY = "record from the beginning, or with checkpoint=N"
 
 
 def run(*arguments: object) -> Result:
     return CliRunner().invoke(cli, ["replay", "--against", "spec", *map(str, arguments)])
-
-
-def led(rows: list[Row], epoch: int = 4) -> list[Row]:
-    return [{**row, "leader_epoch": epoch, "instance": 0} for row in rows]
 
 
 def told(*arguments: object) -> tuple[list[Row], Row, int]:

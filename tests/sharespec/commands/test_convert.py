@@ -5,12 +5,9 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from replay.plan import Plan
-from replay.processes import HereRunner
-from replay.run import replay_sources
-from replay.sources import find_sources
 from sharespec.cli import cli
 from tests.replay.observed.real import LOG, lines
-from tests.replay.samples import RECORDED, kafka_rows, write_lines
+from tests.replay.samples import RECORDED, kafka_rows, replayed, write_lines
 
 IMPL = Plan(against=("impl",))
 KNOWN = ("--delivery-limit", "5", "--max-record-locks", "2000", "--not-compacted")
@@ -81,9 +78,7 @@ def test_events_are_converted_and_judged_as_before(tmp_path: Path) -> None:
     path = RECORDED / "kafka-4.3.1-renewals.jsonl.gz"
     out = tmp_path / "t.parquet"
     assert convert(path, "--out", out) == (0, "1,928 events; 0 lines without one\n")
-    verdicts = [
-        replay_sources(HereRunner(), find_sources([each]), IMPL).verdicts for each in (path, out)
-    ]
+    verdicts = [replayed(each, plan=IMPL).verdicts for each in (path, out)]
     plain = [[(v.partition, v.verdict, v.events, v.checked) for v in each] for each in verdicts]
     assert plain[0] == plain[1]
     assert sum(events for _, _, events, _ in plain[0]) == 1928
