@@ -36,12 +36,15 @@ SCHEMA = pa.schema([_field(field) for field in EVENT])
 """The columns of a trace. All may be null for Arrow; the reader checks those that must not be."""
 
 
+_ABSENT = "missing"
+
+
 def check_schema(schema: pa.Schema) -> None:
     """Raise InvalidValueError for a schema that lacks a column of a trace or has another type."""
     for field in SCHEMA:
         index = schema.get_field_index(field.name)
         if index < 0:
-            raise InvalidValueError(f"column {field.name}", None, f"a column of {field.type}")
+            raise InvalidValueError(f"column {field.name}", _ABSENT, f"one of {field.type}")
         if not schema.field(index).type.equals(field.type):
             given = str(schema.field(index).type)
             raise InvalidValueError(f"column {field.name}", given, str(field.type))
@@ -56,7 +59,7 @@ def check_readable(schema: pa.Schema) -> None:
     for field in EVENT:
         index = schema.get_field_index(field.name)
         if index < 0 and not field.optional:
-            raise InvalidValueError(f"column {field.name}", None, f"a column of {_type(field)}")
+            raise InvalidValueError(f"column {field.name}", _ABSENT, f"one of {_type(field)}")
         if index >= 0 and not _is_readable(schema.field(index).type, field):
             given = str(schema.field(index).type)
             raise InvalidValueError(f"column {field.name}", given, str(_type(field)))

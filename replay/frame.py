@@ -7,6 +7,7 @@ import functools
 import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -27,8 +28,9 @@ from replay.pieces import runs_of
 from replay.plan import CheckedPartition, InputFacts, Plan
 from replay.processes import SessionError
 from replay.result_schema import LAG, RESULTS, divergence_row, result_tables, verdict_row
-from replay.session import SPARK_ERRORS, first_line
+from replay.session import SPARK_ERRORS, first_line, for_workers
 from replay.sources import NoSuchTraceError, in_lots
+from replay.tables import KEYS
 from replay.verdict import PartitionVerdict, Replay, counted, weighed
 
 CHECKED = LAG.append(pa.field("verdict", pa.binary()))
@@ -65,12 +67,13 @@ def check(frame: DataFrame, plan: Plan | None = None, source: str = "the table")
     """
     plan, sorted_ = plan or Plan(), in_order(frame)
     task = functools.partial(_judged, plan, source)
-    results = sorted_.mapInArrow(task, from_arrow_schema(RESULTS))
+    lag = for_workers(functools.partial(_lag, plan, source))
+    results = sorted_.mapInArrow(for_workers(task), from_arrow_schema(RESULTS))
     return Checked(
         results,
         results.drop("diverging"),
         results.select(F.explode("diverging").alias("each")).select("each.*"),
-        sorted_.mapInArrow(functools.partial(_lag, plan, source), from_arrow_schema(LAG)),
+        sorted_.mapInArrow(lag, from_arrow_schema(LAG)),
     )
 
 
@@ -79,13 +82,18 @@ def in_order(frame: DataFrame) -> DataFrame:
 
     Raises InvalidValueError for a column that is missing or of another type.
     """
+    given: object = frame
+    if not isinstance(given, DataFrame):
+        kind = f"{type(given).__module__.partition('.')[0]}.{type(given).__name__}"
+        text = "a DataFrame of Spark, such as session.createDataFrame makes"
+        raise InvalidValueError("frame", kind, text)
     check_columns(frame.schema)
     names = [name for name in SCHEMA.names if name in frame.columns]
-    order = [name for name in ("leader_epoch", "instance") if name in names]
+    order = [name for name in KEYS if name in names]
     return (
         frame.select(*names)
         .repartition("partition")
-        .sortWithinPartitions("partition", *(F.col(n).asc_nulls_last() for n in order), "seq")
+        .sortWithinPartitions("partition", *(F.col(n).asc_nulls_last() for n in order))
     )
 
 
@@ -100,7 +108,8 @@ def verdicts_of(
     ``task`` is ``check_rows``. ``out`` is an address under which verdicts, divergences and lag are
     written as Parquet, over older ones.
     """
-    checked = rows.mapInArrow(functools.partial(task, lag=bool(out)), from_arrow_schema(CHECKED))
+    work = for_workers(functools.partial(task, lag=bool(out)))
+    checked = rows.mapInArrow(work, from_arrow_schema(CHECKED))
     checked = checked.persist(StorageLevel.DISK_ONLY) if out else checked
     try:
         found = checked.where("verdict is not null").select("verdict").collect()
@@ -183,8 +192,9 @@ def placed_rows(source: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.T
 def replay_table(session: SparkSession, table: str, plan: Plan, out: str | None = None) -> Replay:
     """Check every share-partition of a table and return the verdicts.
 
-    ``table`` is the name of a table, or the address of Parquet files, which has a colon. ``out`` is
-    an address under which verdicts, divergences and lag are written as Parquet, over older ones.
+    ``table`` is the name of a table, or the address or path of Parquet files, which has a slash.
+    ``out`` is an address under which verdicts, divergences and lag are written as Parquet, over
+    older ones.
     Raises NoSuchTraceError for a table that is not there or is none of events, SessionError if
     Spark gives up.
     """
@@ -205,6 +215,8 @@ def replay_table(session: SparkSession, table: str, plan: Plan, out: str | None 
 
 def _opened(session: SparkSession, table: str) -> DataFrame:
     try:
+        if "/" in table and ":" not in table and "`" not in table:
+            table = f"file:{Path(table).absolute()}"
         frame = session.read.parquet(table) if ":" in table else session.table(table)
         frame.schema  # noqa: B018 - with Spark Connect a missing table shows only here
     except SPARK_ERRORS as error:

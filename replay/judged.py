@@ -15,13 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from judge.finding import Finding
-from model.trace_arrow import SCHEMA
 from replay.check_sorted import check_sorted
 from replay.gather import STORED
 from replay.pieces import parts_of
 from replay.plan import CheckedPartition, InputFacts, Plan, is_sampled
 from replay.state_file import Carried
-from replay.tables import BadRow, Rows, first_bad_row, places_of
+from replay.tables import BadRow, Rows, first_bad_row, places_of, without_copies
 from replay.verdict import PartitionVerdict, Problem, Verdict
 
 ARRIVED = pa.schema([*STORED, ("unreadable", pa.string()), ("arrived_ms", pa.int64())])
@@ -330,14 +329,12 @@ def _without_twice(rows: pa.Table) -> tuple[pa.Table, int, list[Problem]]:
 
     Of two that differ nothing says which is right, so neither is used.
     """
+    once = without_copies(rows)
+    twice, rows = rows.num_rows - once.num_rows, once
     places = _places(rows)
     again = np.concatenate([[False], (np.diff(places, axis=0) == 0).all(axis=1)])[: len(places)]
-    keep, twice, problems = ~again, 0, []
+    keep, problems = ~again, []
     for start, end in _groups(again):
-        alike = rows.slice(start, end - start).select(SCHEMA.names).to_pylist()
-        if all(each == alike[0] for each in alike):
-            twice += end - start - 1
-            continue
         keep[start] = False
         text = f"seq {places[start, 2]} occurs twice, and the two differ"
         problems.append(_problem(rows, end - 1, text))

@@ -18,7 +18,7 @@ from model.profile import Profile
 from model.trace_arrow import SCHEMA
 from replay.pauses import Pauses, with_pauses
 from replay.state_file import Carried
-from replay.tables import KEYS, first_bad_row, gaps_in, in_sequence
+from replay.tables import KEYS, first_bad_row, gaps_in, in_sequence, without_copies
 from replay.verdict import Problem
 
 if TYPE_CHECKING:
@@ -201,6 +201,11 @@ def begun(
     pauses: Pauses = _NO_PAUSES,
 ) -> PartitionRows:
     """Return the rows of a piece that follow where the one before it has led, up to a problem."""
+    once = without_copies(piece.table)
+    if once.num_rows < piece.table.num_rows:
+        piece = attrs.evolve(
+            piece, table=once, events=piece.events - piece.table.num_rows + once.num_rows, part=None
+        )
     table, problem = in_sequence(piece.partition, piece.table, unfinished, start)
     borne = with_pauses(table, pauses)
     rows = attrs.evolve(

@@ -1,11 +1,13 @@
 """How a replay checks, which share-partitions, what is known before, and what comes of it."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import attrs
 
+from model.checks import non_negative, optional, whole
+from model.errors import InvalidValueError
 from model.profile import Profile, profile_named
 from replay.pauses import Pause, Pauses
 from replay.state_file import Carried
@@ -13,6 +15,28 @@ from replay.verdict import PartitionVerdict, Problem
 
 if TYPE_CHECKING:
     from replay.check_sorted import Segment
+
+
+def _profile(_plan: object, _field: object, name: str) -> None:
+    profile_named(name)
+
+
+def _names(names: str | Iterable[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _against(_plan: object, _field: object, names: tuple[str, ...]) -> None:
+    if not names or not set(names) <= {"spec", "impl"}:
+        raise InvalidValueError("against", names, "spec, impl or both")
+
+
+def _fraction(_plan: object, _field: object, value: float) -> None:
+    if not 0 < value <= 1:
+        raise InvalidValueError("sample", value, "more than 0, at most 1")
+
+
+def _positive(_plan: object, field: "attrs.Attribute[int]", value: int) -> None:
+    whole(field.name, value, 1)
 
 
 @attrs.frozen
@@ -30,19 +54,25 @@ class Plan:
     ``pauses`` of brokers make their timers late by as much.
     ``all_or_none`` says that a refused request renews nothing, whatever the profile (decision 161).
     ``labels`` are names and texts that go into the metadata of every file that is written.
+
+    Raises InvalidValueError for a value that is not allowed.
     """
 
-    profile: str = "kafka"
-    against: tuple[str, ...] = ("spec", "impl")
-    sample: float = 1.0
-    invariants_every: int = 50
+    profile: str = attrs.field(default="kafka", validator=_profile)
+    against: tuple[str, ...] = attrs.field(
+        default=("spec", "impl"),
+        converter=_names,
+        validator=_against,
+    )
+    sample: float = attrs.field(default=1.0, validator=_fraction)
+    invariants_every: int = attrs.field(default=50, validator=non_negative)
     lag_folder: str | None = None
-    offered_within: int | None = None
-    sweep_ms: int | None = None
-    segment_events: int | None = None
+    offered_within: int | None = attrs.field(default=None, validator=optional(_positive))
+    sweep_ms: int | None = attrs.field(default=None, validator=optional(non_negative))
+    segment_events: int | None = attrs.field(default=None, validator=optional(_positive))
     state_folder: str | None = None
-    piece_events: int = 200_000
-    max_divergences: int = 1
+    piece_events: int = attrs.field(default=200_000, validator=_positive)
+    max_divergences: int = attrs.field(default=1, validator=_positive)
     pauses: tuple[Pause, ...] = ()
     all_or_none: bool = False
     labels: tuple[tuple[str, str], ...] = ()

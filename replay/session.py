@@ -1,8 +1,11 @@
 """Spark: the one session of a replay, and tasks whose results arrive one by one."""
 
+import atexit
 import contextlib
+import functools
 import logging
 import os
+import pickle
 import re
 import socket
 import threading
@@ -204,6 +207,43 @@ def shipped_code(folder: Path) -> Path:
     return target
 
 
+def ship(session: SparkSession) -> None:
+    """Give the workers of a session of your own the code that ``check`` needs there.
+
+    What stays to be installed on every node is in docs/replay.md. It serves what is used after it.
+    """
+    session.addArtifacts(_shipped_for_all(), pyfile=True)
+
+
+@functools.cache
+def _shipped_for_all() -> str:
+    """Return the code as a file that is there until this process ends: Spark reads it later."""
+    kept = contextlib.ExitStack()
+    atexit.register(kept.close)
+    return str(shipped_code(Path(kept.enter_context(scratch_folder()))))
+
+
+def for_workers(task: Callable[[Iterable[R_]], Iterator[R_]]) -> Callable[..., Iterator[R_]]:
+    """Return a task that says what to do where a worker lacks a module.
+
+    Spark sends it by value, as if the user had written it, and it loads the task there.
+    """
+    sent = pickle.dumps(task)
+
+    def run(batches):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202 - a worker has no types
+        import pickle  # noqa: PLC0415 - in the worker
+
+        try:
+            loaded = pickle.loads(sent)  # noqa: S301 - of the driver
+        except ModuleNotFoundError as error:
+            text = f"a worker of Spark lacks the module {error.name}: call sharespec.ship(session)"
+            raise RuntimeError(f"{text} first, and see docs/replay.md, A cluster") from None
+        return loaded(batches)
+
+    run.__module__ = "__main__"
+    return run
+
+
 @contextlib.contextmanager
 def connected(address: str) -> Iterator[SparkSession]:
     """Use a Spark Connect server, which gets the code that its workers import.
@@ -222,12 +262,11 @@ def connected(address: str) -> Iterator[SparkSession]:
     except (OSError, ValueError, PySparkException) as error:
         reason = " ".join(str(error).split())[:300]
         raise SessionError(f"no session at {address}: {reason}") from None
-    with scratch_folder() as folder:
-        try:
-            session.addArtifacts(str(shipped_code(Path(folder))), pyfile=True)
-            yield session
-        finally:
-            session.stop()
+    try:
+        ship(session)
+        yield session
+    finally:
+        session.stop()
 
 
 def _started(master: str, log: Path, packages: Sequence[str]) -> SparkSession:

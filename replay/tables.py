@@ -161,6 +161,11 @@ def in_sequence(
     ``gap`` in their place, and those behind it begin with a whole state. ``unfinished`` are files
     of which the end may be missing. ``before`` is where an earlier replay left the share-partition.
     """
+    if null := rows.column("seq").null_count:
+        numbered = rows.num_rows - null  # They are sorted: these come last.
+        used, problem = in_sequence(name, rows.slice(0, numbered), unfinished, before)
+        source, line = _of(rows, numbered, "source", "line")
+        return used, problem or Problem(source, line, "seq is None; allowed: a value", name)
     if before and before.state and (problem := _earlier(name, rows, before, before.state.seq)):
         return rows.slice(0, 0), problem
     if rows.column("leader_epoch").null_count:
@@ -230,6 +235,22 @@ def _twice(rows: pa.Table) -> int | None:
     """Return the first row that has the place of the one before it."""
     again = np.flatnonzero((np.diff(places_of(rows), axis=0) == 0).all(axis=1))
     return int(again[0]) + 1 if len(again) else None
+
+
+def without_copies(rows: pa.Table) -> pa.Table:
+    """Return sorted rows without those that are the same event as the row before them.
+
+    Whoever delivers at least once may deliver twice. Two events of one ``seq`` that differ stay.
+    """
+    again = np.flatnonzero((np.diff(places_of(rows), axis=0) == 0).all(axis=1)) + 1
+    if not len(again):
+        return rows
+    keep, events = np.ones(rows.num_rows, bool), rows.select(SCHEMA.names)
+    for start in range(0, len(again), ROWS_AT_ONCE):
+        some = again[start : start + ROWS_AT_ONCE]
+        pair = (events.take(pa.array(places)).to_pylist() for places in (some, some - 1))
+        keep[some] = [one != other for one, other in zip(*pair, strict=True)]
+    return rows.filter(pa.array(keep)).combine_chunks()
 
 
 def _joined(rows: pa.Table, unfinished: frozenset[str], left: Carried | None) -> pa.Table:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from replay.distant import replay_distant
     from replay.frame import Checked, check
     from replay.pandas_frames import to_pandas
-    from replay.session import SparkRunner, open_session
+    from replay.session import SparkRunner, open_session, ship
     from replay.stream import Batch, check_stream
     from serve.running import ServedBroker, serving
 
@@ -55,6 +55,7 @@ __all__ = [
     "replay_distant",
     "replay_sources",
     "serving",
+    "ship",
     "to_pandas",
 ]
 
@@ -66,6 +67,7 @@ _OF_EXTRAS = {
     "check_stream": "stream",
     "open_session": "session",
     "replay_distant": "distant",
+    "ship": "session",
     "to_pandas": "pandas_frames",
 }
 """The modules of replay that have what needs Spark or pandas, which are an extra."""

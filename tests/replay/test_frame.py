@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from impl.kernel import FlatEvents, flatten
 from model.errors import InvalidValueError
 from model.trace_arrow import table_from_rows
 from replay.frame import _judged, _lag, check
+from replay.java import find_java
 from replay.plan import Plan
 from replay.result_schema import DIVERGENCES, LAG, VERDICTS, divergence_row
 from replay.run import replay_sources
@@ -42,8 +44,12 @@ def told(frame: DataFrame) -> list[dict[str, Any]]:
 
 
 def five_kinds() -> list[Row]:
-    """Share-partitions that conform, diverge, lack an event, lack the first, and hold a bad row."""
+    """Share-partitions that conform, diverge, lack an event, lack the first, and hold a bad row.
+
+    The first has two of its events once more, which changes nothing.
+    """
     rows = [renamed(kafka_rows(count=30), name) for name in "abcde"]
+    rows[0][7:9] = [rows[0][7]] * 3 + [rows[0][8]] * 2
     rows[1][20] = wrong(rows[1][20])
     del rows[2][10]
     del rows[3][0]
@@ -98,6 +104,20 @@ def test_the_verdicts_are_those_of_a_replay_of_the_file(
     kept = pq.read_table(tmp_path / "out" / "lag")
     assert sorted(map(repr, lag)) == sorted(map(repr, kept.to_pylist()))
     assert lag
+
+
+@pytest.mark.slow
+def test_of_one_number_two_events_may_not_differ_and_it_may_not_be_null(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    twice, null = (renamed(kafka_rows(count=30), name) for name in "ab")
+    twice.append(wrong(twice[7]))
+    null[20] = {**null[20], "seq": None}
+    verdicts = told(check(frame_of(spark, tmp_path, [*null, *twice]), SPEC, "t").verdicts)
+    assert [(v["verdict"], v["events"], v["checked"], v["problem"]) for v in verdicts] == [
+        ("unreadable", 31, 7, "seq 7 occurs twice; the other event is in line 8"),
+        ("unreadable", 30, 20, "seq 20 is missing: the next is 21"),
+    ]
 
 
 def batches_of(rows: list[Row], size: int) -> list[pa.RecordBatch]:
@@ -174,6 +194,32 @@ def test_spark_connect_gives_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("shipped", [True, False])
+def test_the_notebook_gives_workers_the_code_that_they_lack(tmp_path: Path, shipped: bool) -> None:  # noqa: FBT001 - a case
+    """Their Python has the packages of this one, and nothing of this project."""
+    packages = sysconfig.get_path("purelib")
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH={packages} exec {sys.executable} -S "$@"\n')
+    python.chmod(0o755)
+    script = ROOT.joinpath("docs", "notebook.py").read_text()
+    here = tmp_path / "notebook.py"
+    here.write_text(script if shipped else script.replace("sharespec.ship(session)", ""))
+    home = {"JAVA_HOME": str(find_java().path)}
+    names = {"PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": sys.executable}
+    done = subprocess.run(
+        [sys.executable, here, write_parquet(tmp_path / "events.parquet", five_kinds(), 50)],
+        cwd=tmp_path,
+        env=os.environ | home | names | {"PYTHONPATH": str(ROOT), "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    lacks = "a worker of Spark lacks the module replay: call sharespec.ship(session) first"
+    assert (done.returncode == 0, lacks in done.stderr) == (shipped, not shipped), done.stderr
+    assert ("b        |20 |START_STOPS_AT_UNFINISHED|" in done.stdout) is shipped, done.stdout
+
+
+@pytest.mark.slow
 def test_rows_without_a_share_partition_are_one_problem(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -207,7 +253,8 @@ def test_columns_may_be_narrower_absent_or_more(spark: SparkSession, tmp_path: P
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda f: f.drop("seq"), r"^column seq is None; allowed: a column of int64$"),
+        (lambda f: f.drop("seq"), r"^column seq is 'missing'; allowed: one of int64$"),
+        (lambda f: f.toPandas(), r"^frame is 'pandas.DataFrame'; allowed: a DataFrame of Spark"),
         (
             lambda f: f.withColumn("seq", F.lit("1")),
             r"^column seq is 'string'; allowed: int64$",

@@ -1,0 +1,28 @@
+from typing import Any
+
+import pytest
+
+from model.errors import InvalidValueError
+from replay.plan import Plan
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"profile": "kafkaa"}, "profile is 'kafkaa'; allowed: draft_resolved, kafka, "),
+        ({"against": ()}, r"against is \(\); allowed: spec, impl or both"),
+        ({"against": "specs"}, r"against is \('specs',\); allowed: spec, impl or both"),
+        ({"sample": 0.0}, "sample is 0.0; allowed: more than 0, at most 1"),
+        ({"sample": float("nan")}, "sample is nan; allowed: more than 0, at most 1"),
+        ({"offered_within": 0}, "offered_within is 0; allowed: an integer from 1 to "),
+        ({"sweep_ms": -1}, "sweep_ms is -1; allowed: an integer from 0 to "),
+        ({"max_divergences": "9"}, "max_divergences is '9'; allowed: an integer from 1 to "),
+    ],
+)
+def test_a_plan_that_cannot_be_followed_is_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidValueError, match=message):
+        Plan(**given)
+
+
+def test_one_side_may_be_named_alone() -> None:
+    assert Plan(against="spec") == Plan(against=["spec"]) == Plan(against=("spec",))
