@@ -70,9 +70,9 @@ def _ended(target: MeasuredTarget, found: Campaign[Any]) -> Iterator[dict[str, A
 
 def shows(entry: str, forms: Iterable[Mapping[str, Any]]) -> bool:
     """Return whether a form is as an entry of docs/history.toml has it, whose head says how."""
-    rest, _, needed = entry.partition(" with ")
+    rest, _, needed = entry.partition(" [")
     name, _, words = rest.partition(" saying ")
-    features = {*filter(None, needed.split(", "))}
+    features = {*filter(None, needed.removesuffix("]").split(", "))}
     return any(
         name in form["names"] and words in form["text"] and features <= {*form["with"]}
         for form in forms

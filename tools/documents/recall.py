@@ -30,8 +30,9 @@ each part that is measured, `make recall` searches the release that has a fault,
 mended it, by chance alone, and plays the test vectors, which the leader of a share-partition has,
 on both. A fault is found if the first shows it and the second does not: the rule that it breaks,
 and of clients the steps or the words that tell it from others. What no rule is about counts as not
-found. An interrupted run loses no release that was searched: `build/recall` keeps them, and the
-next run at the same commit with the same budget goes on with the others.
+found. Known violations of a client are passed over, as by `verify-client`. An interrupted run
+loses no release that was searched: `build/recall` keeps them, and the next run at the same commit
+with the same budget goes on with the others.
 """
 
 
@@ -52,15 +53,16 @@ def _whole(measured: Mapping[str, Any], faults: list[Mapping[str, Any]]) -> str:
     found = [one["search"] for told in measured.values() for one in told["found"].values()]
     beyond = sum("beyond" in fault for fault in faults)
     rest = len(faults) - len(found) - beyond
+    unmeasured = f" and {rest} are not measured yet" if rest else ""
     return (
-        f"Of {len(faults)} faults {beyond} are out of reach and {rest} are not measured yet. Of "
-        f"the other {len(found)} chance alone finds **{sum(found)}**, which is {sum(found)} of all "
+        f"Of {len(faults)} faults {beyond} are out of reach{unmeasured}. Of the other "
+        f"{len(found)} chance alone finds **{sum(found)}**, which is {sum(found)} of all "
         f"{len(faults)}."
     )
 
 
 def _parts(measured: Mapping[str, Any], faults: list[Mapping[str, Any]]) -> Iterator[str]:
-    for part in dict.fromkeys((*measured, *map(part_of, faults))):
+    for part in dict.fromkeys((*PARTS, *map(part_of, faults))):
         its = [fault for fault in faults if part_of(fault) == part]
         told = measured.get(part, {"found": {}})
         summary = _summary(told, len(its)) if part in measured else "Not measured yet."
@@ -95,7 +97,8 @@ def _table(measured: Mapping[str, Any], faults: list[Mapping[str, Any]]) -> Iter
     yield "|---|---|---|---|---|---|"
     for fault in faults:
         found = measured["found"].get(fault["id"])
-        ways = ("found" if found[way] else "–" for way in ("search", "vectors")) if found else ()
+        missed = "–" if fault.get("shows") else "– (no rule is about it)"
+        ways = ("found" if found[way] else missed for way in ("search", "vectors")) if found else ()
         rest = f"beyond: {fault['beyond']}" if "beyond" in fault else "not measured"
         verdict = " | ".join(ways) or f"{rest} |"
         head = f"| {fault['id']} | {fault['in']} | {fault.get('mended', '–')} | {fault['symptom']}"
