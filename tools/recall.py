@@ -26,6 +26,9 @@ SEARCHED = Path(__file__).parents[1] / "build" / "recall"
 ENDS = "the target ends"
 """What a target shows that stops responding in a search in real time."""
 
+_NO = "no "
+"""What the name of a step begins with that a sequence must not have."""
+
 _CORE_SHRINK_SECONDS, _CORE_EXAMPLES = 2.0, 3
 
 
@@ -73,8 +76,13 @@ def shows(entry: str, forms: Iterable[Mapping[str, Any]]) -> bool:
     rest, _, needed = entry.partition(" [")
     name, _, words = rest.partition(" saying ")
     features = {*filter(None, needed.removesuffix("]").split(", "))}
+    barred = {each.removeprefix(_NO) for each in features if each.startswith(_NO)}
+    features = {each for each in features if not each.startswith(_NO)}
     return any(
-        name in form["names"] and words in form["text"] and features <= {*form["with"]}
+        name in form["names"]
+        and words in form["text"]
+        and features <= {*form["with"]}
+        and barred.isdisjoint(form["with"])
         for form in forms
     )
 

@@ -53,6 +53,8 @@ A = {"names": ["A in acquire"], "text": "offset 1 came with 2", "with": ["renew"
         (A, None, "A in acquire saying came with 2 [renew, brokers 5]", True),
         (A, None, "A in acquire saying came with 3", False),
         (A, None, "A in acquire [renew, brokers 4]", False),
+        (A, None, "A in acquire [renew, no poll]", True),
+        (A, None, "A in acquire [no renew]", False),
         (A, A | {"with": []}, "A in acquire [renew]", True),
     ],
 )
