@@ -1,17 +1,21 @@
-"""One request with writes of two leader epochs, sent by hand to a broker of Apache Kafka."""
+"""Requests that are sent by hand to a broker of Apache Kafka, of what no search of brokers asks."""
 
 from contextlib import closing
 from typing import Any
 from uuid import UUID
 
 import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from conformance.target import TargetError
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.kafka_broker import kafka_broker
 from model.config import SharePartitionConfig
 from tests.conformance.unbuilt import skip_unbuilt
-from tests.serve.served import Client
+from tests.recorder.released import eventually
+from tests.serve.served import Client, acquired, part
 
 pytestmark = pytest.mark.broker
 
@@ -53,3 +57,66 @@ def _write(leader_epoch: int) -> dict[str, object]:
     batches = [{**batch, "delivery_state": 2, "delivery_count": 1}]
     epochs = {"state_epoch": 0, "leader_epoch": leader_epoch}
     return {**epochs, "start_offset": 0, "state_batches": batches}
+
+
+CLEANING = ("log.cleaner.enable=true", "log.cleaner.backoff.ms=200")
+COMPACTED = {"cleanup.policy": "compact", "segment.ms": "100", "min.cleanable.dirty.ratio": "0"}
+ONE_BATCH, ALL = 300, 1_000_000
+
+
+@pytest.mark.parametrize("gap", [True, False], ids=["a gap", "no gap"])
+def test_finished_records_after_a_gap_stop_fetches_that_end_among_them(*, gap: bool) -> None:
+    """Compaction removed offset 0; 1 and 2 are finished, 0 only where there is to be no gap."""
+    try:
+        with kafka_broker(CLEANING) as target:
+            address = str(target.address)
+            client = Client(address)
+            with closing(client.wire):
+                topic = compacted(client, address)
+                finish(client, topic, 1 if gap else 0, 2)
+                opened = client.fetch(0, part(topic), max_bytes=ONE_BATCH, max_wait_ms=500)
+                later = [
+                    client.fetch(epoch, max_bytes=ONE_BATCH, max_wait_ms=500)
+                    for epoch in range(1, 6)
+                ]
+                given = [offsets[:1] for each in (opened, *later) for offsets in acquired(each)]
+                rest = acquired(client.fetch(6, max_bytes=ALL, max_wait_ms=500))
+    except TargetError as error:
+        skip_unbuilt(error)
+    assert (given == []) == gap
+    assert not gap or rest[0][0] == 3
+
+
+def compacted(client: Client, address: str) -> UUID:
+    """Create a topic whose offset 0, in a batch of its own, compaction has removed."""
+    admin = AdminClient({"bootstrap.servers": address})
+    admin.create_topics([NewTopic("t", 1, config=COMPACTED)])["t"].result(30)
+    producer = Producer({"bootstrap.servers": address})
+
+    def put(key: str) -> None:
+        producer.produce("t", b"x" * 200, key)
+        assert producer.flush(30) == 0
+
+    for key in "abcda":
+        put(key)
+    consumer = Consumer({"bootstrap.servers": address, "group.id": "by-hand"})
+
+    def is_compacted() -> bool:
+        put("z")  # Begins a segment: the one before it may be cleaned.
+        consumer.assign([TopicPartition("t", 0, 0)])
+        message = consumer.poll(10)
+        return message is not None and message.offset() == 1
+
+    eventually(is_compacted)
+    consumer.close()
+    return client.topic("t")
+
+
+def finish(client: Client, topic: UUID, first: int, last: int) -> None:
+    """Make durable, with start offset 0, that these records are acknowledged."""
+    batch = {"first_offset": first, "last_offset": last, "delivery_state": 2, "delivery_count": 1}
+    begin = {"partition": 0, "state_epoch": 0, "start_offset": 0}
+    for name, more in ("initialize", {}), ("write", {"leader_epoch": 0, "state_batches": [batch]}):
+        topics = [{"topic_id": topic, "partitions": [begin | more]}]
+        body = client.ask(f"{name}_share_group_state", 0, group_id="g", topics=topics)
+        assert body.results[0].partitions[0].error_code == _NONE
