@@ -173,7 +173,7 @@ def mixture(random: Random, can: WireCapabilities) -> Mixture:
 
 def next_ask(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
     """Return the next command of a sequence: often a wait after a connection is closed."""
-    if scene.events[-1]["op"] == "disconnect" and random.random() < _PATIENT:
+    if scene.last == "disconnect" and random.random() < _PATIENT:
         return asks.Wait(60)
     (kind,) = random.choices(list(mix.weights), list(mix.weights.values()))
     return _MAKERS[kind](random, mix, scene)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
-from typing import Protocol
 from uuid import uuid4
 
 import attrs
@@ -13,22 +12,6 @@ from conformance.wire.records import record_batch
 from conformance.wire.target import WireCapabilities
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.ranges import OffsetRange
-
-
-class Produce(Protocol):
-    """Append log batches; see ``WireTarget.produce``."""
-
-    def __call__(
-        self, topic: str, partition: int, batches: Sequence[tuple[int, int]], *, aborted: bool
-    ) -> tuple[OffsetRange, ...]:
-        """Append the batches of a partition, in a transaction that aborts if ``aborted``."""
-
-
-class EndTransaction(Protocol):
-    """End the open transaction of a partition; see ``WireTarget.end_transaction``."""
-
-    def __call__(self, topic: str, partition: int, *, committed: bool) -> None:
-        """Commit or abort it."""
 
 
 @attrs.define
@@ -43,7 +26,7 @@ class _Open:
 class Hooks:
     """What a broker does for the kit besides share sessions. Each may raise TargetError.
 
-    ``produce_open`` and ``end_transaction`` are those of ``WireTarget``, of a topic.
+    ``produce``, ``produce_open`` and ``end_transaction`` are those of ``WireTarget``, of a topic.
     ``create_topic`` takes a name and a number of partitions and returns the topic's id; the topic
     can be written to at once. ``delete_records`` moves the log start offset of a partition up.
     ``configure`` is called only if ``config`` is a capability. ``join`` takes a group, a topic, its
@@ -54,9 +37,9 @@ class Hooks:
     capabilities: Callable[[], WireCapabilities]
     create_topic: Callable[[str, int], str]
     delete_topic: Callable[[str], None]
-    produce: Produce
+    produce: Callable[..., tuple[OffsetRange, ...]]
     produce_open: Callable[[str, int, Sequence[tuple[int, int]]], tuple[OffsetRange, ...]]
-    end_transaction: EndTransaction
+    end_transaction: Callable[..., None]
     delete_records: Callable[[str, int, int], None]
     configure: Callable[[str, SharePartitionConfig], None]
     join: Callable[[str, str, str, int], None]

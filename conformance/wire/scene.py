@@ -1,7 +1,6 @@
 """A fresh group and topic of a broker, the commands sent to it, and the judge."""
 
 from collections import Counter
-from typing import Any
 
 import attrs
 
@@ -46,7 +45,10 @@ _NAMES = {member_id(member): member for member in MEMBERS}
 
 
 class WireScene:
-    """The stage of a broker: a group and a topic, from their creation to their removal."""
+    """The stage of a broker: a group and a topic, from their creation to their removal.
+
+    ``last`` is the last operation, as ``answered`` has it.
+    """
 
     def __init__(self, target: WireTarget, hello: WireHello) -> None:
         """Send nothing yet: the first command creates the group and the topic."""
@@ -56,7 +58,7 @@ class WireScene:
         self._judge: Judge | None = None
         self._meter = Meter(self._can.lock_ms)
         self._misled: Finding | None = None
-        self.events: list[dict[str, Any]] = []
+        self.last = ""
         self.answered: Counter[str] = Counter()
         self.steps: list[StepText] = []
 
@@ -396,9 +398,7 @@ class WireScene:
     def _note(
         self, op: str, asked: str, answered: str = "", error: ErrorCode = ErrorCode.NONE
     ) -> None:
-        self.events.append(
-            {"op": op, "asked": asked, "answered": answered, "result": {"status": error.name}}
-        )
+        self.last = op
         self.answered[f"{op} {error.name}"] += 1
         after = self.judge.state_text() if answered else ""
         self.steps.append(StepText(printable(asked), printable(answered), after))

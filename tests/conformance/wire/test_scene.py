@@ -139,17 +139,17 @@ def test_what_was_not_opened_is_not_finished() -> None:
 def test_time_passes_until_every_lock_is_over() -> None:
     made, _ = scene(asks.Fetch("m1"), asks.Wait(20), asks.WaitPastLocks(), asks.Fetch("m2"))
     assert made.held(0, "m2")
-    assert [event["op"] for event in made.events].count("wait") == 2
+    assert made.answered["wait NONE"] == 2
 
 
 def test_requests_steer_clear_of_the_time_when_locks_may_be_over() -> None:
     made, _ = scene(asks.Fetch("m1"), asks.Wait(60), asks.Wait(60), asks.Fetch("m2"))
-    assert [event["op"] for event in made.events].count("wait") == 3
+    assert made.answered["wait NONE"] == 3
 
 
 def test_records_are_deleted_up_to_the_end_of_the_log() -> None:
     made, _ = scene(asks.DeleteRecords(0, 2), asks.DeleteRecords(0, 7), asks.DeleteRecords(0, 1))
-    told = [event["asked"] for event in made.events if event["op"] == "delete_records"]
+    told = [step.asked for step in made.steps if step.asked.startswith("delete records")]
     assert told == [
         "delete records of partition 0 before 2",
         "delete records of partition 0 before 3",
@@ -161,7 +161,7 @@ def test_every_ask_is_a_step_in_words() -> None:
     assert made.steps[0].asked == "1 partitions, delivery limit 2, window limit 4"
     assert "ACQUIRED(1) m1" in made.steps[2].after
     assert made.steps[-1].answered.startswith("start offset ")
-    assert made.events[-1]["result"] == {"status": "NONE"}
+    assert made.answered[f"{made.last} NONE"] == 1
 
 
 def test_a_fetch_is_repeated_while_it_gets_nothing_that_there_is() -> None:
