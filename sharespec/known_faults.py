@@ -50,7 +50,8 @@ def explains(known: KnownDeviation, divergence: Finding) -> bool:
     alike = head == (signature[0], _SAME.get(signature[1], signature[1]))
     if alike and rule == CRASHED and text:
         wanted = "".join(signature[2:])
-        alike = bool(wanted) and text[0].startswith(wanted)
+        # A signature has the start of the text; a file may have more of it.
+        alike = bool(wanted) and f": {wanted}" in f": {divergence.recorded}"
     before = set(divergence.operations_before)
     return alike and all(_SHOWN_BY.get(need, set()) & before for need in known.needs)
 
@@ -96,7 +97,8 @@ def default_known(profile: str) -> tuple[KnownDeviation, ...]:
     """
     if not profile.startswith("kafka"):
         return ()
-    faults = (attrs.evolve(each, page=KAFKA_PAGE) for each in read_known(KAFKA_KNOWN))
+    listed = (*read_known(KAFKA_KNOWN), *read_known(KAFKA_KNOWN.with_name("recorded.toml")))
+    faults = (attrs.evolve(each, page=KAFKA_PAGE) for each in listed)
     return tuple(fault for fault in faults if not fault.reason.startswith(NO_FAULT))
 
 

@@ -17,6 +17,10 @@ BACK = Finding(
 )  # fmt: skip
 NEW = attrs.evolve(BACK, seq=11, name="END_OFFSET")
 THREW = "UNKNOWN_SERVER_ERROR: java.lang.IllegalArgumentException: inconsistent range"
+NULL = (
+    'UNKNOWN_SERVER_ERROR: java.lang.NullPointerException: Cannot invoke "org.apache.kafka.server.'
+    'share.fetch.InFlightState.hasOngoingStateTransition()" because the return value is null'
+)
 
 
 def replay_of(*divergences: Finding) -> Replay:
@@ -51,6 +55,18 @@ def known_as(divergence: Finding) -> str | None:
             "acquire-in-full-window-after-compaction",
         ),
         ({"name": "EXCEPTION", "operation": "acquire", "recorded": "UNKNOWN: other"}, None),
+        (
+            {"name": "EXCEPTION", "operation": "complete_write", "recorded": NULL},
+            "write-completion-after-records-deleted-past-the-window",
+        ),
+        (
+            {
+                "name": "EXCEPTION",
+                "operation": "complete_write",
+                "recorded": NULL.replace("InFlightState", "InFlightBatch"),
+            },
+            None,
+        ),
     ],
 )
 def test_a_known_fault_has_its_rule_operation_text_and_what_it_needs(
