@@ -4,9 +4,11 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -66,18 +68,7 @@ def run(temp: Path, *ids: str, **given: str) -> Job:
         }
         assert step["shell"] == "bash"
         command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
-        done.append(
-            subprocess.run(
-                command,
-                cwd=ROOT,
-                env={**os.environ, **HERE, **OFFLINE, **github, **environment},
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                timeout=600,
-                check=False,
-            )
-        )
+        done.append(ended(command, {**HERE, **OFFLINE, **github, **environment}))
         lines = (line.partition("=") for line in output.read_text().splitlines())
         told |= {f"{step.get('id')}.outputs.{name}": text for name, _, text in lines}
         if done[-1].returncode:
@@ -89,6 +80,36 @@ def run(temp: Path, *ids: str, **given: str) -> Job:
     }
     log = "".join(each.stdout for each in done)
     return Job(done[-1].returncode, log, outputs, (temp / "summary.md").read_text())
+
+
+def ended(command: list[str], environment: dict[str, str]) -> "subprocess.CompletedProcess[str]":
+    """Run a command; interrupt it, with all that it started, if its driver is ``INTERRUPTED``.
+
+    A runner of GitHub interrupts a step that is cancelled.
+    """
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        if environment.get("DRIVER", "").startswith(INTERRUPTED):
+            until, asked = time.monotonic() + 600, Path(environment["RUNNER_TEMP"], "begun")
+            while not asked.exists() or asked.stat().st_size < WELL_BEGUN:
+                assert process.poll() is None
+                assert time.monotonic() < until
+                time.sleep(0.05)
+            os.killpg(process.pid, signal.SIGINT)
+        output, _ = process.communicate(timeout=600)
+    return subprocess.CompletedProcess(command, process.returncode, output)
+
+
+INTERRUPTED = "sh -c 'tee "
+WELL_BEGUN = 200_000
+"""Bytes that a driver was asked; the vectors are played before the search."""
 
 
 def verify(temp: Path, **given: str) -> Job:
@@ -174,6 +195,15 @@ def test_a_driver_that_cannot_be_started_is_said(tmp_path: Path) -> None:
     assert "cannot be started" in job.log
     assert job.outputs == {"new": "0", "known": "0", "verdict": "unknown"}
     assert not (ROOT / "x").exists()
+
+
+@pytest.mark.slow
+def test_a_job_that_is_cancelled_has_its_reports(tmp_path: Path) -> None:
+    driver = f"{INTERRUPTED}{tmp_path}/begun | {sys.executable} -m tests.doubles.small_core'"
+    job = verify(tmp_path, exec=driver, sequences="100000")
+    assert job.status == 130, job.log
+    assert job.outputs == {"new": "0", "known": "0", "verdict": "unknown"}
+    assert "interrupted" in job.summary
 
 
 def test_an_annotation_ends_with_its_text(tmp_path: Path) -> None:
