@@ -121,6 +121,8 @@ class Brokers(Kit[asks.Ask, WireTarget, WireHello, WireScene]):
                 yield from ("renew",) if AcknowledgeType.RENEW in batch.types else ()
         if isinstance(ask, asks.Open):
             yield from ("group id",) if ask.group else ()
+        if isinstance(ask, asks.EndTransaction):
+            yield from () if ask.committed else ("aborts",)
         if isinstance(ask, asks.Fetch):
             yield from ("few bytes",) if ask.max_bytes < asks.MOST_BYTES else ()
             yield from ("forgotten",) if ask.forgotten else ()

@@ -92,12 +92,16 @@ def test_unusual_commands_are_features_of_a_sequence() -> None:
         asks.Fetch("m1", max_records=0, forgotten=(0,), epoch=asks.Epoch.CLOSE),
         asks.Acknowledge("m1", (asks.Acknowledged(0, (odd,)),), asks.Epoch.SKIP),
         asks.Acknowledge("m1", (), stranger=asks.Stranger.TOPIC),
+        asks.EndTransaction(0, committed=False),
     )
     assert features_of(BROKERS, sequence[:1]) == ("Fetch",)
+    assert features_of(BROKERS, (asks.EndTransaction(0),)) == ("EndTransaction",)
     assert features_of(BROKERS, sequence) == (
         "Acknowledge",
+        "EndTransaction",
         "Fetch",
         "Fetch epoch close",
+        "aborts",
         "absent topic",
         "acknowledges",
         "at most 0",
