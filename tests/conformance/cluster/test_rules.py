@@ -233,12 +233,6 @@ def test_a_lock_that_ended_frees_its_record() -> None:
     assert broken(history.acquired([0, 0, 2], member="m2")) == []
 
 
-def test_two_holders_after_a_fenced_write_are_a_cause_of_their_own() -> None:
-    history = begun().write(1, [9, 9, 2, 1]).add("written", id=1, error="FENCED_LEADER_EPOCH")
-    (finding,) = judge_history(history.acquired([4, 4, 1], member="m2").events())
-    assert finding.probable_cause == ("ONE_HOLDER", "a write was fenced since")
-
-
 @pytest.mark.parametrize(
     ("late", "cause"), [(True, "a write was fenced since"), (False, "nothing was fenced")]
 )
@@ -259,13 +253,6 @@ def test_two_holders_after_a_fenced_read_are_a_cause_of_their_own() -> None:
     history.add("read", id=1, error="FENCED_LEADER_EPOCH").acquired([4, 4, 1], member="m2")
     (finding,) = judge_history(history.events())
     assert finding.probable_cause == ("ONE_HOLDER", "a read was fenced since")
-
-
-def test_two_holders_for_nothing_that_was_fenced_are_a_cause_of_their_own() -> None:
-    history = begun().add("reads", id=1, partition=0, node=0, leader_epoch=0)
-    history.add("read", id=1, error="NONE").acquired([4, 4, 1], member="m2")
-    (finding,) = judge_history(history.events())
-    assert finding.probable_cause == ("ONE_HOLDER", "nothing was fenced")
 
 
 @pytest.mark.parametrize(
