@@ -25,11 +25,6 @@ def test_other_lines_are_neither(line: bytes) -> None:
     assert mark_of(line) is None
 
 
-def test_a_file_without_its_trailer_is_unfinished() -> None:
-    assert Recording(headers=1).is_unfinished
-    assert not (Recording(headers=1) + Recording(trailers=1, dropped=3)).is_unfinished
-
-
 def test_the_first_line_says_whether_a_file_is_a_recording(tmp_path: object) -> None:
     path = f"{tmp_path}/t.jsonl"
     for content, recorded in ((HEADER + b"\n{}\n", True), (b"{}\n" + HEADER, False)):

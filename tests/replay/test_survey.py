@@ -60,19 +60,6 @@ def test_a_file_with_another_schema_or_empty_or_damaged_is_a_problem(tmp_path: P
     assert "column seq is 'string'; allowed: int64" in str(look(path).problem)
 
 
-@pytest.mark.parametrize("column", [None, [["a"]] * 80], ids=["missing", "lists"])
-def test_a_file_without_the_names_of_share_partitions_is_a_problem(
-    tmp_path: Path, column: list[list[str]] | None
-) -> None:
-    path = write_parquet(tmp_path / "t.parquet", ROWS)
-    table = pq.read_table(path).drop_columns(["partition"])
-    pq.write_table(table if column is None else table.append_column("partition", [column]), path)
-    problem = look(path).problem
-    assert problem is not None
-    assert "partition" in problem.message
-    assert "allowed" in problem.message
-
-
 def test_absurd_sizes_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_parquet(tmp_path / "t.parquet", ROWS)
     for name in ("ROWS", "VALUES", "BYTES"):
