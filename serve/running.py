@@ -10,6 +10,7 @@ from typing import TypeVar
 import attrs
 
 from conformance.wire.records import batch_of
+from model.errors import InvalidValueError
 from model.profile import profile_named
 from serve.batches import produced_batch
 from serve.coordination import update_all
@@ -58,12 +59,15 @@ class ServedBroker:
     def produce(self, topic: str, *values: bytes, partition: int = 0) -> int:
         """Append one batch with these values, and return the offset of the first.
 
-        The topic is created where there is none. Raises serve.batches.RefusedError.
+        The topic is created where there is none. Raises serve.batches.RefusedError, and
+        InvalidValueError for a partition that there is not.
         """
 
         def append(cluster: Cluster) -> int:
-            batch = produced_batch(batch_of(values), cluster.options.limits)
-            return produce(cluster, cluster.topics[topic], partition, batch)
+            known, batch = cluster.topics[topic], batch_of(values)
+            if not 0 <= partition < len(known.logs):
+                raise InvalidValueError("partition", partition, f"0 to {len(known.logs) - 1}")
+            return produce(cluster, known, partition, produced_batch(batch, cluster.options.limits))
 
         if topic not in self.cluster.topics:
             self.topic(topic, max(partition + 1, self.cluster.options.partitions))

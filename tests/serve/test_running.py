@@ -38,6 +38,8 @@ def test_settings_topics_and_partitions_are_as_they_are_given() -> None:
         with pytest.raises(RefusedError) as refused:
             broker.topic("u")
         assert refused.value.error is KafkaError.topic_already_exists
+        with pytest.raises(InvalidValueError, match="partition is 3; allowed: 0 to 2"):
+            broker.produce("u", b"a", partition=3)
         client = Client(broker.address)
         topic = client.topic("t")
         client.beat(0, ["t"])
