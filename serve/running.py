@@ -30,10 +30,7 @@ _T = TypeVar("_T")
 
 @attrs.frozen
 class ServedBroker:
-    """A broker that runs; its methods may be called from any thread but its own.
-
-    ``address`` is what clients take as ``bootstrap.servers``.
-    """
+    """A broker at an address for ``bootstrap.servers``; any thread but its own may call it."""
 
     address: str
     cluster: Cluster
@@ -74,10 +71,7 @@ class ServedBroker:
         return self.do(append)
 
     def lag(self, group: str, topic: str, partition: int = 0) -> int | None:
-        """Return how many records the group has not finished yet (KIP-1226).
-
-        None before the group's first acknowledgement there is durable.
-        """
+        """Return how many records the group has not finished; None before it acknowledged any."""
         return self.do(lambda cluster: reported_lag(cluster, group, topic, partition))
 
     def pass_time(self, seconds: float) -> None:

@@ -143,7 +143,10 @@ class Server:
             return
         count, most = len(self._connections()), self.options.limits.connections
         if count >= most and self._silent:  # Who has asked nothing makes room.
-            self._silent.pop(next(iter(self._silent))).cancel()
+            silent = self._silent.pop(next(iter(self._silent)))
+            silent.cancel()
+            for each in self.cluster.nodes:
+                each.connections.discard(silent)
             count -= 1
         if task is None or count >= most:
             LOG.warning("%s:%s: refused, %d connections are open", *peer, count)

@@ -5,7 +5,7 @@ import re
 import socket
 import time
 import warnings
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from random import Random
 from uuid import UUID
 
@@ -230,8 +230,10 @@ def test_who_asks_nothing_makes_room() -> None:
     with serving(Options(limits=Limits(connections=2))) as address, raw(address) as first:
         first.sendall(asked)
         assert first.recv(1)
-        with raw(address) as silent, raw(address) as third:
-            assert closed(silent)
+        with ExitStack() as stack:
+            silent = [stack.enter_context(raw(address)) for _ in range(20)]
+            third = stack.enter_context(raw(address))
+            assert all(map(closed, silent))
             third.sendall(asked)
             assert third.recv(1)
             first.sendall(asked)
