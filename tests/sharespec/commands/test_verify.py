@@ -150,7 +150,7 @@ def test_reports_are_written_to_files(tmp_path: Path) -> None:
         (["spec", "--vector", "rejekt"], "no vector 'rejekt' for this target; there is reject"),
         (["--exec", WRONG, "--vector", "renew-is-off"], "there is no vector"),
         (["spec", "--play", "[]"], "the sequence has no commands"),
-        (["spec", "--play", "[{]"], "the sequence: "),
+        (["spec", "--play", "[{]"], "the sequence is not JSON: "),
         (["spec", "--play", '[{"ask": "Fly"}]'], "the sequence: "),
         (["spec", "--operations", "0"], "0 is not in the range x>=1"),
         (["spec", "--version", "4.1.2"], "--version is for kafka, kafka-coordinator"),
