@@ -8,14 +8,12 @@ from model.guards import Guard
 from model.operations import AcknowledgementBatch, AdvanceTime
 from model.outcome import Choice
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, PROFILES, Profile
-from spec.acknowledge import judge
 from spec.partition import SharePartition
 from tests.rules.share_partition import apply, durable, refusal, run, started, states
 from tests.spec.worlds import BOTH, MARKS, acknowledgement, fetch, marking, written
 
 NONE, INVALID_REQUEST = ErrorCode.NONE, ErrorCode.INVALID_REQUEST
 INVALID_RECORD_STATE = ErrorCode.INVALID_RECORD_STATE
-HELD_BACK = Choice(start_offset=0)
 
 
 def holding(profile: Profile = KIP) -> SharePartition:
@@ -51,11 +49,6 @@ def test_one_write_carries_all_changes_in_ranges_from_the_start_offset_of_before
         (0, 5, [(0, 1, 2, 1), (2, 2, 4, 1), (3, 4, 0, 1), (8, 9, 2, 1)])
     ]
     assert step.partition.window.start_offset == 3
-
-
-def test_batches_may_come_in_any_order_from_within() -> None:
-    step = apply(holding(), acknowledgement("c1", (3, 4, 1), (0, 0, 1)), HELD_BACK)
-    assert [written(write)[2] for write in step.outcome.writes] == [[(0, 0, 2, 1), (3, 4, 2, 1)]]
 
 
 @BOTH
@@ -95,16 +88,6 @@ def test_natural_gaps_in_a_batch_are_passed_over(profile: Profile) -> None:
     assert [written(write)[2] for write in step.outcome.writes] == [[(8, 9, 2, 1)]]
     only_gap = apply(holding(profile), acknowledgement("c1", (7, 7, 0)))
     assert (only_gap.outcome.status, only_gap.outcome.writes) == (NONE, ())
-
-
-@BOTH
-@pytest.mark.parametrize("batch", [(9, 10, 1), (10, 10, 1), (50, 60, 4), (0, 2**62, 1)], ids=str)
-def test_a_batch_past_the_window_is_an_invalid_request(
-    profile: Profile, batch: tuple[int, ...]
-) -> None:
-    step = apply(holding(profile), acknowledgement("c1", batch))
-    assert step.outcome.status is INVALID_REQUEST
-    assert step.partition == holding(profile)
 
 
 @pytest.mark.parametrize(
@@ -150,12 +133,6 @@ def test_an_answer_is_one_that_the_states_allow(
         assert refused[0] is Guard.ACKNOWLEDGEMENT_JUDGED
 
 
-def test_another_error_is_never_the_answer_to_an_acknowledgement() -> None:
-    choice = Choice(refusal=ErrorCode.FENCED_STATE_EPOCH)
-    guard, _ = refusal(holding(), acknowledgement("c1", (7, 9, 1)), choice)
-    assert guard is Guard.ACKNOWLEDGEMENT_JUDGED
-
-
 @pytest.mark.parametrize("batches", [((9, 60, 1),), ((9, 9, 1), (30, 31, 1)), ((10, 10, 0),)])
 def test_what_lies_past_the_window_was_never_delivered(
     batches: tuple[tuple[int, ...], ...],
@@ -194,14 +171,6 @@ def test_renewals_before_the_failure_survive_a_refusal_under_kafka_only(
         assert states(step.partition) == states(partition)
         after = {o for o, record in step.partition.window.records.items() if record.deadline == 160}
         assert after == expected
-
-
-def test_a_judgement_says_what_is_allowed_and_what_the_policy_answers() -> None:
-    found = judge(holding(), acknowledgement("c1", (0, 1, 4), (2, 2, 1), (7, 7, 1)))
-    assert (found.answer, found.allowed) == (NONE, {NONE, INVALID_REQUEST, INVALID_RECORD_STATE})
-    assert (set(found.renewed), set(found.changed)) == ({0, 1}, {2})
-    assert found.renewed_at_fault is None
-    assert set(found.renewed_at_gap or {}) == {0, 1}
 
 
 IN_THE_WINDOW = st.integers(0, 6)

@@ -6,11 +6,10 @@ from model.guards import Guard
 from model.operations import AdvanceTime, Initialize, Produce, SkipAcquire
 from model.outcome import Answer, Choice
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
-from model.ranges import AcquiredRange, OffsetRange, StateBatch
+from model.ranges import AcquiredRange, OffsetRange
 from model.snapshot import DurableState
 from model.states import AcquireMode, RecordState
 from spec.partition import SharePartition
-from spec.read import learn
 from spec.step import new_partition
 from tests.rules.share_partition import apply, complete_count, refusal, run, started, states
 from tests.spec.worlds import BOTH, MARKS, SMALL, acknowledgement, fetch, spans, taken
@@ -50,11 +49,6 @@ def test_an_acquire_counts_a_delivery_and_returns_the_count_in_ranges() -> None:
     assert states(step.partition) == "0:Q1@c1 1-2:Q2@c2 3-4:Q1@c1 5-6:Q1@c2"
 
 
-def test_an_acquire_may_take_nothing() -> None:
-    step = apply(started(), fetch("c1", (0, 4)), chosen())
-    assert (taken(step.outcome), states(step.partition)) == ([], "")
-
-
 @pytest.mark.parametrize(
     ("offset", "guard"),
     [
@@ -70,58 +64,11 @@ def test_only_available_records_that_were_read_are_acquired(offset: int, guard: 
     assert refusal(mixed(), fetch("c2", (0, 6)), choice) == (guard, offset)
 
 
-def test_an_available_record_in_the_same_place_is_acquired() -> None:
-    step = apply(mixed(), fetch("c2", (0, 6)), chosen((3, 3)))
-    assert taken(step.outcome) == [(3, 3, 2)]
-
-
-def test_a_record_before_the_window_is_not_available() -> None:
-    partition = run(started(), fetch("c1", (0, 4)), acknowledgement("c1", (0, 1, 1)))
-    assert refusal(partition, fetch("c2", (0, 6)), chosen((1, 1))) == (
-        Guard.ONLY_AVAILABLE_IS_ACQUIRED,
-        1,
-    )
-
-
 def test_no_record_is_acquired_twice_at_once() -> None:
     assert refusal(started(), fetch("c1", (0, 4)), chosen((0, 2), (2, 3))) == (
         Guard.ONLY_AVAILABLE_IS_ACQUIRED,
         2,
     )
-
-
-def test_the_lowest_offset_that_is_wrong_is_named() -> None:
-    guard, detail = refusal(mixed(), fetch("c2", (0, 6)), chosen((7, 7), (3, 4)))
-    assert (guard, detail) == (Guard.ONLY_AVAILABLE_IS_ACQUIRED, 4)
-
-
-@pytest.mark.parametrize("offset", [1, 8])
-def test_an_offset_that_was_not_read_is_not_acquired(offset: int) -> None:
-    operation = fetch("c1", (2, 4), (6, 7))
-    assert refusal(started(), operation, chosen((offset, offset))) == (
-        Guard.ONLY_READ_IS_ACQUIRED,
-        offset,
-    )
-
-
-def test_a_range_is_acquired_only_as_far_as_was_read() -> None:
-    refused = refusal(started(), fetch("c1", (0, 4)), chosen((0, 5)))
-    assert refused == (Guard.ONLY_READ_IS_ACQUIRED, 5)
-
-
-def test_a_read_without_records_acquires_nothing() -> None:
-    nothing = attrs.evolve(fetch("c1", (0, 4)), log_batches=())
-    assert learn(started(), nothing) == started()
-    assert taken(apply(started(), nothing).outcome) == []
-    guard, _ = refusal(started(), nothing, chosen((0, 0)))
-    assert guard is Guard.ONLY_READ_IS_ACQUIRED
-
-
-@BOTH
-def test_record_limit_takes_at_most_the_maximum(profile: Profile) -> None:
-    operation = fetch("c1", (0, 4), most=3, mode=RECORD_LIMIT)
-    assert refusal(started(profile), operation, chosen((0, 3)))[0] is Guard.WITHIN_RECORD_LIMIT
-    assert taken(apply(started(profile), operation, chosen((0, 2))).outcome) == [(0, 2, 1)]
 
 
 def test_batch_optimized_may_take_more_but_not_where_none_were_asked_for() -> None:
@@ -161,27 +108,12 @@ def test_only_offsets_that_were_read_enter() -> None:
     )
 
 
-def test_a_gap_found_at_initialization_may_enter_available() -> None:
-    partition = started(KIP, StateBatch(0, 0, AVAILABLE, 1), StateBatch(4, 4, AVAILABLE, 1))
-    choice = Choice(acquired=spans((0, 0)), entered=spans((1, 2)))
-    step = apply(partition, fetch("c1", (0, 4)), choice)
-    assert states(step.partition) == "0:Q2@c1 1-2:A0 4:A1"
-    assert step.partition.window.end_offset == 5
-
-
 def test_the_window_does_not_grow_over_a_record_that_stays_out() -> None:
     choice = Choice(acquired=spans((0, 1), (4, 4)), entered=())
     assert refusal(started(), fetch("c1", (0, 4)), choice) == (
         Guard.NO_RECORD_SKIPPED,
         2,
     )
-
-
-def test_the_window_grows_over_what_the_log_lacks() -> None:
-    choice = Choice(acquired=spans((0, 1), (5, 6)), entered=())
-    step = apply(started(), fetch("c1", (0, 1), (5, 6)), choice)
-    assert states(step.partition) == "0-1:Q1@c1 5-6:Q1@c1"
-    assert step.partition.window.end_offset == 7
 
 
 @BOTH
@@ -209,13 +141,6 @@ def test_a_log_batch_crosses_the_limit_under_kafka_only() -> None:
 
 
 @BOTH
-def test_a_full_window_does_not_grow_though_the_log_batch_began_in_it(profile: Profile) -> None:
-    full = apply(started(profile), fetch("c1", (0, 9)), chosen((0, 9))).partition
-    guard, _ = refusal(full, fetch("c2", (0, 14), at=0), chosen((10, 14)))
-    assert guard is Guard.WITHIN_WINDOW_LIMIT
-
-
-@BOTH
 def test_under_record_limit_nothing_beyond_the_limit_is_taken(profile: Profile) -> None:
     operation = fetch("c1", (0, 14), mode=RECORD_LIMIT)
     assert taken(apply(started(profile), operation, chosen((0, 9))).outcome) == [(0, 9, 1)]
@@ -229,12 +154,6 @@ def test_under_record_limit_the_rest_of_the_log_batch_enters_under_kafka_only() 
     step = apply(started(KAFKA), operation, choice)
     assert states(step.partition) == "0-4:Q1@c1 5-14:A0"
     assert refusal(started(KIP), operation, choice)[0] is Guard.WITHIN_WINDOW_LIMIT
-
-
-def test_under_record_limit_a_log_batch_may_enter_of_which_nothing_is_taken() -> None:
-    operation = fetch("c1", (0, 14), mode=RECORD_LIMIT)
-    step = apply(started(KAFKA), operation, Choice(acquired=(), end_offset=15))
-    assert states(step.partition) == "0-14:A0"
 
 
 def test_under_record_limit_no_log_batch_enters_that_begins_beyond_the_limit() -> None:
@@ -299,11 +218,6 @@ def test_the_width_counts_from_the_start_offset_of_after() -> None:
     assert refusal(partition, operation, kept)[0] is Guard.WITHIN_WINDOW_LIMIT
 
 
-def test_a_read_shows_which_offsets_the_log_lacks() -> None:
-    partition = apply(started(end=14), fetch("c1", (3, 4), (7, 8), (11, 13), at=1), chosen())
-    assert partition.partition.log.holes == ((1, 2), (5, 6), (9, 10))
-
-
 @BOTH
 def test_available_records_that_the_log_no_longer_has_are_archived(profile: Profile) -> None:
     partition = run(started(profile), fetch("c1", (0, 6)), acknowledgement("c1", (1, 4, 2)))
@@ -323,17 +237,6 @@ def test_which_of_them_a_read_archives_is_a_choice(profile: Profile) -> None:
     assert step.partition.log.holes == ((2, 6),)
 
 
-def test_a_pending_record_that_the_log_no_longer_has_stays_pending() -> None:
-    step = apply(mixed(), fetch("c2", (5, 6), at=1), Choice(acquired=(), start_offset=0))
-    assert states(step.partition) == "0:K1 1:Q1@c1 2:X1* 3-4:X1"
-
-
-def test_a_choice_that_is_refused_learns_nothing() -> None:
-    partition = mixed()
-    refusal(partition, fetch("c2", (5, 6), at=1), chosen((9, 9)))
-    assert states(partition) == states(mixed())
-
-
 @BOTH
 def test_nothing_can_be_acquired_from_a_full_window_of_which_nothing_is_available(
     profile: Profile,
@@ -348,18 +251,6 @@ def test_nothing_can_be_acquired_from_a_full_window_of_which_nothing_is_availabl
     assert refusal(room, SkipAcquire("c2"))[0] is Guard.CAN_ACQUIRE
 
 
-def test_a_record_whose_write_is_outstanding_is_not_available() -> None:
-    full = run(started(), fetch("c1", (0, 9)))
-    pending = [Answer(ErrorCode.PENDING)]
-    waiting = apply(full, acknowledgement("c1", (4, 4, 2)), answers=pending).partition
-    assert not apply(waiting, SkipAcquire("c2")).outcome.can_acquire
-
-
-def test_ranges_of_a_choice_may_come_in_any_order() -> None:
-    choice = Choice(acquired=(OffsetRange(3, 4), OffsetRange(0, 2)))
-    assert taken(apply(started(), fetch("c1", (0, 4)), choice).outcome) == [(0, 4, 1)]
-
-
 def test_each_acquisition_that_takes_a_record_has_the_next_number() -> None:
     partition = started(DRAFT_RESOLVED, config=MARKS)
     found = []
@@ -370,13 +261,6 @@ def test_each_acquisition_that_takes_a_record_has_the_next_number() -> None:
     assert found == [0, None, 1]
     numbers = [partition.window.records[offset].acquisition for offset in range(3)]
     assert numbers == [0, 0, 1]
-
-
-@BOTH
-def test_where_none_may_be_marked_an_acquisition_has_no_number(profile: Profile) -> None:
-    step = apply(started(profile), fetch("c1", (0, 1)))
-    assert step.outcome.acquisition is None
-    assert step.partition.window.records[0].acquisition is None
 
 
 PRODUCED = tuple((first, first + 9) for first in range(0, 100, 10))

@@ -35,13 +35,6 @@ def test_a_raised_limit_gives_another_attempt_and_is_remembered() -> None:
     assert run(partition, AlterConfig(SMALL)).highest_limit == 4
 
 
-def test_a_mark_follows_the_durations_of_its_moment() -> None:
-    longer = attrs.evolve(MARKS, in_progress_staleness_threshold_ms=50)
-    partition = run(started(DRAFT_RESOLVED, config=MARKS), fetch("c1", (0, 1)))
-    partition = run(partition, marking("c1", (0, 0)), AlterConfig(longer), marking("c1", (1, 1)))
-    assert [partition.window.records[offset].deadline for offset in (0, 1)] == [30, 50]
-
-
 def test_a_mark_never_shortens_a_lock_though_the_durations_are_shorter_now() -> None:
     shorter = attrs.evolve(
         MARKS,
@@ -55,13 +48,6 @@ def test_a_mark_never_shortens_a_lock_though_the_durations_are_shorter_now() -> 
     partition = run(partition, AdvanceTime(7), marking("c1", (1, 1)))
     assert [partition.window.records[offset].deadline for offset in (0, 1)] == [10, 12]
     assert states(run(partition, AdvanceTime(2))) == "0:A1 1:P1@c1"
-
-
-def test_a_mark_with_shorter_durations_keeps_the_deadline_of_an_earlier_mark() -> None:
-    shorter = attrs.evolve(MARKS, in_progress_staleness_threshold_ms=10)
-    marked = run(started(DRAFT_RESOLVED, config=MARKS), fetch("c1", (0, 0)), marking("c1", (0, 0)))
-    again = run(marked, AlterConfig(shorter), AdvanceTime(5), marking("c1", (0, 0)))
-    assert again.window.records[0].deadline == 30
 
 
 def test_durations_out_of_order_are_refused_where_records_may_be_marked() -> None:

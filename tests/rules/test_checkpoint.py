@@ -3,22 +3,21 @@ from typing import Any
 import attrs
 import pytest
 
-from judge.recorded_partition import recorded
 from judge.view import readable
 from model.errors import ErrorCode, InvalidValueError
 from model.guards import Guard
-from model.operations import AdvanceTime, Checkpoint, CompleteWrite, Expire, Gap, LockEnd
-from model.outcome import Answer, Choice, Completion
-from model.profile import DRAFT_RESOLVED, KAFKA
+from model.operations import AdvanceTime, CompleteWrite, Gap, LockEnd
+from model.outcome import Answer, Choice
+from model.profile import KAFKA
 from model.ranges import StateBatch
-from model.snapshot import DurableState, SharePartitionSnapshot
+from model.snapshot import DurableState
 from model.states import RecordState
 from spec.invariants import violated
 from spec.partition import SharePartition
 from spec.step import new_partition
 from tests.checkpoints import checkpoint_of
 from tests.rules.share_partition import apply, refusal, run, started, states
-from tests.spec.worlds import SMALL, acknowledgement, fetch, spans
+from tests.spec.worlds import SMALL, acknowledgement, fetch
 
 PENDING = Answer(ErrorCode.PENDING, 4)
 
@@ -37,17 +36,6 @@ def resumed(partition: SharePartition, **changes: Any) -> SharePartition:  # noq
     return apply(run(partition, Gap(3)), told, choice).partition
 
 
-@pytest.mark.parametrize("first", [True, False])
-def test_a_state_that_is_told_is_taken_over_where_nothing_is_known(first: bool) -> None:  # noqa: FBT001 - a case
-    told = checkpoint_of(busy())
-    before = new_partition(KAFKA) if first else run(busy(), Gap())
-    partition = apply(before, told, Choice(start_offset=0)).partition
-    assert states(partition) == "0:A1 1-2:Q1@c1 3:K1 4:K1*"
-    assert (partition.now, recorded(partition).timed, partition.ready) == (10, True, True)
-    assert violated(partition) == []
-    assert {o: partition.window.records[o].deadline for o in (1, 2)} == {1: 100, 2: 100}
-
-
 def test_a_window_that_is_told_ends_with_a_record() -> None:
     told = checkpoint_of(busy())
     wider = attrs.evolve(told, state=attrs.evolve(told.state, end_offset=8))
@@ -55,24 +43,6 @@ def test_a_window_that_is_told_ends_with_a_record() -> None:
     assert states(partition) == "0:A1 1-2:Q1@c1 3:K1 4:K1* 7:A0"
     assert violated(partition) == []
     assert partition.log.holes == ((5, 6),)
-
-
-def test_an_empty_window_is_told_without_a_record() -> None:
-    empty = SharePartitionSnapshot(7, 7, 0, ())
-    told = attrs.evolve(checkpoint_of(busy()), state=empty, deadlines=(), outstanding=())
-    partition = apply(new_partition(KAFKA), told, Choice(start_offset=7)).partition
-    assert (states(partition), partition.log.holes) == ("", ())
-    assert violated(partition) == []
-
-
-def test_settings_without_effect_may_differ() -> None:
-    told = checkpoint_of(busy())
-    other = attrs.evolve(told.config, in_progress_rebalance_grace_ms=1)
-    choice = Choice(start_offset=0)
-    assert apply(busy(), attrs.evolve(told, config=other), choice).partition == busy()
-    other = attrs.evolve(told.config, delivery_count_limit=told.config.delivery_count_limit + 1)
-    guard, _ = refusal(busy(), attrs.evolve(told, config=other), choice)
-    assert guard is Guard.CHECKPOINT_IS_THE_STATE
 
 
 def test_a_window_may_be_told_as_wide_as_offsets_go() -> None:
@@ -84,54 +54,10 @@ def test_a_window_may_be_told_as_wide_as_offsets_go() -> None:
     assert run(partition, AdvanceTime(90)).window.end_offset == end
 
 
-def test_what_was_taken_over_goes_on() -> None:
-    partition = run(resumed(busy()), AdvanceTime(90), Expire(spans((1, 2)), 100))
-    step = apply(partition, CompleteWrite(4, ErrorCode.NONE))
-    assert step.outcome.completed == (Completion(7, ErrorCode.NONE),)
-    assert states(step.partition) == "0-2:A1 3-4:K1"
-    assert step.partition.next_write > 4
-
-
 def test_a_write_that_fails_later_gives_its_records_back() -> None:
     failed = apply(resumed(busy()), CompleteWrite(4, ErrorCode.NOT_COORDINATOR)).partition
     assert states(failed) == "0:A1 1-2:Q1@c1 3:K1 4:Q1@c1"
     assert failed.window.records[4].deadline == 100
-
-
-def test_a_write_of_what_nobody_waits_for_is_kept_too() -> None:
-    partition = run(busy(), AdvanceTime(90))
-    step = apply(partition, Expire(spans((1, 2))), answers=[Answer(ErrorCode.PENDING, 9)])
-    told = resumed(step.partition)
-    assert told.outstanding[9].offsets == ()
-    assert states(run(told, CompleteWrite(9, ErrorCode.NONE))) == "0-2:A1 3:K1 4:K1*"
-
-
-def test_between_gaps_a_lock_ends_neither_early_nor_never() -> None:
-    early = run(resumed(busy()), AdvanceTime(89))
-    assert refusal(early, Expire(spans((1, 2))))[0] is Guard.LOCK_LASTS_ITS_DURATION
-    late = AdvanceTime(91 + KAFKA.sweep_ms)
-    assert refusal(resumed(busy()), late)[0] is Guard.LOCK_ENDS_ON_TIME
-
-
-def test_after_a_gap_nothing_happens_before_a_whole_state() -> None:
-    lost = run(busy(), Gap())
-    for operation in (AdvanceTime(1), fetch("c1", (5, 6))):
-        assert refusal(lost, operation)[0] is Guard.PARTITION_IS_INITIALIZED
-
-
-def test_of_the_log_below_nothing_is_known() -> None:
-    partition = resumed(busy(), log_end_offset=40)
-    assert (partition.log.known, partition.log.end_offset, partition.log.batches) == (False, 40, ())
-    assert resumed(busy(), log_end_offset=40, log_known=True).log.known
-    assert not resumed(busy(), log_known=True).log.known
-    state = checkpoint_of(busy()).state
-    told = attrs.evolve(state, records=(state.records or ())[1:])
-    assert resumed(busy(), state=told).log.holes == ((0, 0),)
-    told = attrs.evolve(
-        state, records=tuple(r for r in state.records or () if r.first in (0, 3, 4))
-    )
-    ends = (LockEnd(4, 4, 100),)
-    assert resumed(busy(), state=told, deadlines=ends).log.holes == ((1, 2),)
 
 
 CHANGED: tuple[dict[str, Any], ...] = (
@@ -152,20 +78,6 @@ def test_in_the_middle_what_is_told_is_what_the_events_led_to(change: dict[str, 
     assert refusal(partition, wrong, here)[0] is Guard.CHECKPOINT_IS_THE_STATE
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"start_offset": 1}, {"delivery_complete_count": 1}, {"id": 5}, {"state_batches": ()}],
-    ids=lambda change: next(iter(change)),
-)
-def test_in_the_middle_an_outstanding_write_is_told_as_it_is(change: dict[str, Any]) -> None:
-    told = checkpoint_of(busy())
-    (write,) = told.outstanding
-    wrong = attrs.evolve(told, outstanding=(attrs.evolve(write, **change),))
-    assert refusal(busy(), wrong, Choice())[0] is Guard.CHECKPOINT_IS_THE_STATE
-    uncounted = attrs.evolve(write, delivery_complete_count=0, counted=False)
-    apply(busy(), attrs.evolve(told, outstanding=(uncounted,)), Choice(start_offset=0))
-
-
 def test_what_is_durable_is_not_lost_in_a_gap() -> None:
     partition = run(busy(), acknowledgement("c1", (1, 2, 1)))
     state = checkpoint_of(partition).state
@@ -179,11 +91,6 @@ def test_what_is_durable_is_not_lost_in_a_gap() -> None:
     assert detail == 2
     anew = attrs.evolve(told, state_epoch=1)
     assert apply(run(partition, Gap()), anew, Choice(start_offset=0)).partition.ready
-
-
-def test_a_window_of_one_offset_without_a_record_has_one_never_delivered() -> None:
-    told = Checkpoint(SMALL, 0, SharePartitionSnapshot(4, 5, 0, ()))
-    assert states(apply(run(started(), Gap()), told).partition) == "4:A0"
 
 
 def test_the_start_offset_does_not_go_back_in_a_gap() -> None:
@@ -226,30 +133,6 @@ def test_of_a_write_without_an_answer_all_or_nothing_is_durable() -> None:
     assert read_of(partition, FREE, StateBatch(1, 4, RecordState.ACKNOWLEDGED, 1))
 
 
-def test_a_write_that_is_made_later_is_told_by_its_offsets() -> None:
-    later = [Answer(ErrorCode.PENDING, 5, made_after=20)]
-    partition = apply(busy(), acknowledgement("c1", (1, 1, 1)), answers=later, seq=8).partition
-    told = checkpoint_of(partition)
-    apply(partition, told, Choice(start_offset=0))
-    wrong = [attrs.evolve(write, state_batches=()) for write in told.outstanding]
-    changed = attrs.evolve(told, outstanding=tuple(wrong))
-    assert refusal(partition, changed, Choice())[0] is Guard.CHECKPOINT_IS_THE_STATE
-
-
-def test_a_write_that_failed_is_not_durable() -> None:
-    failed = run(busy(), CompleteWrite(4, ErrorCode.FENCED_LEADER_EPOCH))
-    assert read_of(failed, FREE, DONE)
-    assert not read_of(failed, FREE, WAITED)
-
-
-def test_after_a_gap_more_may_be_durable_and_nothing_less() -> None:
-    partition = resumed(busy())
-    more = StateBatch(7, 7, RecordState.ARCHIVED, 1)
-    assert read_of(partition, FREE, WAITED, more)
-    assert not read_of(partition, FREE)
-    assert not read_of(partition, StateBatch(0, 0, RecordState.AVAILABLE, 0), DONE)
-
-
 def test_after_a_gap_a_pending_record_waits_for_a_write_that_is_told() -> None:
     told = checkpoint_of(busy())
     other = (StateBatch(4, 4, RecordState.ACKNOWLEDGED, 2),)
@@ -257,17 +140,6 @@ def test_after_a_gap_a_pending_record_waits_for_a_write_that_is_told() -> None:
         found = refusal(run(busy(), Gap()), attrs.evolve(told, outstanding=writes))
         detail = 4
         assert found == (Guard.CHECKPOINT_IS_THE_STATE, detail)
-
-
-def test_a_share_partition_that_was_reset_meanwhile_begins_anew() -> None:
-    anew = DurableState(90, 0, (), state_epoch=1)
-    assert readable(busy(), anew) == anew
-
-
-def test_records_in_progress_are_not_told() -> None:
-    told = checkpoint_of(busy())
-    with pytest.raises(InvalidValueError, match="operation is"):
-        apply(started(DRAFT_RESOLVED), told)
 
 
 def test_a_checkpoint_has_records_and_an_end_of_each_lock() -> None:

@@ -8,7 +8,6 @@ from model.operations import (
     AdvanceTime,
     CompleteWrite,
     FinishDeadLetter,
-    Initialize,
 )
 from model.outcome import Answer, Choice
 from model.profile import KIP, Profile
@@ -66,25 +65,6 @@ def test_a_dead_letter_is_archived_whatever_its_write_answers() -> None:
     assert (entries[0], entries[1]) == ((RecordState.ARCHIVING, 1), (RecordState.ARCHIVED, 1))
 
 
-@pytest.mark.parametrize("offset", [2, 3, 99])
-def test_only_archiving_records_become_dead_letters(offset: int) -> None:
-    guard, detail = refusal(archiving(), FinishDeadLetter(spans((0, 1), (offset, offset))))
-    assert (guard, detail) == (Guard.DEAD_LETTER_IS_ARCHIVING, offset)
-
-
-def test_a_dead_letter_that_awaits_its_write_does_not_leave() -> None:
-    partition = run(started(KIP, config=QUEUE), fetch("c1", (0, 0)))
-    waiting = run(partition, acknowledgement("c1", (0, 0, REJECT)), answer=LATER)
-    guard, _ = refusal(waiting, FinishDeadLetter(spans((0, 0))))
-    assert guard is Guard.DEAD_LETTER_IS_ARCHIVING
-
-
-def test_offsets_before_the_window_are_passed_over_and_twice_is_once() -> None:
-    ahead = run(archiving(), AdvanceLogStart(1))
-    step = apply(ahead, FinishDeadLetter(spans((0, 1), (1, 1))))
-    assert written(step.outcome.writes[0]) == (1, 1, [(1, 1, 4, 1)])
-
-
 def test_dead_letters_that_the_start_offset_has_passed_still_write_it() -> None:
     ahead = run(archiving(), AdvanceLogStart(1))
     later = apply(ahead, FinishDeadLetter(spans((0, 0))), answers=(LATER,))
@@ -94,13 +74,6 @@ def test_dead_letters_that_the_start_offset_has_passed_still_write_it() -> None:
     assert (durable(ahead).start_offset, durable(done).start_offset) == (0, 1)
     nothing = apply(ahead, FinishDeadLetter(()))
     assert (nothing.partition, nothing.outcome.writes) == (ahead, ())
-
-
-def test_a_new_leader_finds_dead_letters_whatever_its_configuration() -> None:
-    partition = archiving()
-    found = run(partition, Initialize(SMALL, 0, 100, durable(partition)))
-    assert states(found) == "0-1:Y1"
-    assert states(run(found, FinishDeadLetter(spans((0, 1))))) == ""
 
 
 @pytest.mark.parametrize("status", [ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE])

@@ -9,10 +9,9 @@ from model.outcome import Answer, Choice, Expiry, Outcome, Write
 from model.profile import KAFKA, KIP, Profile
 from model.ranges import StateBatch
 from model.states import RecordState
-from spec.expire import due_offsets
 from spec.partition import SharePartition
 from tests.rules.share_partition import apply, durable, refusal, run, started, states
-from tests.spec.worlds import BOTH, SMALL, acknowledgement, fetch, spans, written
+from tests.spec.worlds import BOTH, acknowledgement, fetch, spans, written
 
 
 def holding(profile: Profile = KIP) -> SharePartition:
@@ -45,13 +44,6 @@ def test_the_clock_stays_within_64_bits() -> None:
         apply(latest, AdvanceTime(1))
 
 
-def test_a_lock_of_no_duration_expires_when_time_next_advances() -> None:
-    config = attrs.evolve(SMALL, record_lock_duration_ms=0)
-    partition = run(started(config=config), fetch("c1", (0, 2)))
-    assert due_offsets(partition) == [0, 1, 2]
-    assert states(run(partition, AdvanceTime(0))) == "0-2:A1"
-
-
 def test_how_many_writes_report_the_locks_is_a_choice() -> None:
     groups = tuple(Expiry(spans(*each)) for each in (((2, 2), (0, 0)), ((1, 1),), ((3, 4),)))
     lost = Answer(ErrorCode.NOT_COORDINATOR)
@@ -67,18 +59,6 @@ def test_how_many_writes_report_the_locks_is_a_choice() -> None:
         (0, 0),
         (2, 4),
     ]
-
-
-def test_the_start_offset_may_move_before_each_write() -> None:
-    partition = run(holding(), AdvanceTime(100), fetch("c1", (0, 2)))
-    groups = (Expiry(spans((0, 0)), 0), Expiry(spans((1, 1)), 1), Expiry(spans((2, 2))))
-    step = apply(partition, AdvanceTime(100), Choice(expired=groups))
-    assert [written(write) for write in step.outcome.writes] == [
-        (0, 1, [(0, 0, 4, 2)]),
-        (1, 1, [(1, 1, 4, 2)]),
-        (2, 1, [(2, 2, 4, 2)]),
-    ]
-    assert states(step.partition) == "3-4:A1"
 
 
 def test_a_group_that_the_start_offset_has_passed_still_writes_it() -> None:
@@ -126,12 +106,6 @@ def test_a_lock_whose_write_is_outstanding_does_not_expire() -> None:
     )
 
 
-def test_a_lock_does_not_last_longer() -> None:
-    choice = Choice(expired=(Expiry(spans((0, 1))),))
-    assert refusal(holding(), AdvanceTime(70), choice)[0] is Guard.LOCK_ENDS_ON_TIME
-    assert refusal(holding(), AdvanceTime(70), Choice(expired=()))[0] is Guard.LOCK_ENDS_ON_TIME
-
-
 @pytest.mark.parametrize(
     ("start", "guard"),
     [(3, Guard.START_STOPS_AT_UNFINISHED), (0, Guard.START_NEVER_GOES_BACK)],
@@ -151,41 +125,10 @@ def clocked(profile: Profile = KAFKA) -> SharePartition:
     return run(partition, fetch("c1", (0, 2)), AdvanceTime(30), fetch("c2", (3, 4)))
 
 
-def test_a_real_clock_ends_no_lock_by_itself() -> None:
-    step = apply(clocked(), AdvanceTime(100))
-    assert (step.outcome, step.partition.now) == (Outcome(), 130)
-    assert states(step.partition) == "0-2:Q1@c1 3-4:Q1@c2"
-
-
-def test_a_timer_ends_the_locks_that_it_names() -> None:
-    partition = run(clocked(), AdvanceTime(100))
-    step = apply(partition, Expire(spans((4, 4), (1, 2)), 130), answers=[Answer(id=5)])
-    assert [(write.id, written(write)) for write in step.outcome.writes] == [
-        (5, (0, 0, [(1, 2, 0, 1), (4, 4, 0, 1)]))
-    ]
-    assert states(step.partition) == "0:Q1@c1 1-2:A1 3:Q1@c2 4:A1"
-
-
 def test_other_operations_come_between_the_ends_of_locks() -> None:
     partition = run(clocked(), AdvanceTime(104), Expire(spans((3, 3))))
     partition = run(partition, acknowledgement("c1", (0, 2, 1)), Expire(spans((4, 4)), 130))
     assert states(partition) == "3-4:A1"
-
-
-def test_a_timer_at_the_limit_archives_and_the_start_offset_moves_after_its_write() -> None:
-    config = attrs.evolve(SMALL, delivery_count_limit=1)
-    partition = run(started(config=config, timed=True), fetch("c1", (0, 2)), AdvanceTime(100))
-    step = apply(partition, Expire(spans((0, 1))))
-    assert [written(write) for write in step.outcome.writes] == [(0, 2, [(0, 1, 4, 1)])]
-    assert step.partition.window.start_offset == 2
-
-
-def test_the_write_of_a_timer_changes_nothing_where_it_fails() -> None:
-    partition = run(clocked(), AdvanceTime(100))
-    lost = [Answer(ErrorCode.NOT_COORDINATOR)]
-    step = apply(partition, Expire(spans((0, 2))), answers=lost)
-    assert states(step.partition) == "0-2:A1 3-4:Q1@c2"
-    assert durable(step.partition).state_batches == ()
 
 
 def test_a_timer_of_records_that_the_start_offset_has_passed_writes_it() -> None:
@@ -209,23 +152,6 @@ def test_a_timer_that_is_late_releases_what_a_failed_write_gives_back() -> None:
     assert states(partition) == "0:Q1@c1 1-2:A1 3-5:Q1@c1"
     partition = run(partition, Expire(spans((0, 0), (3, 5))))
     assert states(partition) == "0-5:A1"
-
-
-def test_a_timer_of_what_a_failed_write_gives_back_may_be_late_by_the_tolerance_only() -> None:
-    sweep = KAFKA.sweep_ms
-    failed = CompleteWrite(0, ErrorCode.NOT_COORDINATOR, spans((1, 4)))
-    partition = run(accepting(), Expire(spans((0, 0), (5, 5))), failed)
-    partition = run(partition, AdvanceTime(sweep - 2))
-    assert refusal(partition, AdvanceTime(1))[0] == Guard.LOCK_ENDS_ON_TIME
-
-
-def test_what_succeeded_is_not_held_and_a_virtual_clock_is_not_late() -> None:
-    held = spans((1, 4))
-    assert states(run(accepting(), CompleteWrite(0, ErrorCode.NONE, held))) == (
-        "0:Q1@c1 1-4:K1 5:Q1@c1"
-    )
-    failed = CompleteWrite(0, ErrorCode.NOT_COORDINATOR, held)
-    assert refusal(accepting(timed=False), failed)[0] == Guard.LOCK_ENDS_ON_TIME
 
 
 @pytest.mark.parametrize("ms", [69, 0])
@@ -257,26 +183,8 @@ def test_no_lock_is_held_longer_than_a_sweep_after_its_deadline(profile: Profile
     assert states(run(latest, Expire(spans((0, 2))))) == "0-2:A1 3-4:Q1@c2"
 
 
-def test_the_kips_grant_a_timer_no_time() -> None:
-    assert run(clocked(KIP), AdvanceTime(70)).now == 100
-    assert refusal(clocked(KIP), AdvanceTime(71))[0] is Guard.LOCK_ENDS_ON_TIME
-
-
 def granted(partition: SharePartition, deadline: int) -> SharePartition:
     return apply(partition, fetch("c1", (5, 6)), Choice(deadline_ms=deadline)).partition
-
-
-@pytest.mark.parametrize("deadline", [130, 145, 150])
-def test_a_lock_is_granted_at_some_time_since_the_event_before(deadline: int) -> None:
-    partition = granted(run(clocked(), AdvanceTime(20)), deadline)
-    assert partition.window.records[5].deadline == deadline
-    renewed = apply(
-        run(partition, AdvanceTime(7)),
-        acknowledgement("c1", (5, 5, 4)),
-        Choice(deadline_ms=152),
-    )
-    assert renewed.partition.window.records[5].deadline == 152
-    assert renewed.outcome.deadline_ms == 152
 
 
 @BOTH

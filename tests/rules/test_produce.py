@@ -6,7 +6,7 @@ from model.profile import KIP
 from model.snapshot import DurableState
 from spec.step import new_partition
 from tests.rules.share_partition import apply, run, started, states
-from tests.spec.worlds import fetch, spans
+from tests.spec.worlds import spans
 
 
 def test_producing_shows_the_gaps_between_batches() -> None:
@@ -40,14 +40,6 @@ def test_the_first_open_transaction_holds_the_last_stable_offset_back() -> None:
     assert (log.end_offset, log.stable_offset) == (6, 2)
     committed = run(started(end=0), Produce(spans((0, 3)), 4, 2), Produce((), 5)).log
     assert committed.stable_offset == 5
-
-
-def test_what_compaction_takes_is_no_longer_in_the_log_and_nothing_else_changes() -> None:
-    partition = run(started(end=0), Produce(spans((0, 9)), 10), fetch("c1", (0, 9), most=3))
-    step = apply(partition, Compact(spans((2, 3), (7, 8))))
-    assert step.partition.log.holes == ((2, 3), (7, 8))
-    assert states(step.partition) == states(partition)
-    assert step.outcome.writes == ()
 
 
 def test_compaction_takes_what_the_log_has() -> None:

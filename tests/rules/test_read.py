@@ -3,11 +3,10 @@ import pytest
 
 from model.config import IsolationLevel
 from model.guards import Guard
-from model.operations import Acquire, AdvanceLogStart, AlterConfig, Compact, Initialize, Produce
+from model.operations import Acquire, AlterConfig, Compact, Initialize, Produce
 from model.outcome import Choice
 from model.profile import KIP, Profile
 from model.snapshot import DurableState
-from model.states import AcquireMode
 from spec.partition import SharePartition
 from spec.step import new_partition
 from tests.rules.share_partition import apply, refusal, run, started
@@ -42,38 +41,11 @@ def test_a_read_skips_no_record_that_was_produced(
 
 
 @BOTH
-def test_of_a_read_that_gave_nothing_nothing_follows(profile: Profile) -> None:
-    before = produced(profile)
-    step = apply(before, Acquire("c1", AcquireMode.BATCH_OPTIMIZED, 500, 500, 0, ()))
-    assert taken(step.outcome) == []
-    assert (step.partition.window, step.partition.log) == (before.window, before.log)
-
-
-@BOTH
 def test_a_read_may_skip_what_compaction_took(profile: Profile) -> None:
     partition = run(produced(profile), Compact(spans((0, 19))))
     step = apply(partition, fetch("c1", (20, 29), at=0))
     assert taken(step.outcome) == [(20, 29, 1)]
     assert step.partition.window.start_offset == 20
-
-
-def test_a_read_may_skip_what_lies_below_the_start_of_the_log_or_of_the_window() -> None:
-    partition = run(produced(), AdvanceLogStart(15))
-    assert taken(apply(partition, fetch("c1", (15, 19), at=0)).outcome) == [(15, 19, 1)]
-
-
-def test_a_read_begins_with_a_whole_log_batch_or_a_part_of_it() -> None:
-    partition = run(produced(), fetch("c1", (0, 9), most=5))
-    step = apply(partition, fetch("c1", (10, 19), (20, 29), at=10))
-    assert taken(step.outcome) == [(10, 29, 1)]
-
-
-@BOTH
-def test_a_read_ends_where_the_log_does(profile: Profile) -> None:
-    assert refusal(produced(profile), fetch("c1", (20, 29), (30, 34), at=20), NOTHING) == (
-        Guard.WITHIN_READABLE_LOG,
-        30,
-    )
 
 
 @BOTH
@@ -99,19 +71,6 @@ def test_of_a_log_that_nobody_describes_a_read_is_believed() -> None:
     step = apply(partition, fetch("c1", (20, 29), at=0))
     assert taken(step.outcome) == [(20, 29, 1)]
     assert (step.partition.log.end_offset, step.partition.log.holes) == (30, ((0, 19),))
-
-
-def test_of_what_was_there_before_the_first_leader_a_read_is_believed() -> None:
-    partition = run(started(end=10, config=WIDE), Produce(spans((10, 19)), 20))
-    step = apply(partition, fetch("c1", (5, 9), (10, 19), at=0))
-    assert taken(step.outcome) == [(5, 19, 1)]
-
-
-def test_a_log_that_was_described_is_not_believed_of_a_later_leader() -> None:
-    again = Initialize(WIDE, 0, 30, DurableState(0, 0), log_known=False)
-    partition = run(produced(), again)
-    guard, _ = refusal(partition, fetch("c1", (20, 29), (30, 34), at=20), NOTHING)
-    assert guard is Guard.WITHIN_READABLE_LOG
 
 
 @BOTH

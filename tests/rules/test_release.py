@@ -37,9 +37,3 @@ def test_what_the_start_offset_has_passed_may_be_released_under_kafka_only(
     after = apply(step.partition, CompleteWrite(0, status))
     assert after.outcome.completed == (Completion(7, status),)
     assert after.partition.durable.start_offset == (3 if status is ErrorCode.NONE else 0)
-
-
-def test_a_release_of_what_is_in_the_window_is_written_once() -> None:
-    partition = run(started(KAFKA), fetch("c1", (0, 4)), AdvanceLogStart(3))
-    step = apply(partition, MemberLeaves("c1"), Choice(written=True))
-    assert [written(write) for write in step.outcome.writes] == [(3, 0, [(3, 4, 0, 1)])]

@@ -6,32 +6,14 @@ import pytest
 from model import operations as ops
 from model.errors import ErrorCode
 from model.guards import Guard
-from model.outcome import Answer, Choice
-from model.profile import KAFKA, KIP
+from model.outcome import Choice
+from model.profile import KAFKA
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
-from spec.coordinator import Durable
 from spec.partition import SharePartition
-from tests.rules.share_partition import apply, durable, refusal, run, started
+from tests.rules.share_partition import apply, refusal, run, started
 from tests.spec.worlds import SMALL, acknowledgement, fetch
-
-ONE_OF_EACH: list[ops.Operation] = [
-    ops.Produce((), 100),
-    fetch("c1", (0, 4)),
-    ops.SkipAcquire("c1"),
-    acknowledgement("c1", (0, 4, 1)),
-    ops.MemberLeaves("c1"),
-    ops.AdvanceTime(1),
-    ops.CompleteWrite(0, ErrorCode.NONE),
-    ops.AdvanceLogStart(3),
-    ops.ResetOffset(3),
-]
-
-
-@pytest.mark.parametrize("operation", ONE_OF_EACH, ids=lambda operation: type(operation).__name__)
-def test_a_share_partition_is_initialized_before_it_is_used(operation: ops.Operation) -> None:
-    assert refusal(SharePartition(KIP), operation) == (Guard.PARTITION_IS_INITIALIZED, None)
 
 
 @pytest.fixture
@@ -112,38 +94,9 @@ def test_the_start_offset_may_leave_the_window_over_what_the_log_lacks(end: int)
     assert refusal(partition, ops.AdvanceTime(0), unread)[0] is unfinished
 
 
-def test_an_answer_that_is_missing_is_success(held: SharePartition) -> None:
-    step = apply(held, acknowledgement("c1", (0, 0, 1)))
-    assert [write.status for write in step.outcome.writes] == [ErrorCode.NONE]
-    assert durable(step.partition).delivery_complete_count == 1
-
-
-def test_the_first_answer_is_to_the_one_write_of_an_operation(held: SharePartition) -> None:
-    answers = [Answer(ErrorCode.PENDING), Answer(ErrorCode.COORDINATOR_NOT_AVAILABLE)]
-    step = apply(held, acknowledgement("c1", (0, 0, 1)), answers=answers)
-    assert [write.status for write in step.outcome.writes] == [ErrorCode.PENDING]
-
-
-def test_seq_names_the_call_that_a_write_answers(held: SharePartition) -> None:
-    pending = [Answer(ErrorCode.PENDING)]
-    waiting = apply(held, acknowledgement("c1", (0, 0, 1)), answers=pending, seq=31).partition
-    step = apply(waiting, ops.CompleteWrite(0, ErrorCode.NONE))
-    assert [done.seq for done in step.outcome.completed] == [31]
-
-
 def test_a_share_partition_that_failed_stays_as_it_was(held: SharePartition) -> None:
     done = apply(held, acknowledgement("c1", (0, 0, 1)), Choice(start_offset=0)).partition
     malformed = DurableState(5, 0, (StateBatch(0, 1, RecordState.AVAILABLE, 1),))
     step = apply(done, ops.Initialize(SMALL, 0, 100, malformed))
     assert step.outcome.status is ErrorCode.UNKNOWN_SERVER_ERROR
     assert step.partition == attrs.evolve(done, ready=False)
-
-
-@pytest.mark.parametrize(("durable_start", "holes"), [(-1, ()), (1, ((2, 4),)), (5, ()), (9, ())])
-def test_holes_are_forgotten_that_end_before_every_leader_starts(
-    durable_start: int, holes: tuple[tuple[int, int], ...]
-) -> None:
-    partition = run(started(), fetch("c1", (0, 1), (5, 6)), acknowledgement("c1", (0, 6, 1)))
-    known = attrs.evolve(partition, durable=Durable(durable_start, 0))
-    assert known.log.holes == ((2, 4),)
-    assert run(known, ops.AdvanceTime(0)).log.holes == holes

@@ -16,20 +16,6 @@ INVALID_RECORD_STATE = ErrorCode.INVALID_RECORD_STATE
 @BOTH
 @pytest.mark.parametrize("entry", EntryPoint)
 @pytest.mark.parametrize(
-    "batches",
-    [(), ((0, 0, 0),), ((0, 4, 4),), ((0, 2, 1, 2, 3),), ((0, 1, 1), (2, 3, 1), (9, 9, 0))],
-    ids=str,
-)
-def test_a_request_that_is_well_formed_is_judged_by_the_states(
-    profile: Profile, entry: EntryPoint, batches: tuple[tuple[int, ...], ...]
-) -> None:
-    operation = acknowledgement("c1", *batches, entry=entry)
-    assert apply(holding(profile), operation).outcome.status is NONE
-
-
-@BOTH
-@pytest.mark.parametrize("entry", EntryPoint)
-@pytest.mark.parametrize(
     "batch",
     [
         (-1, 0, 1),

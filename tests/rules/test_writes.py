@@ -2,24 +2,21 @@ import attrs
 import pytest
 
 from judge.recorded_partition import recorded
-from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
-from model.guards import Guard
+from model.errors import ErrorCode, InvalidValueError
 from model.operations import (
     AdvanceTime,
     CompleteWrite,
-    Initialize,
     MemberLeaves,
     Operation,
     Produce,
 )
 from model.outcome import Answer, Choice, Completion, Composed, Write
 from model.profile import KIP, Profile
-from model.snapshot import DurableState
 from model.states import RecordState
 from spec.partition import SharePartition, Step
 from spec.record import Record
-from spec.writes import make_write, write_and_forget, write_and_wait
-from tests.rules.share_partition import apply, durable, refusal, run, started, states
+from spec.writes import make_write
+from tests.rules.share_partition import apply, durable, run, started, states
 from tests.spec.worlds import BOTH, SMALL, acknowledgement, fetch, written
 
 NONE, LOST = ErrorCode.NONE, ErrorCode.NOT_COORDINATOR
@@ -74,38 +71,12 @@ def test_rolling_back_after_the_deadline_at_the_limit_archives(kind: int) -> Non
     assert step.outcome.writes == ()
 
 
-def test_a_write_that_is_answered_is_not_answered_again() -> None:
-    partition = complete(waiting(acknowledgement("c1", (0, 0, 1))), 0, NONE).partition
-    assert refusal(partition, CompleteWrite(0, LOST))[0] is Guard.WRITE_IS_OUTSTANDING
-    assert refusal(partition, CompleteWrite(7, NONE))[0] is Guard.WRITE_IS_OUTSTANDING
-
-
 @pytest.mark.parametrize("status", [NONE, LOST])
 def test_a_record_that_vanished_meanwhile_stays_archived(status: ErrorCode) -> None:
     partition = waiting(acknowledgement("c1", (1, 1, 2)))
     partition = run(partition, fetch("c2", (3, 4), at=1))
     assert states(partition) == "0:Q1@c1 1:X1* 2:Q1@c1 3-4:Q1@c2"
     assert states(complete(partition, 0, status).partition) == ("0:Q1@c1 1:X1 2:Q1@c1 3-4:Q1@c2")
-
-
-def test_writes_are_numbered_on_also_by_a_new_leader() -> None:
-    partition = waiting(acknowledgement("c1", (0, 0, 2)), acknowledgement("c1", (1, 1, 2)))
-    assert sorted(partition.outstanding) == [0, 1]
-    partition = run(partition, Initialize(SMALL, 0, 100, durable(partition)), fetch("c1", (0, 2)))
-    step = apply(partition, MemberLeaves("c1"))
-    assert [write.id for write in step.outcome.writes] == [2]
-
-
-@pytest.mark.parametrize(("given", "following"), [(7, 8), (0, 1)])
-def test_a_number_that_is_given_is_used_and_numbering_goes_on_after_the_highest(
-    given: int, following: int
-) -> None:
-    partition = run(started(), fetch("c1", (0, 2)))
-    numbered = apply(partition, acknowledgement("c1", (0, 0, 1)), answers=[Answer(id=given)])
-    assert [write.id for write in numbered.outcome.writes] == [given]
-    assert numbered.partition.next_write == following
-    low = apply(numbered.partition, acknowledgement("c1", (1, 1, 1)), answers=[Answer(id=0)])
-    assert low.partition.next_write == following
 
 
 def test_an_expiry_whose_write_fails_at_once_holds_and_is_not_durable() -> None:
@@ -122,29 +93,12 @@ def test_the_number_of_an_outstanding_write_is_not_given_to_another() -> None:
         apply(partition, acknowledgement("c1", (1, 1, 1)), answers=same)
 
 
-def test_a_write_that_is_answered_at_once_may_have_any_number() -> None:
-    partition = waiting(acknowledgement("c1", (0, 0, 1)))
-    step = apply(partition, acknowledgement("c1", (1, 1, 1)), answers=[Answer(NONE, 0)])
-    assert [write.id for write in step.outcome.writes] == [0]
-    assert set(step.partition.outstanding) == {0}
-
-
 def test_a_write_reports_each_range_of_equal_records_from_the_start_offset_of_the_moment() -> None:
     done = Record(RecordState.ACKNOWLEDGED, 1)
     changed = {5: done, 3: done, 2: done, 4: attrs.evolve(done, delivery_count=2)}
     partition, write = make_write(started(), changed, Answer(LOST, 4))
     assert written(write) == (0, 0, [(2, 3, 2, 1), (4, 4, 2, 2), (5, 5, 2, 1)])
     assert (write.id, write.status, partition.next_write) == (4, LOST, 5)
-
-
-def test_an_outstanding_write_keeps_its_records_and_its_caller() -> None:
-    partition = run(started(), fetch("c1", (0, 2)))
-    released = {1: Record(RecordState.AVAILABLE, 1, pending=True)}
-    waits = write_and_wait(partition, released, PENDING, seq=7).partition.outstanding[0]
-    assert (waits.offsets, waits.seq) == ((1,), 7)
-    expired = {1: Record(RecordState.AVAILABLE, 1)}
-    forgotten, _ = write_and_forget(partition, expired, PENDING)
-    assert (forgotten.outstanding[0].offsets, forgotten.outstanding[0].seq) == ((), None)
 
 
 def later(moment: int, id_: int = 4) -> list[Answer]:
@@ -162,37 +116,6 @@ def test_a_write_tells_the_state_of_the_moment_when_it_was_made() -> None:
     done = complete(step.partition, 4, ErrorCode.NONE).partition
     state = durable(done)
     assert (state.start_offset, state.delivery_complete_count) == (2, 1)
-
-
-def test_a_write_may_be_made_right_after_its_own_operation() -> None:
-    partition = run(started(), fetch("c1", (0, 9)))
-    step = apply(partition, acknowledgement("c1", (5, 5, 1)), answers=later(7), seq=7)
-    assert step.outcome.composed == (Composed(4, 0, 1),)
-
-
-def test_a_write_is_not_answered_before_it_is_made() -> None:
-    partition = run(started(), fetch("c1", (0, 9)))
-    step = apply(partition, acknowledgement("c1", (5, 5, 1)), answers=later(3), seq=1)
-    with pytest.raises(IllegalChoiceError, match="WRITE_IS_OUTSTANDING"):
-        complete(step.partition, 4, ErrorCode.NONE)
-    made = apply(step.partition, AdvanceTime(1), seq=3).partition
-    assert complete(made, 4, ErrorCode.NONE).outcome.status is ErrorCode.NONE
-
-
-def test_writes_made_after_one_operation_are_composed_by_their_numbers() -> None:
-    partition = run(started(), fetch("c1", (0, 9)))
-    for seq, id_ in ((1, 9), (2, 4)):
-        batch = acknowledgement("c1", (seq, seq, 1))
-        partition = apply(partition, batch, answers=later(3, id_), seq=seq).partition
-    step = apply(partition, AdvanceTime(1), seq=3)
-    assert step.outcome.composed == (Composed(4, 0, 2), Composed(9, 0, 2))
-
-
-def test_a_new_leader_composes_no_write_of_the_former_one() -> None:
-    partition = run(started(), fetch("c1", (0, 9)))
-    step = apply(partition, acknowledgement("c1", (5, 5, 1)), answers=later(2), seq=1)
-    begin = Initialize(SMALL, 0, 10, DurableState(0, 0))
-    assert apply(step.partition, begin, seq=2).outcome.composed == ()
 
 
 def test_a_write_besides_has_a_number_of_its_own() -> None:

@@ -13,10 +13,9 @@ from model.profile import KAFKA, KAFKA_4_4, KIP, LAG_RESOLVED, Profile
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.state_topic import ShareSnapshot, ShareUpdate
-from model.states import PERSISTED_STATES, RecordState
+from model.states import RecordState
 from spec.coordinator import (
     Durable,
-    coalesce,
     counted,
     durable_from,
     durable_state,
@@ -30,13 +29,11 @@ from spec.coordinator import (
     write,
 )
 from spec.lag import durable_lag
-from spec.record import durable_maximum
 from tests.spec.worlds import BOTH
-from tests.strategies import COUNTS, STATE_BATCHES
+from tests.strategies import STATE_BATCHES
 
 AVAILABLE, ACKNOWLEDGED = RecordState.AVAILABLE, RecordState.ACKNOWLEDGED
 ARCHIVED = RecordState.ARCHIVED
-ENTRIES = st.tuples(st.sampled_from(sorted(PERSISTED_STATES)), COUNTS)
 NUMBERS = st.integers(0, 12)
 
 
@@ -61,17 +58,6 @@ def merged(durable: Durable, writes: list[Write], profile: Profile) -> Durable:
     for each in writes:
         durable = merge(durable, each, profile)
     return durable
-
-
-@given(ENTRIES, ENTRIES, ENTRIES)
-def test_states_of_a_record_form_a_join(
-    one: tuple[RecordState, int], other: tuple[RecordState, int], third: tuple[RecordState, int]
-) -> None:
-    assert durable_maximum(*one, *one) == one
-    assert durable_maximum(*one, *other) == durable_maximum(*other, *one)
-    assert durable_maximum(*durable_maximum(*one, *other), *third) == durable_maximum(
-        *one, *durable_maximum(*other, *third)
-    )
 
 
 @BOTH
@@ -141,11 +127,6 @@ def test_a_write_that_keeps_the_start_offset_loses_its_count_under_kafka_4_4(
     assert merge_start((110, 3), (-1, count), profile) == expected
 
 
-def test_a_write_that_keeps_the_start_offset_makes_no_count_known_under_kafka_4_4() -> None:
-    assert merge_start((110, -1), (-1, 7), KAFKA_4_4) == (110, -1)
-    assert merge_start((110, -1), (-1, 7), KIP) == (110, 7)
-
-
 def test_a_write_without_a_count_leaves_none_that_passes_for_known() -> None:
     entries = dict.fromkeys((6, 7, 8), (RecordState.ACKNOWLEDGED, 1))
     before = Durable(5, 3, Map(entries))
@@ -167,17 +148,6 @@ def test_entries_below_a_new_start_offset_are_dropped(durable: Durable) -> None:
     for start in (durable.start_offset, durable.start_offset + 1, 100):
         after = merge(durable, request(start, 0), KIP)
         assert dict(after.entries) == {o: e for o, e in durable.entries.items() if o >= start}
-
-
-def test_clipping_cuts_a_batch_in_two() -> None:
-    after = merge(Durable(0, 0), request(3, 1, StateBatch(0, 5, ACKNOWLEDGED, 1)), KIP)
-    assert durable_state(after) == DurableState(3, 1, (StateBatch(3, 5, ACKNOWLEDGED, 1),))
-
-
-def test_a_merge_leaves_the_epochs() -> None:
-    durable = Durable(0, 0, state_epoch=4, leader_epoch=5, snapshot_epoch=6, updates=7)
-    after = merge(durable, request(2, 1), KIP)
-    assert after == attrs.evolve(durable, start_offset=2, delivery_complete_count=1)
 
 
 @pytest.mark.parametrize(
@@ -211,15 +181,6 @@ def test_a_read_fences_the_leaders_before() -> None:
     assert fenced is ErrorCode.FENCED_LEADER_EPOCH
 
 
-@pytest.mark.parametrize(("start", "count"), [(7, 0), (0, 0), (-1, -1)])
-def test_initializing_discards_records_in_flight(start: int, count: int) -> None:
-    durable = Durable(0, 0, leader_epoch=3)
-    durable = merge(durable, request(0, 1, StateBatch(0, 2, ACKNOWLEDGED, 1)), KIP)
-    answer, after = initialize_durable(durable, start, 1)
-    assert answer is ErrorCode.NONE
-    assert after == Durable(start, count, state_epoch=1, leader_epoch=3, snapshot_epoch=1)
-
-
 def test_initializing_with_an_older_state_epoch_is_fenced() -> None:
     durable = Durable(3, 1, state_epoch=2)
     assert initialize_durable(durable, 0, 1) == (ErrorCode.FENCED_STATE_EPOCH, durable)
@@ -237,12 +198,6 @@ def test_an_update_carries_the_write_alone_and_a_snapshot_everything() -> None:
     snapshot, held = snapshot_record(before, after)
     assert snapshot == ShareSnapshot(4, durable_state(after))
     assert held == attrs.evolve(after, snapshot_epoch=4, updates=0)
-
-
-def test_an_update_has_one_batch_for_equal_neighbours() -> None:
-    batches = (StateBatch(0, 99, ACKNOWLEDGED, 1),)
-    after = merge(Durable(0, 0), request(0, 100, *batches), KIP)
-    assert update_record(Durable(0, 0), after, batches)[0].state_batches == batches
 
 
 @BOTH
@@ -295,15 +250,6 @@ def test_a_durable_state_is_read_as_it_is_held(durable: Durable) -> None:
     assert durable_state(durable_from(state)) == state
 
 
-def test_entries_that_are_alike_are_one_batch() -> None:
-    one, other = (ACKNOWLEDGED, 1), (ACKNOWLEDGED, 2)
-    assert coalesce([(1, one), (2, one), (3, other), (5, other)]) == (
-        StateBatch(1, 2, *one),
-        StateBatch(3, 3, *other),
-        StateBatch(5, 5, *other),
-    )
-
-
 def test_a_coordinator_that_counts_uses_what_it_holds_and_no_count_that_is_written() -> None:
     batches = (
         StateBatch(0, 3, ACKNOWLEDGED, 1),
@@ -317,11 +263,3 @@ def test_a_coordinator_that_counts_uses_what_it_holds_and_no_count_that_is_writt
     assert merge(durable, request(-1, 9), LAG_RESOLVED).delivery_complete_count == 5
     assert counted(Durable(), LAG_RESOLVED) == Durable()
     assert counted(durable, KIP) is durable
-
-
-def test_a_coordinator_that_counts_recovers_the_count_of_a_record_without_it() -> None:
-    held = merge(Durable(0, 0), request(0, 8, StateBatch(2, 3, ARCHIVED, 1)), KIP)
-    snapshot, _ = snapshot_record(Durable(), attrs.evolve(held, delivery_complete_count=-1))
-    update = ShareUpdate(1, 0, 0, -1, (StateBatch(5, 5, ACKNOWLEDGED, 1),))
-    assert replay([snapshot], LAG_RESOLVED).delivery_complete_count == 2
-    assert replay([snapshot, update], LAG_RESOLVED).delivery_complete_count == 3

@@ -13,7 +13,7 @@ from judge.view import durable, snapshot
 from model import operations as ops
 from model.config import SharePartitionConfig
 from model.outcome import Choice, Write
-from model.profile import KAFKA_4_4, KIP, Profile
+from model.profile import KIP, Profile
 from model.ranges import OffsetRange, StateBatch
 from model.snapshot import DurableState
 from model.states import AcquireMode, RecordState
@@ -151,14 +151,6 @@ def test_a_corrupted_row_is_noticed(
         check_example(example, profile)
 
 
-def test_kafka_forgets_the_count_of_writes_in_the_form_of_the_kip() -> None:
-    held = Durable()
-    for row in EXAMPLE["rows"][:9]:
-        if row["kip_write"] is not None:
-            held = merge(held, expected_write(0, row["kip_write"]), KAFKA_4_4)
-    assert durable_lag(LOG_END, durable_state(held)) == 11
-
-
 def pictured(profile: Profile) -> SharePartition:
     """Reach the picture: 3 is released twice, and 7 to 9 enter the window without being taken."""
     end = PICTURE["highest_offset"] + 1
@@ -188,17 +180,3 @@ def test_the_formula_of_kip_1226_gives_the_lag_of_the_picture() -> None:
     processed = len(PICTURE["processed"])
     assert highest - start + 1 - processed == PICTURE["lag"]
     assert share_partition_lag(highest + 1, start, processed) == PICTURE["lag"]
-
-
-@BOTH
-def test_a_new_leader_recovers_the_picture_with_the_same_lag(profile: Profile) -> None:
-    told = PICTURE["durable"]
-    persisted = DurableState(
-        told["start_offset"], told["delivery_complete_count"], batches(told["state_batches"])
-    )
-    assert durable(pictured(profile)) == persisted
-    end = PICTURE["highest_offset"] + 1
-    operation = ops.Initialize(CONFIG, 0, end, persisted)
-    recovered = apply(new_partition(profile), operation).partition
-    assert window(recovered) == expected_window(PICTURE["recovered"])
-    assert lag(recovered) == durable_lag(end, persisted) == PICTURE["recovered"]["lag"]

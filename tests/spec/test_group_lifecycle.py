@@ -125,13 +125,6 @@ def test_a_topic_that_is_gone_is_deleted_in_two_stages() -> None:
     assert set(done(there, plan).states) == {B0}
 
 
-def test_the_deletion_of_a_missing_topic_begins_once() -> None:
-    there = attrs.evolve(joined(BOTH_TOPICS), topics=Map({"b": 1}))
-    crashed = carry_out(there, reconcile(there).effects[:2])
-    assert kinds(reconcile(crashed)) == [BeginDeleting, CallDelete, EndDeleting]
-    assert group_of(done(crashed, reconcile(crashed))).epoch == group_of(crashed).epoch
-
-
 def test_without_a_group_there_is_nothing_to_reconcile() -> None:
     assert reconcile(CLUSTER) == GroupPlan()
     assert describe_offsets(CLUSTER) == {}
@@ -166,18 +159,6 @@ def test_altered_offsets_have_the_new_group_epoch_as_state_epoch() -> None:
     assert there.states[A0].state_epoch == group_of(there).epoch == 4
 
 
-def test_altering_adds_partitions_to_the_group_in_two_stages() -> None:
-    there = emptied()
-    plan = alter_offsets(there, {A0: 3, B0: 4})
-    assert plan.effects[1:] == (
-        BeginInitializing(frozenset({B0})),
-        CallInitialize(A0, 3, 4),
-        CallInitialize(B0, 4, 4),
-        EndInitializing(frozenset({B0})),
-    )
-    assert describe_offsets(done(there, plan)) == {A0: 3, B0: 4}
-
-
 def test_altering_the_offsets_of_a_missing_group_creates_it() -> None:
     plan = alter_offsets(CLUSTER, {A0: 3})
     assert kinds(plan) == [WriteGroup, BeginInitializing, CallInitialize, EndInitializing]
@@ -197,13 +178,6 @@ def test_partitions_beside_the_first_that_are_altered_start_as_configured() -> N
     assert describe_offsets(there) == {A0: None, A1: 3, TopicPartition("a", 2): 0}
 
 
-def test_altering_one_partition_leaves_the_others_of_a_known_topic() -> None:
-    there = emptied()
-    there = done(there, alter_offsets(there, {A0: 3}))
-    there = grown(there)
-    assert describe_offsets(done(there, alter_offsets(there, {A0: 4}))) == {A0: 4}
-
-
 def test_partitions_that_do_not_exist_are_left_out() -> None:
     there = emptied()
     plan = alter_offsets(there, {A0: 3, A1: 3, TopicPartition("c", 0): 3})
@@ -213,31 +187,6 @@ def test_partitions_that_do_not_exist_are_left_out() -> None:
     }
     assert describe_offsets(done(there, plan)) == {A0: 3}
     assert alter_offsets(there, {A1: 3}).effects == ()
-
-
-def test_share_coordinators_are_called_in_the_order_of_the_partitions() -> None:
-    last_first = {TopicPartition(topic, 0): 5 for topic in "edcba"}
-    there = emptied()
-    there = attrs.evolve(there, topics=Map(dict.fromkeys("abcde", 1)))
-    plan = alter_offsets(there, last_first)
-    begun = [
-        effect.topic_partition for effect in plan.effects if isinstance(effect, CallInitialize)
-    ]
-    assert begun == sorted(last_first)
-    deleted = delete_offsets(done(there, plan), tuple("abcde")).effects
-    assert [one.topic_partition for one in deleted if isinstance(one, CallDelete)] == sorted(
-        last_first
-    )
-
-
-def test_unknown_partitions_are_each_refused_and_nothing_is_done() -> None:
-    absent = TopicPartition("z", 0)
-    plan = alter_offsets(emptied(), {absent: 0})
-    assert (plan.effects, dict(plan.refused)) == (
-        (),
-        {absent: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION},
-    )
-    assert GroupPlan().refused == Map()
 
 
 def test_an_error_names_a_negative_offset() -> None:
@@ -255,22 +204,6 @@ def test_deleting_offsets_takes_two_stages_and_leaves_other_topics() -> None:
     there = done(there, plan)
     assert describe_offsets(there) == {B0: None}
     assert delete_offsets(there, ("a",)).effects == ()
-
-
-def test_a_topic_whose_offsets_were_deleted_begins_anew() -> None:
-    there = emptied()
-    there = done(there, alter_offsets(there, {A0: 3}))
-    there = done(there, delete_offsets(there, ("a",)))
-    there = done(there, subscribe(there, "m", A))
-    assert describe_offsets(there) == {A0: None}
-
-
-def test_initializing_share_partitions_are_deleted_too() -> None:
-    effects = subscribe(CLUSTER, "m", A).effects
-    there = carry_out(CLUSTER, effects[:4])
-    there = done(there, leave(there, "m"))
-    there = done(there, delete_offsets(there, ("a",)))
-    assert not there.states
 
 
 def test_deleting_a_group_ends_with_its_tombstones() -> None:

@@ -5,12 +5,12 @@ from immutables import Map
 from model.outcome import Write
 from model.profile import DRAFT_RESOLVED, KIP
 from model.ranges import StateBatch
-from model.states import AcknowledgeType, RecordState
+from model.states import RecordState
 from spec.coordinator import Durable
 from spec.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS, violated
 from spec.log import Log
-from spec.partition import Outstanding, SharePartition, complete_count, new_partition
-from spec.record import Record, acknowledge
+from spec.partition import Outstanding, SharePartition
+from spec.record import Record
 from spec.window import Window, replace
 from tests.spec.worlds import SMALL, window_of
 
@@ -188,39 +188,6 @@ def names(partition: SharePartition) -> set[str]:
     return {invariant.name for invariant in violated(partition)}
 
 
-def test_a_sound_state_breaks_none() -> None:
-    assert names(sound()) == set()
-    assert names(NO_RECORDS) == set()
-    assert names(with_record(HELD)) == names(with_record(WAITING, awaited=True)) == set()
-
-
-def test_a_record_in_progress_is_sound_and_so_is_one_whose_write_may_fail() -> None:
-    assert (
-        names(marked())
-        == names(marked(progress_start=50))
-        == names(marked(last_progress=60))
-        == set()
-    )
-    ended = acknowledge(MARKED, AcknowledgeType.ACCEPT, LIMIT)
-    waiting = Map({2: Outstanding(Write(2, 10, 1), (16,), 8)})
-    assert names(attrs.evolve(draft(ended), outstanding=waiting)) == set()
-
-
-def test_a_dead_letter_is_sound_and_not_complete() -> None:
-    archiving = with_record(Record(RecordState.ARCHIVING, 1))
-    assert names(archiving) == set()
-    assert complete_count(archiving) == complete_count(sound())
-
-
-def test_a_record_that_vanished_while_pending_is_sound() -> None:
-    assert names(with_record(Record(ARCHIVED, 1, pending=True), awaited=True)) == set()
-
-
-def test_a_pending_record_at_the_limit_remembers_that_it_was_exhausted() -> None:
-    last = attrs.evolve(WAITING, delivery_count=LIMIT, exhausted=True)
-    assert names(with_record(last, awaited=True)) == set()
-
-
 @pytest.mark.parametrize(
     ("name", "partition"), BROKEN, ids=[f"{i}-{name}" for i, (name, _) in enumerate(BROKEN)]
 )
@@ -237,11 +204,6 @@ def test_a_state_that_breaks_an_implied_invariant_names_both(
     assert names(partition) == {name, other}
 
 
-def test_a_negative_count_breaks_an_invariant() -> None:
-    negative = attrs.evolve(NO_RECORDS, window=Window(10, 12, complete=-1))
-    assert "complete_count_within_window" in names(negative)
-
-
 def test_every_invariant_is_broken_by_a_state_here() -> None:
     every = [invariant.name for invariant in (*RECORD_INVARIANTS, *PARTITION_INVARIANTS)]
     assert len(set(every)) == len(every)
@@ -252,13 +214,3 @@ def test_every_invariant_is_broken_by_a_state_here() -> None:
 def test_every_invariant_has_a_sentence() -> None:
     for invariant in (*RECORD_INVARIANTS, *PARTITION_INVARIANTS):
         assert invariant.sentence.endswith(".")
-
-
-def test_a_share_partition_without_a_leader_breaks_no_invariant() -> None:
-    assert violated(new_partition(KIP)) == []
-    assert violated(attrs.evolve(outside(9), ready=False)) == []
-
-
-def test_a_limit_that_was_lowered_leaves_records_that_were_delivered_more_often() -> None:
-    partition = with_record(Record(ARCHIVED, LIMIT + 1))
-    assert names(attrs.evolve(partition, highest_limit=LIMIT + 1)) == set()

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from model.errors import ErrorCode
 from model.operations import Acquire
 from model.outcome import Choice
-from model.profile import KAFKA, KIP, Profile
+from model.profile import Profile
 from model.ranges import OffsetRange
 from model.states import AcquireMode
 from spec import kafka
@@ -38,13 +36,6 @@ ANSWERS: dict[str, tuple[Callable[[Profile], Any], Any, Any]] = {
         ErrorCode.INVALID_REQUEST,
     ),
 }  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ANSWERS)
-@pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
-def test_kafka_alone_does_otherwise(name: str, profile: Profile) -> None:
-    answer, kip, otherwise = ANSWERS[name]
-    assert answer(profile) == (otherwise if profile is KAFKA else kip)
 
 
 def test_every_answer_is_tried() -> None:

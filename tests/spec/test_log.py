@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.config import IsolationLevel
 from model.ranges import runs
 from spec.log import (
     Log,
@@ -14,8 +13,6 @@ from spec.log import (
     learn_hole,
     learn_read,
     outside_holes,
-    overlapping,
-    readable_end,
     truncate,
 )
 from tests.strategies import HOLES, OFFSETS, pairs
@@ -78,10 +75,6 @@ def test_a_read_skips_what_the_log_lacks(
     assert learn_read(log, at, batches).holes == as_holes(missing(log) | passed)
 
 
-def test_a_read_from_within_a_batch_learns_nothing_about_its_beginning() -> None:
-    assert learn_read(Log(0, 20), 7, ((5, 9), (12, 14))).holes == ((10, 11),)
-
-
 def test_a_read_past_the_end_shows_that_the_log_is_longer() -> None:
     unknown = Log(0, 10, stable_offset=10, known=False)
     longer = learn_read(unknown, 8, ((8, 11),))
@@ -100,12 +93,6 @@ def test_a_batch_is_found_by_an_offset_in_it(offset: int, batch: tuple[int, int]
     assert batch_at(PRODUCED, offset) == batch
 
 
-def test_batches_that_share_an_offset_with_a_range() -> None:
-    assert overlapping(PRODUCED, 3, 5) == ((0, 3), (5, 7))
-    assert overlapping(PRODUCED, 8, 9) == overlapping(PRODUCED, 20, 29) == ()
-    assert overlapping(PRODUCED, 4, 100) == ((5, 7), (10, 19))
-
-
 @given(LOGS, OFFSETS, OFFSETS)
 def test_the_first_offset_that_exists_is_the_lowest_in_a_batch_and_no_hole(
     log: Log, first: int, last: int
@@ -114,12 +101,6 @@ def test_the_first_offset_that_exists_is_the_lowest_in_a_batch_and_no_hole(
     held = {o for batch in log.batches for o in range(batch[0], batch[1] + 1)} - missing(log)
     existing = [offset for offset in range(first, last + 1) if offset in held]
     assert first_existing(log, first, last) == min(existing, default=None)
-
-
-def test_committed_records_end_at_the_last_stable_offset() -> None:
-    log = attrs.evolve(PRODUCED, stable_offset=12)
-    assert readable_end(log, IsolationLevel.READ_COMMITTED) == 12
-    assert readable_end(log, IsolationLevel.READ_UNCOMMITTED) == 30
 
 
 def test_a_truncated_log_has_no_later_batches_and_holes() -> None:

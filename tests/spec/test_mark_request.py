@@ -21,10 +21,8 @@ from spec.share_broker_invariants import violated_by
 from tests.spec.share_worlds import (
     P0,
     P1,
-    acked,
     asked,
     broker_of,
-    errors,
     fetching,
     given,
     held,
@@ -96,13 +94,6 @@ def test_each_batch_has_its_own_answer(broker: ShareBroker) -> None:
     assert answer[P0].batches == (STATE,)
 
 
-def test_a_mark_advances_the_session_as_an_acknowledgement_does(broker: ShareBroker) -> None:
-    broker, _ = marked(broker, marking("m", 1, P0, (0, 0, 0)))
-    assert broker.sessions["g", "m"].epoch == 2
-    _, response = sent(broker, acked("m", 2, asked(P0, (0, 0, 1))))
-    assert errors(response) == {P0: ("NONE", "NONE")}
-
-
 @pytest.mark.parametrize(
     ("member", "epoch", "error"),
     [
@@ -145,12 +136,6 @@ def test_a_request_names_each_share_partition_once() -> None:
     with pytest.raises(InvalidValueError, match="each share-partition once"):
         ShareMark("g", "m", 1, (PartitionMarks(P0), PartitionMarks(P0)))
     assert len(ShareMark("g", "m", 1, (PartitionMarks(P0), PartitionMarks(P1))).partitions) == 2
-
-
-def test_locks_that_are_over_when_the_mark_comes_have_expired(broker: ShareBroker) -> None:
-    after, response = handle_mark(broker, marking("m", 1, P0, (0, 0, 0)), 100)
-    assert response.partitions[0].batches == (STATE,)
-    assert after.now == 100
 
 
 def test_a_profile_without_records_in_progress_has_no_such_request() -> None:

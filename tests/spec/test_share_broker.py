@@ -6,24 +6,20 @@ from model.config import AutoOffsetReset
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.operations import CompleteWrite, MemberLeaves, Produce
 from model.outcome import Answer
-from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
-from model.ranges import OffsetRange, StateBatch
-from model.share_messages import Conduct, PartitionConduct, ShareResponse, TopicPartition
+from model.ranges import OffsetRange
+from model.share_messages import Conduct, PartitionConduct, TopicPartition
 from model.snapshot import DurableState
-from model.states import RecordState
 from spec.coordinator import Durable, initialize_durable
 from spec.log import Log
 from spec.share_broker import (
     ShareBroker,
     advance,
     append,
-    collect,
     complete_write,
     disconnect,
     end_session,
     lead,
     load,
-    locate,
     resign,
 )
 from spec.share_broker_invariants import violated_by
@@ -48,30 +44,10 @@ from tests.spec.worlds import SMALL
 
 WAITS = Conduct(((P0, PartitionConduct(acknowledge_answer=PENDING)),))
 RELEASE_WAITS = Conduct(((P0, PartitionConduct(release_answer=PENDING)),))
-ELSEWHERE = TopicPartition("t", 2)
 
 
 def in_memory(broker: ShareBroker) -> list[TopicPartition]:
     return sorted(at for (_group, at), there in broker.partitions.items() if there.ready)
-
-
-def test_the_metadata_decides_which_partitions_exist() -> None:
-    broker = broker_of()
-    assert locate(broker, P1) is ErrorCode.NONE
-    assert locate(broker, TopicPartition("u", 0)) is ErrorCode.UNKNOWN_TOPIC_ID
-    assert locate(broker, TopicPartition("t", 3)) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-
-
-@pytest.mark.parametrize(
-    ("profile", "told"),
-    [(KIP, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), (KAFKA, ErrorCode.UNKNOWN_SERVER_ERROR)],
-)
-def test_a_share_partition_without_durable_state_is_not_of_the_group(
-    profile: Profile, told: ErrorCode
-) -> None:
-    for key in (("g", ELSEWHERE), ("h", P0)):
-        error, after = load(broker_of(profile), key, None)
-        assert (error, after) == (told, broker_of(profile))
 
 
 def test_a_share_partition_whose_state_is_malformed_fails() -> None:
@@ -92,32 +68,6 @@ def test_time_does_not_go_back() -> None:
         advance(advance(broker_of(), 5), 4)
 
 
-def test_locks_expire_as_time_passes() -> None:
-    broker = opened(broker_of())
-    assert held(advance(broker, 99), P0) == "0-1:Q1@m"
-    after = advance(broker, 100)
-    assert held(after, P0) == "0-1:A1"
-    assert violated_by(after) == []
-
-
-def test_the_write_of_an_expiry_has_the_given_answer() -> None:
-    broker = advance(opened(broker_of()), 100, {("g", P0): [PENDING]})
-    (write,) = broker.partitions["g", P0].outstanding
-    after = complete_write(broker, ("g", P0), CompleteWrite(write, ErrorCode.NONE))
-    assert not after.responses
-    assert after.broker.partitions["g", P0].durable.entries[0] == (RecordState.AVAILABLE, 1)
-
-
-def test_the_write_of_an_expiry_does_not_fence() -> None:
-    fenced = Answer(ErrorCode.FENCED_STATE_EPOCH)
-    for answers in ([fenced], [PENDING]):
-        broker = advance(opened(broker_of()), 100, {("g", P0): answers})
-        for write in broker.partitions["g", P0].outstanding:
-            late = CompleteWrite(write, ErrorCode.FENCED_STATE_EPOCH)
-            broker = complete_write(broker, ("g", P0), late).broker
-        assert held(broker, P0) == "0-1:A1"
-
-
 def test_a_response_waits_for_the_write_of_its_acknowledgement() -> None:
     handled = handle(opened(broker_of()), acked("m", 1, asked(P0, (0, 1, 1))), 0, WAITS)
     assert handled.response is None
@@ -127,15 +77,6 @@ def test_a_response_waits_for_the_write_of_its_acknowledgement() -> None:
     assert errors(done.responses[handled.seq]) == {P0: ("NONE", "NONE")}
     assert not done.broker.waiting
     assert not done.broker.finished
-
-
-def test_a_response_has_the_error_of_a_failed_write() -> None:
-    handled = handle(opened(broker_of()), acked("m", 1, asked(P0, (0, 1, 1))), 0, WAITS)
-    (write,) = handled.broker.partitions["g", P0].outstanding
-    answer = CompleteWrite(write, ErrorCode.NOT_COORDINATOR)
-    done = complete_write(handled.broker, ("g", P0), answer)
-    assert errors(done.responses[handled.seq]) == {P0: ("NONE", "COORDINATOR_NOT_AVAILABLE")}
-    assert held(done.broker, P0) == "0-1:Q1@m"
 
 
 def test_a_response_waits_for_each_of_its_writes() -> None:
@@ -148,33 +89,6 @@ def test_a_response_waits_for_each_of_its_writes() -> None:
     assert not one.responses
     two = complete_write(one.broker, ("g", P0), CompleteWrite(0, ErrorCode.NONE))
     assert errors(two.responses[handled.seq]) == {P0: ("NONE", "NONE"), P1: ("NONE", "NONE")}
-
-
-def test_the_error_of_a_write_is_that_of_its_own_partition() -> None:
-    broker = opened(opened(broker_of(records=1)))
-    both = Conduct(tuple((at, PartitionConduct(acknowledge_answer=PENDING)) for at in (P0, P1)))
-    request = acked("m", 1, asked(P0, (0, 0, 1)), asked(P1, (0, 0, 1)))
-    handled = handle(broker, request, 0, both)
-    one = complete_write(handled.broker, ("g", P1), CompleteWrite(0, ErrorCode.NONE))
-    fenced = CompleteWrite(0, ErrorCode.FENCED_STATE_EPOCH)
-    two = complete_write(one.broker, ("g", P0), fenced)
-    told = {P0: ("NONE", "NOT_LEADER_OR_FOLLOWER"), P1: ("NONE", "NONE")}
-    assert errors(two.responses[handled.seq]) == told
-    assert in_memory(two.broker) == [P1]
-
-
-def test_a_release_that_is_fenced_forgets_the_share_partition() -> None:
-    fenced = PartitionConduct(release_answer=Answer(ErrorCode.FENCED_STATE_EPOCH))
-    broker = opened(opened(broker_of()), "n")
-    assert in_memory(end_session(broker, ("g", "m"), Conduct(((P0, fenced),)))) == [P1]
-
-
-def test_a_new_broker_has_nothing_and_answers_nobody() -> None:
-    broker = ShareBroker(KIP)
-    assert locate(broker, P0) is ErrorCode.UNKNOWN_TOPIC_ID
-    assert broker.most_sessions == 2000
-    answered = attrs.evolve(broker, finished=Map(dict.fromkeys(range(3), ShareResponse())))
-    assert collect(answered).response is None
 
 
 def test_a_broker_that_resigned_twice_leads_neither_and_ends_the_session() -> None:
@@ -235,13 +149,6 @@ def test_a_fenced_leader_forgets_the_share_partition_and_tells_whoever_waits(
         assert given(response)[P0] == [(0, 5, 1)]
 
 
-def test_another_error_of_the_write_does_not_fence() -> None:
-    conduct = lost(P0, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-    broker, response = sent(opened(broker_of()), acked("m", 1, asked(P0, (0, 1, 1))), conduct)
-    assert errors(response) == {P0: ("NONE", "COORDINATOR_NOT_AVAILABLE")}
-    assert held(broker, P0) == "0-1:Q1@m"
-
-
 def test_a_partition_that_moves_away_is_not_leader_or_follower() -> None:
     waits = handle(opened(broker_of()), acked("m", 1, asked(P0, (0, 1, 1))), 0, WAITS)
     moved = resign(waits.broker, P0)
@@ -259,14 +166,6 @@ def test_a_partition_that_comes_back_is_read_again() -> None:
     assert given(response)[P0] == [(0, 2, 1)]
 
 
-def test_a_partition_that_is_led_anew_answers_who_waits_for_a_write_of_before() -> None:
-    waits = handle(opened(broker_of()), acked("m", 1, asked(P0, (0, 1, 1))), 0, WAITS)
-    again = collect(lead(waits.broker, ("g", P0), SMALL, Log(0, 6), Durable(0, 0)))
-    assert errors(again.responses[waits.seq]) == {P0: ("NONE", "NOT_LEADER_OR_FOLLOWER")}
-    assert in_memory(again.broker) == [P1]
-    assert violated_by(again.broker) == []
-
-
 def test_batches_are_appended_for_every_group_in_memory_or_not() -> None:
     broker = opened(broker_of(records=1))
     other = broker.partitions["g", P1]
@@ -276,16 +175,6 @@ def test_batches_are_appended_for_every_group_in_memory_or_not() -> None:
     assert ends == {("g", P0): 3, ("h", P0): 3, ("g", P1): 1}
     _, response = sent(broker, fetching("n", 0, asked(P0), group="h"))
     assert given(response) == {P0: [(0, 1, 1)]}
-
-
-def test_a_connection_that_is_gone_ends_its_sessions_and_no_other() -> None:
-    broker = opened(opened(broker_of()), "n")
-    assert (held(broker, P0), held(broker, P1)) == ("0-1:Q1@m 2-3:Q1@n", "")
-    after = disconnect(broker, "m", 10).broker
-    assert set(after.sessions) == {("g", "n")}
-    assert held(after, P0) == "0-1:A1 2-3:Q1@n"
-    assert after.now == 10
-    assert disconnect(after, "m", 10).broker == after
 
 
 def test_a_connection_that_was_replaced_does_not_end_the_new_session() -> None:
@@ -322,15 +211,6 @@ def test_a_release_whose_write_fails_leaves_the_lock_to_expire() -> None:
     broker = end_session(opened(opened(broker_of()), "n"), ("g", "m"), conduct)
     assert held(broker, P0) == "0-1:Q1@m 2-3:Q1@n"
     assert held(advance(broker, 100), P0) == "0-3:A1"
-
-
-def test_after_the_last_session_nothing_is_in_memory() -> None:
-    broker = opened(broker_of())
-    assert in_memory(broker) == [P0, P1]
-    after = end_session(broker, ("g", "m"), Conduct())
-    assert in_memory(after) == []
-    assert held(after, P0) == ""
-    assert violated_by(after) == []
 
 
 def test_a_session_ends_that_names_what_the_broker_does_not_lead() -> None:
@@ -399,29 +279,6 @@ def test_in_the_state_epoch_that_it_had_a_share_partition_goes_on_and_is_validat
     assert given(response) == {P0: [(0, 1, 2)]}
     broker = end_session(broker, ("g", "n"), RELEASE_WAITS)
     assert broker.unvalidated == {("g", P0)}, "until the next session, whatever is outstanding"
-
-
-def test_the_next_session_has_other_tokens_than_the_last() -> None:
-    broker = opened(broker_of(DRAFT_RESOLVED))
-    tokens = [broker.partitions["g", P0].window.records[0].acquisition]
-    broker = end_session(broker, ("g", "m"), Conduct())
-    assert in_memory(broker) == []
-    again = opened(broker).partitions["g", P0]
-    tokens.append(again.window.records[0].acquisition)
-    assert (tokens, again.durable.leader_epoch) == ([0, 1], 0)
-
-
-def test_a_share_partition_that_fails_to_initialize_is_an_error_of_it_alone() -> None:
-    broker = broker_of()
-    there = broker.partitions["g", P0]
-    below = StateBatch(0, 1, RecordState.AVAILABLE, 1)
-    entries = dict.fromkeys((0, 1), (below.state, 1))
-    bad = attrs.evolve(there.durable, start_offset=2, entries=there.durable.entries.update(entries))
-    there = attrs.evolve(there, durable=bad)
-    broker = attrs.evolve(broker, partitions=broker.partitions.set(("g", P0), there))
-    _, response = sent(broker, fetching("m", 0, asked(P0), asked(P1)))
-    assert errors(response) == {P0: ("UNKNOWN_SERVER_ERROR", "NONE"), P1: ("NONE", "NONE")}
-    assert given(response)[P1] == [(0, 1, 1)]
 
 
 def test_a_journal_has_what_was_applied_in_order() -> None:

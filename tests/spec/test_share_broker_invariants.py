@@ -7,7 +7,6 @@ from immutables import Map
 from model.errors import ErrorCode
 from model.outcome import Write
 from model.share_messages import (
-    MAX_EPOCH,
     ShareResponse,
     TopicPartition,
 )
@@ -75,23 +74,6 @@ def test_a_write_that_is_outstanding_keeps_a_group_in_memory() -> None:
     idle = attrs.evolve(good, sessions=Map(), partitions=Map(partitions))
     assert violated_by(idle) == ["idle_groups_are_dropped"]
     assert violated_by(attrs.evolve(idle, unvalidated=frozenset(partitions))) == []
-
-
-def test_a_share_partition_elsewhere_need_not_be_in_memory() -> None:
-    good = opened(broker_of())
-    gone = attrs.evolve(good.partitions["g", P0], ready=False)
-    partitions = good.partitions.set(("g", P0), gone)
-    assert violated_by(attrs.evolve(good, partitions=partitions, elsewhere=frozenset({P0}))) == []
-
-
-def test_as_many_sessions_as_may_be_break_no_invariant() -> None:
-    assert violated_by(attrs.evolve(opened(broker_of()), most_sessions=1)) == []
-
-
-def test_the_greatest_epoch_is_live() -> None:
-    good = opened(broker_of())
-    session = attrs.evolve(good.sessions["g", "m"], epoch=MAX_EPOCH)
-    assert violated_by(attrs.evolve(good, sessions=Map({("g", "m"): session}))) == []
 
 
 @pytest.mark.parametrize(

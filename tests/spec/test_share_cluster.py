@@ -6,7 +6,6 @@ import attrs
 import pytest
 from immutables import Map
 
-from model.config import AutoOffsetReset
 from model.errors import ErrorCode, InvalidValueError
 from model.operations import MemberLeaves
 from model.profile import KAFKA, KIP, Profile
@@ -20,7 +19,7 @@ from model.share_messages import (
     ShareResponse,
     TopicPartition,
 )
-from model.share_state_requests import InitializeState, ReadState
+from model.share_state_requests import InitializeState
 from model.states import RecordState
 from spec.log import Log
 from spec.share_broker import ShareBroker
@@ -178,33 +177,11 @@ def test_a_write_that_arrives_after_the_fence_answers_nobody() -> None:
     assert not handled.responses
 
 
-def test_a_leader_reads_once_while_it_has_the_share_partition_in_memory() -> None:
-    cluster, _ = fetched(cluster_of(), 1)
-    read = cluster.coordinator
-    assert read.held[state_key(KEY)].leader_fence == 1
-    later = serve(read, ReadState(state_key(KEY), 5), 0).coordinator
-    cluster = attrs.evolve(cluster, coordinator=later)
-    cluster, response = fetched(cluster, 1, epoch=1)
-    assert given(response) == {AT: [(1, 1, 1)]}, "it has not heard of its successor"
-
-
 def test_a_request_that_its_session_refuses_reads_nothing() -> None:
     cluster = cluster_of()
     after, response = fetched(cluster, 1, epoch=7)
     assert response.error is ErrorCode.SHARE_SESSION_NOT_FOUND
     assert after.coordinator == cluster.coordinator
-
-
-def test_a_share_partition_that_was_altered_is_read_again() -> None:
-    cluster, _ = fetched(cluster_of(), 1)
-    cluster, _ = acknowledged(cluster, 1, (0, 0, 1))
-    request = InitializeState(state_key(KEY), 2, 2)
-    cluster = attrs.evolve(cluster, coordinator=serve(cluster.coordinator, request, 0).coordinator)
-    cluster, responses = arrived(cluster)
-    assert [errors(one)[AT][1] for one in responses.values()] == ["NOT_LEADER_OR_FOLLOWER"]
-    assert not cluster.brokers[1].fenced, "its leader epoch is the latest"
-    cluster, response = fetched(cluster, 1, epoch=2)
-    assert given(response) == {AT: [(2, 2, 1)]}
 
 
 def test_nothing_of_a_discarded_window_is_given_though_a_write_is_outstanding() -> None:
@@ -217,14 +194,6 @@ def test_nothing_of_a_discarded_window_is_given_though_a_write_is_outstanding() 
     assert given(response) == {AT: []}, "1 and 2 are below the start offset"
     after, handled = arrive(cluster, release, 0)
     assert (after.coordinator, handled.responses) == (cluster.coordinator, Map())
-
-
-def test_a_share_partition_that_was_never_initialized_is_not_of_the_group() -> None:
-    for profile, code in ((KIP, "UNKNOWN_TOPIC_OR_PARTITION"), (KAFKA, "UNKNOWN_SERVER_ERROR")):
-        cluster = cluster_of(profile)
-        nothing = ShareCoordinator(profile, Map({TOPIC: 1}))
-        _, response = fetched(attrs.evolve(cluster, coordinator=nothing), 1)
-        assert errors(response) == {AT: (code, "NONE")}
 
 
 def test_a_write_of_before_an_election_answers_nobody() -> None:
@@ -259,13 +228,6 @@ def test_the_writes_of_expiries_and_releases_are_sent_too() -> None:
     entries = cluster.coordinator.held[state_key(KEY)].durable.entries
     assert dict(entries) == {0: (RecordState.ARCHIVED, 2), 1: (RecordState.AVAILABLE, 1)}
     assert not cluster.brokers[1].partitions[KEY].ready
-
-
-def test_a_dry_run_of_a_read_needs_no_offset_for_a_duration() -> None:
-    by_duration = attrs.evolve(SMALL, auto_offset_reset=AutoOffsetReset.BY_DURATION)
-    cluster = elect(cluster_of(epochs=()), 1, KEY, epoch=1, config=by_duration, log=Log(0, 3))
-    _, response = fetched(cluster, 1)
-    assert given(response) == {AT: [(0, 0, 1)]}
 
 
 def test_a_share_partition_may_change_by_itself_and_its_write_is_sent() -> None:

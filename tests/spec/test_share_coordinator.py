@@ -76,24 +76,6 @@ def test_a_new_share_partition_gets_a_snapshot_of_epoch_0() -> None:
     assert unknown.value.state == DurableState(-1, -1, (), 2, 0)
 
 
-def test_an_altered_start_offset_discards_the_state_and_keeps_leaders_fenced() -> None:
-    coordinator = started(KIP, *STARTED, write(5, 2))
-    reply = serve(coordinator, InitializeState(KEY, 3, 1), 20)
-    snapshot = ShareSnapshot(1, DurableState(1, 0, (), 3, 5), 20, 20)
-    assert reply.record == StateRecord(KEY, snapshot)
-    assert serve(reply.coordinator, ReadState(KEY, 4), 20).status is OLD_LEADER
-    assert serve(reply.coordinator, write(5, 2), 20).status is OLD_STATE
-
-
-def test_initializing_again_in_the_same_state_epoch_starts_anew_under_kafka_4_4_only() -> None:
-    for profile, kept in ((KIP, True), (KAFKA, True), (KAFKA_4_4, False)):
-        before = started(profile, *STARTED, write(5, 2))
-        reply = serve(before, InitializeState(KEY, 2, 0), 20)
-        assert reply.status is NONE
-        assert (reply.record is None) == kept
-        assert bool(reply.coordinator.held[KEY].durable.entries) == kept
-
-
 @pytest.mark.parametrize("profile", [KIP, KAFKA])
 def test_only_what_can_be_a_repetition_is_answered_as_one(profile: Profile) -> None:
     first = started(profile, InitializeState(KEY, 2, 7))
@@ -123,13 +105,6 @@ def test_a_summary_for_an_older_leader_is_fenced_under_kip_only() -> None:
         assert serve(coordinator, ReadStateSummary(KEY, 4), 20).status is status
         for epoch in (-1, 5, 6):
             assert serve(coordinator, ReadStateSummary(KEY, epoch), 20).status is NONE
-
-
-def test_initializing_makes_the_durable_leader_epoch_0_under_kafka_4_4_only() -> None:
-    for profile, epoch in ((KIP, 5), (KAFKA, 5), (KAFKA_4_4, 0)):
-        reply = serve(started(profile, *STARTED), InitializeState(KEY, 3, 1), 20)
-        held = reply.coordinator.held[KEY]
-        assert (held.durable.leader_epoch, held.leader_fence) == (epoch, 5)
 
 
 def test_a_failover_after_pruning_lets_old_leaders_in_under_kafka_4_4_only() -> None:

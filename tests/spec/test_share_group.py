@@ -1,25 +1,15 @@
-import pytest
 from immutables import Map
 
 from model.errors import ErrorCode
 from model.share_messages import TopicPartition
 from spec.coordinator import Durable
 from spec.share_group import (
-    BeginDeleting,
-    BeginInitializing,
     CallDelete,
     CallInitialize,
     Coordinators,
-    Effect,
-    EndDeleting,
-    EndInitializing,
-    EraseGroup,
-    EraseMetadata,
     PartitionMetadata,
     ShareGroup,
-    WriteGroup,
     assignable,
-    group_of,
     listed,
     perform,
 )
@@ -31,65 +21,11 @@ THERE = Coordinators(
     Map({"a": 2, "b": 1}), ShareGroup(3, WANTED, STAGES), Map({A1: Durable(7, 0, state_epoch=2)})
 )
 
-EFFECTS: list[tuple[Effect, PartitionMetadata]] = [
-    (
-        BeginInitializing(frozenset({B0})),
-        PartitionMetadata(frozenset({A0, B0}), STAGES.initialized),
-    ),
-    (BeginInitializing(frozenset({A1})), STAGES),
-    (
-        EndInitializing(frozenset({A0})),
-        PartitionMetadata(frozenset(), frozenset({A0, A1}), STAGES.deleting),
-    ),
-    (
-        BeginDeleting(frozenset({A0, A1})),
-        PartitionMetadata(frozenset(), frozenset(), frozenset({A0, A1, B0})),
-    ),
-    (
-        BeginDeleting(frozenset({A0})),
-        PartitionMetadata(frozenset(), STAGES.initialized, frozenset({A0, B0})),
-    ),
-    (EndDeleting(frozenset({A0})), STAGES),
-    (EndDeleting(frozenset({B0})), PartitionMetadata(STAGES.initializing, STAGES.initialized)),
-    (EraseMetadata(), PartitionMetadata()),
-    (WriteGroup(4, WANTED), STAGES),
-]
-
-
-@pytest.mark.parametrize(("effect", "after"), EFFECTS)
-def test_each_record_moves_share_partitions_between_stages(
-    effect: Effect, after: PartitionMetadata
-) -> None:
-    error, there = perform(THERE, effect)
-    assert (error, group_of(there).metadata, there.states) == (ErrorCode.NONE, after, THERE.states)
-    assert perform(there, effect) == (ErrorCode.NONE, there)
-
-
-def test_a_group_is_written_and_erased() -> None:
-    _, there = perform(Coordinators(), WriteGroup(1, WANTED))
-    assert there.group == ShareGroup(1, WANTED)
-    _, there = perform(there, EraseGroup())
-    assert there == Coordinators()
-    assert group_of(there) == ShareGroup()
-
-
-def test_a_share_coordinator_initializes_anew() -> None:
-    error, there = perform(THERE, CallInitialize(A1, 5, 3))
-    assert error is ErrorCode.NONE
-    assert there.states[A1] == Durable(5, 0, state_epoch=3, snapshot_epoch=1)
-    _, there = perform(THERE, CallInitialize(B0, -1, 3))
-    assert there.states[B0].start_offset == -1
-
 
 def test_a_share_coordinator_initializes_once_in_a_state_epoch() -> None:
     for start in (-1, 5, 7):
         assert perform(THERE, CallInitialize(A1, start, 2)) == (ErrorCode.NONE, THERE)
     assert perform(THERE, CallInitialize(A1, 8, 2)) == (ErrorCode.INVALID_REQUEST, THERE)
-
-
-def test_a_share_coordinator_refuses_an_older_state_epoch() -> None:
-    error, there = perform(THERE, CallInitialize(A1, 5, 1))
-    assert (error, there) == (ErrorCode.FENCED_STATE_EPOCH, THERE)
 
 
 def test_a_share_coordinator_forgets_what_is_deleted() -> None:

@@ -20,7 +20,7 @@ from model.states import AcquireMode
 from spec.coordinator import Durable
 from spec.log import Log, learn_hole
 from spec.partition import SharePartition
-from spec.share_broker import ShareBroker, advance, append, disconnect, lead, resign
+from spec.share_broker import append, disconnect, lead, resign
 from spec.share_request import complete, handle, readable, receive
 from tests.spec.share_worlds import (
     P0,
@@ -144,14 +144,6 @@ def test_each_acknowledgement_has_its_own_answer() -> None:
     assert (held(after, P0), held(after, P1)) == ("", "")
 
 
-def test_a_partition_that_the_metadata_lost_is_not_acknowledged() -> None:
-    broker = attrs.evolve(opened(broker_of(records=1)), topics=Map({"t": 1}))
-    assert held(broker, P1) == "0:Q1@m"
-    after, response = sent(broker, acked("m", 1, asked(P1, (0, 0, 1))))
-    assert errors(response) == {P1: ("NONE", "UNKNOWN_TOPIC_OR_PARTITION")}
-    assert after.partitions == broker.partitions
-
-
 def test_an_empty_acknowledgement_names_only_unknown_partitions() -> None:
     broker = opened(broker_of())
     not_led = TopicPartition("t", 2)
@@ -161,13 +153,6 @@ def test_an_empty_acknowledgement_names_only_unknown_partitions() -> None:
         ABSENT: ("NONE", "UNKNOWN_TOPIC_OR_PARTITION"),
         UNKNOWN: ("NONE", "UNKNOWN_TOPIC_ID"),
     }
-    assert after.partitions == broker.partitions
-
-
-def test_another_member_does_not_acknowledge() -> None:
-    broker = opened(opened(broker_of()), "n")
-    after, response = sent(broker, acked("n", 1, asked(P0, (0, 1, 1))))
-    assert errors(response) == {P0: ("NONE", "INVALID_RECORD_STATE")}
     assert after.partitions == broker.partitions
 
 
@@ -184,16 +169,6 @@ def test_a_renewal_without_its_flag_is_malformed(version: int, *, flag: bool) ->
     after, response = sent(opened(broker_of()), request)
     assert errors(response) == {P0: ("NONE", "INVALID_REQUEST")}
     assert held(after, P0) == "0-1:Q1@m"
-
-
-def test_a_renewal_prolongs_the_locks_and_fetches_nothing() -> None:
-    request = ShareFetch("g", "m", 1, (asked(P0, (0, 1, 4)),), (), 0, 0, 0, 0, 0, is_renew_ack=True)
-    broker = advance(opened(broker_of()), 60)
-    after, response = sent(broker, request)
-    assert given(response) == {P0: []}
-    assert errors(response) == {P0: ("NONE", "NONE")}
-    assert held(advance(after, 159), P0) == "0-1:Q1@m"
-    assert held(advance(after, 160), P0) == "0-1:A1"
 
 
 def test_closing_acknowledges_first_and_fetches_nothing() -> None:
@@ -279,33 +254,12 @@ def test_a_log_batch_that_goes_beyond_the_maximum_leaves_nothing_for_others() ->
     assert given(response) == {P0: [(0, 3, 1)], P1: []}
 
 
-def test_records_left_over_by_one_partition_are_asked_of_the_next() -> None:
-    request = fetching("m", 0, asked(P0), asked(P1), most=6)
-    _, response = sent(opened(broker_of(), "n"), request)
-    assert given(response) == {P0: [(2, 5, 1)], P1: [(0, 1, 1)]}
-
-
-def test_a_partition_is_read_from_the_first_acquirable_record_by_default() -> None:
-    broker = opened(opened(broker_of()), "n")
-    assert broker.partitions["g", P0].log.holes == ()
-    told = PartitionConduct(fetch_offset=0, log_batches=(OffsetRange(2, 3),))
-    broker, _ = sent(broker_of(), fetching("m", 0, asked(P0)), Conduct(((P0, told),)))
-    assert broker.partitions["g", P0].log.holes == ((0, 1),)
-
-
 def test_a_partition_new_to_the_session_is_answered_even_without_records() -> None:
     broker, _ = sent(broker_of(records=0), fetching("m", 0, asked(P0)))
     broker, response = sent(broker, fetching("m", 1, asked(P1)))
     assert errors(response) == {P1: ("NONE", "NONE")}
     _, response = sent(resign(broker, P0).broker, fetching("m", 2))
     assert errors(response) == {P0: ("NOT_LEADER_OR_FOLLOWER", "NONE")}
-
-
-def test_a_partition_acknowledged_and_forgotten_at_once_is_answered() -> None:
-    request = attrs.evolve(fetching("m", 1, asked(P0, (0, 1, 1))), forgotten=(P0,))
-    broker, response = sent(opened(broker_of()), request)
-    assert errors(response) == {P0: ("NONE", "NONE"), P1: ("NONE", "NONE")}
-    assert held(broker, P0) == ""
 
 
 def test_batches_of_a_request_ascend() -> None:
@@ -321,25 +275,6 @@ def test_a_partition_for_which_no_record_is_left_is_not_read() -> None:
     assert broker.partitions["g", P1].log.holes == ()
 
 
-def test_a_broker_that_reads_nothing_gives_nothing() -> None:
-    nothing = Conduct(((P0, PartitionConduct(log_batches=())),))
-    _, response = sent(broker_of(), fetching("m", 0, asked(P0)), nothing)
-    assert given(response) == {P0: []}
-
-
-def test_a_request_lets_locks_expire_first() -> None:
-    handled = handle(opened(broker_of()), acked("m", 1, asked(P0, (0, 1, 1))), 100)
-    assert handled.response is not None
-    assert errors(handled.response) == {P0: ("NONE", "INVALID_RECORD_STATE")}
-
-
-def test_requests_are_numbered() -> None:
-    broker: ShareBroker = broker_of()
-    first = handle(broker, fetching("m", 0, asked(P0)), 0)
-    second = handle(first.broker, fetching("n", 7), 0)
-    assert (first.seq, second.seq, set(second.responses)) == (0, 1, {1})
-
-
 def test_a_broker_reads_until_there_is_enough_to_acquire() -> None:
     partition = run(started(end=8), fetch("c", (0, 5)), acknowledgement("c", (1, 1, 2), (4, 4, 2)))
     assert read(partition, 1) == [(1, 1)]
@@ -349,21 +284,6 @@ def test_a_broker_reads_until_there_is_enough_to_acquire() -> None:
     cut = attrs.evolve(partition, log=attrs.evolve(partition.log, start_offset=4))
     assert read(cut, 1) == [(4, 4)]
     assert read(run(started(end=2), fetch("c", (0, 1))), 5) == []
-
-
-def test_a_request_that_waits_has_acknowledged_and_then_fetches() -> None:
-    broker = opened(broker_of())
-    request = fetching("m", 1, asked(P0, (0, 1, 1)))
-    received = receive(broker, request, 5)
-    assert received.fetches
-    assert held(received.broker, P0) == ""
-    assert received.broker.sessions["g", "m"].epoch == 2
-    handled = complete(received, 9)
-    assert handled.broker.now == 9
-    at_once = handle(broker, request, 5)
-    assert handled.response == at_once.response
-    assert handled.response is not None
-    assert [part.acquired != () for part in handled.response.partitions] == [False, True]
 
 
 def test_a_request_whose_session_ended_while_it_waited_fetches_nothing() -> None:
@@ -394,10 +314,3 @@ def test_a_request_that_waited_does_nothing_to_the_session_that_replaced_its_own
     handled = complete(attrs.evolve(received, broker=replaced), 5)
     assert handled.response == ShareResponse()
     assert handled.broker == replaced
-
-
-@pytest.mark.parametrize("request_", [acked("m", 1), fetching("m", -1), fetching("m", 7)])
-def test_what_fetches_nothing_does_not_wait(request_: ShareAcknowledge | ShareFetch) -> None:
-    received = receive(opened(broker_of()), request_, 5)
-    assert not received.fetches
-    assert complete(received, 5) == handle(opened(broker_of()), request_, 5)

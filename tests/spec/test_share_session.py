@@ -1,15 +1,10 @@
 import attrs
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from immutables import Map
 
-from model.errors import ErrorCode
-from model.ranges import AcquiredRange
 from model.share_messages import (
     MAX_EPOCH,
     PartitionRequest,
-    PartitionResponse,
     ShareAcknowledge,
     ShareFetch,
     ShareRequest,
@@ -19,11 +14,7 @@ from spec.share_session import (
     SessionPartition,
     Sessions,
     ShareSession,
-    after_response,
     begin,
-    is_renewal_well_formed,
-    key_of,
-    next_epoch,
     rotated,
 )
 from tests.spec.share_worlds import P0, P1, acked, asked, fetching
@@ -51,29 +42,11 @@ def test_epoch_0_opens_a_session_that_expects_1() -> None:
     assert after[KEY] == LIVE[KEY]
 
 
-def test_epoch_0_replaces_the_session_of_the_member() -> None:
-    error, after = began(fetching("m", 0, asked(P1)), most=1)
-    assert error == "NONE"
-    assert dict(after) == {KEY: ShareSession(1, "c", (SessionPartition(P1),))}
-
-
-def test_the_expected_epoch_goes_on_and_the_next_is_one_more() -> None:
-    for request in (fetching("m", 3), acked("m", 3)):
-        error, after = began(request)
-        assert (error, after[KEY].epoch, parts(after)) == ("NONE", 4, [P0, P1])
-
-
 def test_a_session_begins_again_at_1_after_the_largest_epoch() -> None:
     last = LIVE.set(KEY, attrs.evolve(LIVE[KEY], epoch=MAX_EPOCH))
     error, after = began(fetching("m", MAX_EPOCH), last)
     assert (error, after[KEY].epoch) == ("NONE", 1)
     assert began(fetching("m", 1), after)[0] == "NONE"
-
-
-@given(st.integers(0, MAX_EPOCH))
-def test_the_next_epoch_neither_opens_nor_closes_nor_repeats(epoch: int) -> None:
-    assert 1 <= next_epoch(epoch) <= MAX_EPOCH
-    assert next_epoch(epoch) != epoch
 
 
 @pytest.mark.parametrize("epoch", [2, 4, 1, MAX_EPOCH, -2])
@@ -103,11 +76,6 @@ def test_a_session_beyond_the_limit_is_refused() -> None:
     assert began(fetching("n", 0), most=1) == ("SHARE_SESSION_LIMIT_REACHED", LIVE)
 
 
-def test_closing_leaves_the_session_until_it_was_served() -> None:
-    assert began(fetching("m", -1)) == ("NONE", LIVE)
-    assert began(acked("m", -1)) == ("NONE", LIVE)
-
-
 def test_partitions_are_added_once_and_then_forgotten() -> None:
     third = TopicPartition("t", 2)
     request = ShareFetch("g", "m", 3, (asked(P1), asked(third)), (P0, TopicPartition("u", 0)))
@@ -115,26 +83,9 @@ def test_partitions_are_added_once_and_then_forgotten() -> None:
     assert after[KEY].partitions == (SessionPartition(P1), SessionPartition(third, answer_due=True))
 
 
-def test_a_partition_both_added_and_forgotten_is_forgotten() -> None:
-    third = TopicPartition("t", 2)
-    _, after = began(ShareFetch("g", "m", 3, (asked(third),), (third,)))
-    assert parts(after) == [P0, P1]
-
-
 def test_an_acknowledgement_leaves_the_partitions_of_the_session() -> None:
     _, after = began(acked("m", 3, PartitionRequest(TopicPartition("t", 2))))
     assert parts(after) == [P0, P1]
-
-
-def test_a_renewal_fetches_nothing() -> None:
-    assert is_renewal_well_formed(RENEWAL)
-    for wrong in (
-        attrs.evolve(RENEWAL, max_records=1),
-        attrs.evolve(RENEWAL, max_bytes=1),
-        attrs.evolve(RENEWAL, min_bytes=1),
-        attrs.evolve(RENEWAL, max_wait_ms=1),
-    ):
-        assert began(wrong) == ("INVALID_REQUEST", LIVE)
 
 
 def test_a_renewal_came_with_version_2() -> None:
@@ -153,18 +104,3 @@ def test_each_partition_is_first_in_its_turn() -> None:
     session = LIVE[KEY]
     assert [rotated(session, epoch) for epoch in (0, 1, 2)] == [(P0, P1), (P1, P0), (P0, P1)]
     assert rotated(ShareSession(1, "c"), 5) == ()
-
-
-def test_a_partition_that_gave_records_goes_last_and_an_error_is_repeated() -> None:
-    session = ShareSession(1, "c", (SessionPartition(P0), SessionPartition(P1, answer_due=True)))
-    said = {
-        P0: PartitionResponse(P0, acquired=(AcquiredRange(0, 0, 1),)),
-        P1: PartitionResponse(P1, ErrorCode.UNKNOWN_TOPIC_ID),
-    }
-    after = after_response(session, said)
-    assert after.partitions == (SessionPartition(P1, answer_due=True), SessionPartition(P0))
-    assert after_response(after, {}).partitions == (SessionPartition(P1), SessionPartition(P0))
-
-
-def test_a_session_belongs_to_a_member_of_a_group() -> None:
-    assert key_of(fetching("m", 1, group="h")) == ("h", "m")

@@ -6,7 +6,7 @@ from immutables import Map
 
 from model.errors import IllegalChoiceError
 from model.guards import CoordinatorGuard
-from model.profile import KAFKA, KAFKA_4_4, KIP
+from model.profile import KIP
 from model.ranges import StateBatch
 from model.share_state_requests import (
     DeleteState,
@@ -14,10 +14,8 @@ from model.share_state_requests import (
     StateRequest,
     WriteState,
 )
-from model.snapshot import DurableState
 from model.state_topic import (
     SharePartitionKey,
-    ShareSnapshot,
     ShareUpdate,
     StateRecord,
     state_partition,
@@ -91,15 +89,6 @@ def test_a_tombstone_of_an_unknown_share_partition_is_ignored() -> None:
     topic = append(StateTopicPartition(), StateRecord(ONE, None), None)
     assert topic.records == (StateRecord(ONE, None),)
     assert recover(topic, ShareCoordinator(KIP)) == ShareCoordinator(KIP)
-
-
-def test_a_leader_stays_fenced_by_what_came_before_under_kafka_4_4_only() -> None:
-    before = HeldState(Durable(leader_epoch=5), 5, 0, 0)
-    record = StateRecord(ONE, ShareSnapshot(1, DurableState(0, 0, (), 2, 0), 7, 8))
-    durable = Durable(0, 0, state_epoch=2, snapshot_epoch=1)
-    for profile, fence in ((KIP, 0), (KAFKA, 0), (KAFKA_4_4, 5)):
-        assert replay_held(before, record, profile) == HeldState(durable, fence, 7, 8)
-        assert replay_held(None, record, profile) == HeldState(durable, 0, 7, 8)
 
 
 def test_an_update_keeps_the_times_of_the_snapshot() -> None:

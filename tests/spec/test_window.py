@@ -6,7 +6,6 @@ from spec.log import Log
 from spec.record import Record, is_finished
 from spec.window import (
     first_unfinished,
-    replace,
 )
 from tests.spec.worlds import window_of
 from tests.strategies import HOLES, RECORDS
@@ -15,11 +14,6 @@ START, END = 10, 30
 CHANGES = st.dictionaries(st.integers(START, END - 1), RECORDS)
 LOGS = HOLES.map(lambda holes: Log(0, 100, holes))
 DONE, AVAILABLE = Record(RecordState.ARCHIVED, 1), Record(RecordState.AVAILABLE, 1)
-
-
-def test_replacing_nothing_is_the_same_window() -> None:
-    window = window_of(START, END, {START: DONE})
-    assert replace(window, {}) is window
 
 
 @given(CHANGES, LOGS)

@@ -3,21 +3,17 @@
 import pytest
 
 from model.errors import ErrorCode
-from model.guards import Guard
 from model.operations import (
     AdvanceTime,
     ArchiveAborted,
     CompleteWrite,
     FinishDeadLetter,
-    MemberLeaves,
     Operation,
     SkipAcquire,
 )
 from model.outcome import Answer, Choice, Expiry
-from model.profile import KAFKA
 from model.states import AcquireMode
 from spec.partition import SharePartition
-from spec.step import new_partition
 from tests.spec.worlds import acknowledgement, fetch, refusal, run, spans, started
 
 LIMITED = AcquireMode.RECORD_LIMIT
@@ -96,8 +92,3 @@ SAID: list[tuple[Operation, Choice, str]] = [
 def test_a_refusal_says_what_is_wrong(operation: Operation, choice: Choice, said: str) -> None:
     guard, detail = refusal(mixed(), operation, choice)
     assert f"{guard.name}: {detail}" == said
-
-
-def test_a_share_partition_is_initialized_first() -> None:
-    guard, detail = refusal(new_partition(KAFKA), MemberLeaves("c1"))
-    assert (guard, detail) == (Guard.PARTITION_IS_INITIALIZED, "MemberLeaves came first")
