@@ -11,6 +11,7 @@ from model.profile import KAFKA
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
+from spec.coordinator import Durable
 from spec.partition import SharePartition
 from tests.rules.share_partition import apply, refusal, run, started
 from tests.spec.worlds import SMALL, acknowledgement, fetch
@@ -100,3 +101,13 @@ def test_a_share_partition_that_failed_stays_as_it_was(held: SharePartition) -> 
     step = apply(done, ops.Initialize(SMALL, 0, 100, malformed))
     assert step.outcome.status is ErrorCode.UNKNOWN_SERVER_ERROR
     assert step.partition == attrs.evolve(done, ready=False)
+
+
+@pytest.mark.parametrize(("durable_start", "holes"), [(-1, ()), (1, ((2, 4),)), (5, ()), (9, ())])
+def test_holes_are_forgotten_that_end_before_every_leader_starts(
+    durable_start: int, holes: tuple[tuple[int, int], ...]
+) -> None:
+    partition = run(started(), fetch("c1", (0, 1), (5, 6)), acknowledgement("c1", (0, 6, 1)))
+    known = attrs.evolve(partition, durable=Durable(durable_start, 0))
+    assert known.log.holes == ((2, 4),)
+    assert run(known, ops.AdvanceTime(0)).log.holes == holes

@@ -93,6 +93,13 @@ def test_the_number_of_an_outstanding_write_is_not_given_to_another() -> None:
         apply(partition, acknowledgement("c1", (1, 1, 1)), answers=same)
 
 
+def test_a_write_that_is_answered_at_once_may_have_any_number() -> None:
+    partition = waiting(acknowledgement("c1", (0, 0, 1)))
+    step = apply(partition, acknowledgement("c1", (1, 1, 1)), answers=[Answer(NONE, 0)])
+    assert [write.id for write in step.outcome.writes] == [0]
+    assert set(step.partition.outstanding) == {0}
+
+
 def test_a_write_reports_each_range_of_equal_records_from_the_start_offset_of_the_moment() -> None:
     done = Record(RecordState.ACKNOWLEDGED, 1)
     changed = {5: done, 3: done, 2: done, 4: attrs.evolve(done, delivery_count=2)}

@@ -9,7 +9,7 @@ from model.states import RecordState
 from spec.coordinator import Durable
 from spec.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS, violated
 from spec.log import Log
-from spec.partition import Outstanding, SharePartition
+from spec.partition import Outstanding, SharePartition, new_partition
 from spec.record import Record
 from spec.window import Window, replace
 from tests.spec.worlds import SMALL, window_of
@@ -214,3 +214,8 @@ def test_every_invariant_is_broken_by_a_state_here() -> None:
 def test_every_invariant_has_a_sentence() -> None:
     for invariant in (*RECORD_INVARIANTS, *PARTITION_INVARIANTS):
         assert invariant.sentence.endswith(".")
+
+
+def test_a_share_partition_without_a_leader_breaks_no_invariant() -> None:
+    assert violated(new_partition(KIP)) == []
+    assert violated(attrs.evolve(outside(9), ready=False)) == []

@@ -314,3 +314,10 @@ def test_a_request_that_waited_does_nothing_to_the_session_that_replaced_its_own
     handled = complete(attrs.evolve(received, broker=replaced), 5)
     assert handled.response == ShareResponse()
     assert handled.broker == replaced
+
+
+@pytest.mark.parametrize("request_", [acked("m", 1), fetching("m", -1), fetching("m", 7)])
+def test_what_fetches_nothing_does_not_wait(request_: ShareAcknowledge | ShareFetch) -> None:
+    received = receive(opened(broker_of()), request_, 5)
+    assert not received.fetches
+    assert complete(received, 5) == handle(opened(broker_of()), request_, 5)
