@@ -119,15 +119,16 @@ def check_stream(  # noqa: PLR0913 - one argument for each option
     check_columns(frame.schema)
     place = Place(plan, Path(out) if out else None)
     place = attrs.evolve(place, each=each) if each else place
-    stream = _Stream(place, read_stream(place.states, plan.rules))
+    left = read_stream(place.states, plan.rules)
     events = frame
     if frame.columns != ARRIVED.names:
         rows = functools.partial(completed_rows, source)
         events = frame.mapInArrow(rows, from_arrow_schema(ARRIVED))
 
     def batch(batch_frame: DataFrame, number: int) -> None:
+        nonlocal left
         judge = functools.partial(_judged, batch_frame, plan, patience or Patience())
-        stream.batch(number, spark_id(place.states), judge)
+        left = run_batch(number, spark_id(place.states), left, judge, place)
 
     writer = events.writeStream.foreachBatch(batch)
     writer = writer.option("checkpointLocation", f"file:{place.states / SPARK}")
@@ -140,16 +141,6 @@ def reason_of(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines()]
     causes = [match[1] for line in lines if (match := named.match(line))]
     return causes[-1][:300] if causes else first_line(error)
-
-
-class _Stream:
-    """What is left of a stream after each batch."""
-
-    def __init__(self, place: Place, left: Left) -> None:
-        self._place, self._left = place, left
-
-    def batch(self, number: int, stream: str, judge: Judge) -> None:
-        self._left = run_batch(number, stream, self._left, judge, self._place)
 
 
 def run_batch(number: int, stream: str, left: Left, judge: Judge, place: Place) -> Left:
