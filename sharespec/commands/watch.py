@@ -1,11 +1,12 @@
 """``sharespec watch``: check recorded events as they come into a folder or a topic."""
 
 import json
+import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -180,6 +181,7 @@ def _watched(
         stack.enter_context(locked(states))
         read_stream(states, plan.rules)  # Before anybody waits for Spark.
         session = stack.enter_context(open_session(master, packages))
+        interrupted = stack.enter_context(_interruption())
         try:
             query = check_stream(
                 topic_stream(session, topic) if topic else folder_stream(session, Path(source)),
@@ -190,12 +192,26 @@ def _watched(
                 patience=Patience(wait),
                 source=source,
             )
-            return _awaited(query)
+            return _awaited(query, interrupted)
         except PySparkException as error:
             raise SessionError(f"the stream ended: {reason_of(error)}") from error
 
 
-def _awaited(query: "StreamingQuery") -> bool:
+@contextmanager
+def _interruption() -> Iterator[threading.Event]:
+    """Have Ctrl-C set an event. PySpark's handler calls Java, perhaps within a call to Java."""
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: event.set())
+    try:
+        yield event
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _awaited(query: "StreamingQuery", interrupted: threading.Event) -> bool:
     """Wait for the stream to end, not in a call to Java, which an interrupt would break off."""
     errors: list[Exception] = []
 
@@ -208,9 +224,11 @@ def _awaited(query: "StreamingQuery") -> bool:
     thread = threading.Thread(target=wait, daemon=True)
     thread.start()
     try:
-        while thread.is_alive():
+        while thread.is_alive() and not interrupted.is_set():
             thread.join(POLL_SECONDS)
     except KeyboardInterrupt:
+        interrupted.set()
+    if interrupted.is_set():
         query.stop()
         return False
     if errors:

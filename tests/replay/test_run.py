@@ -119,7 +119,7 @@ def test_files_that_cannot_be_read_are_counted_and_the_rest_is_replayed(tmp_path
     found = replayed(tmp_path, plan=SPEC)
     messages = {Path(p.source).name: p.message for p in found.problems}
     assert messages["empty.jsonl"] == "holds no events"
-    assert "column after is None" in messages["schema.parquet"]
+    assert "column after is 'missing'" in messages["schema.parquet"]
     assert "the file ends too early" in messages["torn.jsonl.gz"]
     assert named(found)["core:orders:0"].verdict is Verdict.CONFORMS
     assert named(found)["core:orders:2"].checked > 50

@@ -50,7 +50,7 @@ def test_a_file_in_any_other_order_has_no_runs(
 def test_a_file_with_another_schema_or_empty_or_damaged_is_a_problem(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"partition": ["p"], "seq": [0]}), path)
-    assert "column time_ms is None; allowed" in str(look(path).problem)
+    assert "column time_ms is 'missing'; allowed" in str(look(path).problem)
     pq.write_table(SCHEMA.empty_table(), path)
     assert "holds no events" in str(look(path).problem)
     path.write_bytes(b"PAR1" + b"x" * 100)

@@ -1,6 +1,7 @@
 """A folder is watched: what is told, when it ends, and with which status."""
 
 import json
+import signal
 import threading
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from replay.stream import Batch
 from replay.stream_file import Left, Summary
 from replay.verdict import Problem
 from sharespec.cli import cli
-from sharespec.commands.watch import _awaited, _last_line, _teller, _Totals
+from sharespec.commands.watch import _awaited, _interruption, _last_line, _teller, _Totals
 from tests.replay.conftest import spark
 from tests.replay.samples import write_lines
 from tests.replay.streams import batches
@@ -87,11 +88,22 @@ def test_ctrl_c_stops_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     query = Query()
     with monkeypatch.context() as patch:
         patch.setattr("threading.Thread.join", interrupted)
-        assert not _awaited(query)  # type: ignore[arg-type] # what of it is used
+        assert not _awaited(query, threading.Event())  # type: ignore[arg-type] # what of it is used
     assert query.ended.is_set()
-    assert _awaited(query)  # type: ignore[arg-type] # as above
+    assert _awaited(query, threading.Event())  # type: ignore[arg-type] # as above
     with pytest.raises(ValueError, match="gone"):
-        _awaited(Query(ValueError("gone")))  # type: ignore[arg-type] # as above
+        _awaited(Query(ValueError("gone")), threading.Event())  # type: ignore[arg-type] # as above
+
+
+def test_ctrl_c_breaks_off_no_call_to_java() -> None:
+    """It is noted, also while the stream is being started, and stops what was started."""
+    query = Query()
+    with _interruption() as interrupted:
+        signal.raise_signal(signal.SIGINT)
+        assert not _awaited(query, interrupted)  # type: ignore[arg-type] # what of it is used
+    assert query.ended.is_set()
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
 
 
 @pytest.mark.parametrize("spoil", ["no folder", "states"])
