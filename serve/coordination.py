@@ -4,7 +4,7 @@ Each operation is a plan of ``spec.group_lifecycle``, which is carried out at on
 the states of share-partitions the leader sees at once too, as one broker has all the roles.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 import attrs
 from immutables import Map
@@ -183,8 +183,8 @@ def delete_group(cluster: Cluster, group: Group) -> GroupPlan:
     return plan
 
 
-def expel(cluster: Cluster) -> None:
-    """Remove the members whose heartbeats have stopped."""
+def expel(cluster: Cluster) -> Iterator[None]:
+    """Remove the members whose heartbeats have stopped, one after the other."""
     now = cluster.real_clock()
     for id_ in cluster.silence.due(now):
         group = cluster.groups.get(id_)
@@ -192,8 +192,9 @@ def expel(cluster: Cluster) -> None:
             silent = _silent_at(cluster, id_, member)
             if silent > now:
                 cluster.silence.schedule(id_, silent)
-            elif group:
+            elif group and group.members.get(member.id) is member:  # It may have left meanwhile.
                 remove(cluster, group, member)
+                yield
 
 
 def _silent_at(cluster: Cluster, group: str, member: Member) -> int:

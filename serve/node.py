@@ -141,15 +141,17 @@ class Cluster:
     def skip(self, ms: int) -> None:
         """Put the clock of acquisition locks forward; those that are over then end."""
         self.rare.skipped_ms += ms
-        self.end_locks()
+        for _ in self.end_locks():
+            pass
         self.earlier.set()
 
-    def end_locks(self) -> None:
-        """Let the acquisition locks end that are over."""
+    def end_locks(self) -> Iterator[None]:
+        """Let the acquisition locks end that are over, one group after the other."""
         now = self.clock()
         for id_, group in self.locks.due(now):
             node, share = self.node(id_), self.node(id_).share(group)
             node.put(group, advance(share, now) if node.is_due(group, now) else share)
+            yield
 
 
 @attrs.define(eq=False)

@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from functools import partial
 from inspect import isawaitable
-from itertools import count
+from itertools import chain, count
 
 import attrs
 from kio.schema.errors import ErrorCode as KafkaError
@@ -115,8 +115,8 @@ class Server:
         while True:
             await asyncio.sleep(_TICK_SECONDS)  # What ends about the same time ends at once.
             cluster.earlier.clear()
-            cluster.end_locks()
-            expel(cluster)
+            for _ in chain(cluster.end_locks(), expel(cluster)):
+                await asyncio.sleep(0)  # Requests are served in between.
             if cluster.trace is not None:
                 cluster.trace.flush()
             with suppress(TimeoutError):

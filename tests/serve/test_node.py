@@ -6,7 +6,7 @@ import pytest
 from conformance.wire.records import record_batch
 from model.share_messages import PartitionRequest, ShareFetch, TopicPartition
 from serve.batches import produced_batch
-from serve.coordination import Beat, expel, heartbeat, update_all
+from serve.coordination import Beat, expel, heartbeat, remove, update_all
 from serve.deadlines import Deadlines
 from serve.node import Cluster, Options
 from serve.running import EARLIEST
@@ -87,7 +87,7 @@ def test_locks_end_by_a_look_at_the_groups_that_have_some() -> None:
     assert cluster.locks.next() == LOCK_MS
     for now, ended in ((LOCK_MS - 1, set()), (LOCK_MS, {"g"}), (LOCK_MS + 10, {"h"})):
         clocked.now, before = now, clocked.shares()
-        cluster.end_locks()
+        assert len(list(cluster.end_locks())) == len(ended)
         assert clocked.changed(before) == ended
     assert cluster.locks.next() is None
 
@@ -99,19 +99,32 @@ def test_members_are_removed_by_a_look_at_the_groups_that_are_silent() -> None:
     heartbeat(cluster, Beat("h", "m", cluster.groups["h"].members["m"].epoch, None))
     for now, left in ((SESSION_MS, 3), (SESSION_MS + 1, 1), (SESSION_MS + 1001, 0)):
         clocked.now = now
-        expel(cluster)
+        list(expel(cluster))
         assert sum(len(group.members) for group in cluster.groups.values()) == left
     assert cluster.silence.next() is None
+
+
+def test_who_leaves_while_others_are_removed_is_gone_already() -> None:
+    clocked = Clocked()
+    cluster = clocked.cluster
+    heartbeat(cluster, Beat("g", "n", 0, frozenset({"t"})))
+    clocked.now = SESSION_MS + 1
+    removals = expel(cluster)
+    next(removals)
+    (left,) = cluster.groups["g"].members.values()
+    remove(cluster, cluster.groups["g"], left)
+    list(removals)
+    assert not any(group.members for group in cluster.groups.values())
 
 
 def test_a_session_that_becomes_shorter_ends_earlier() -> None:
     clocked = Clocked()
     clocked.now = SESSION_MS - 1
     clocked.cluster.settings["g"] = {"share.session.timeout.ms": "10000"}
-    expel(clocked.cluster)
+    list(expel(clocked.cluster))
     assert clocked.cluster.groups["g"].members
     reconfigure(clocked.cluster, "g")
-    expel(clocked.cluster)
+    list(expel(clocked.cluster))
     assert not clocked.cluster.groups["g"].members
 
 
