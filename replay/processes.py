@@ -99,12 +99,12 @@ def get_ready(modules: Iterable[str]) -> None:
     """Have the modules imported, once for all children, while this process does something else."""
     _CONTEXT.set_forkserver_preload(list(modules))
     _keep_apart()
-    with _ctrl_c_blocked():
+    with ctrl_c_blocked():
         forkserver.ensure_running()
 
 
 @contextmanager
-def _ctrl_c_blocked() -> Iterator[None]:
+def ctrl_c_blocked() -> Iterator[None]:
     """Start processes that Ctrl-C, which reaches all of a terminal, does not end: this one does."""
     resource_tracker.ensure_running()  # To start it lets Ctrl-C through again.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -284,7 +284,7 @@ class ProcessRunner:
         ours, theirs = _CONTEXT.Pipe()
         given = theirs, self._modules, dict(os.environ)
         process = _CONTEXT.Process(target=_serve, args=given, daemon=True)
-        with _ctrl_c_blocked():
+        with ctrl_c_blocked():
             process.start()
         theirs.close()
         return _Child(process, ours)

@@ -28,7 +28,14 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped] # not typed
 
 import replay
 from replay.java import JavaNotFoundError, prepare_environment
-from replay.processes import POLL_SECONDS, TASK_ATTEMPTS, Progress, SessionError, flat
+from replay.processes import (
+    POLL_SECONDS,
+    TASK_ATTEMPTS,
+    Progress,
+    SessionError,
+    ctrl_c_blocked,
+    flat,
+)
 from replay.scratch import scratch_folder
 
 T_ = TypeVar("T_")
@@ -280,7 +287,8 @@ def _started(master: str, log: Path, packages: Sequence[str]) -> SparkSession:
         conf = SparkConf().setMaster(_with_attempts(master)).setAll(_settings(master, log.parent))
         if packages and "PYSPARK_SUBMIT_ARGS" not in os.environ:
             conf.set("spark.jars.packages", ",".join(packages))
-        with log.open("wb") as errors:
+        # Java that nobody waits for to start would stay, with the pipe of who reads our output.
+        with log.open("wb") as errors, ctrl_c_blocked():
             gateway = launch_gateway(conf, {"stderr": errors})  # type: ignore[no-untyped-call]
         context = SparkContext(conf=conf, gateway=gateway)
         return SparkSession(context)

@@ -1,8 +1,12 @@
 """A folder is watched: what is told, when it ends, and with which status."""
 
 import json
+import os
 import signal
+import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 
 import attrs
@@ -17,6 +21,7 @@ from replay.stream_file import Left, Summary
 from replay.verdict import Problem
 from sharespec.cli import cli
 from sharespec.commands.watch import _awaited, _interruption, _last_line, _teller, _Totals
+from sharespec.exit import Exit
 from tests.replay.conftest import spark
 from tests.replay.samples import write_lines
 from tests.replay.streams import batches
@@ -104,6 +109,21 @@ def test_ctrl_c_breaks_off_no_call_to_java() -> None:
     assert query.ended.is_set()
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_spark_starts_leaves_no_java_with_the_output(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "sharespec", "watch", str(tmp_path), "--state"]
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        [*command, str(tmp_path / "states")], env=environment, stdout=-1, stderr=-1
+    ) as process:
+        while not list(tmp_path.glob("*/spark.log")):
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        # The output ends when all have closed it.
+        assert process.communicate(timeout=300) == (b"", b"")
+    assert process.returncode == Exit.INTERRUPTED
 
 
 @pytest.mark.parametrize("spoil", ["no folder", "states"])
