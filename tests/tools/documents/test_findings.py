@@ -15,6 +15,7 @@ from tools.documents.findings import (
     known_of,
     track_record,
 )
+from tools.documents.generated import ROOT
 from tools.documents.reproduced import noted, shown
 
 
@@ -45,6 +46,12 @@ def test_each_finding_has_its_section(target: str) -> None:
         assert f"## {known.title}\n\n`{known.name}`" in text
         assert known.consequence in text
         assert known.cause in text
+
+
+def test_the_first_page_counts_the_findings_of_clients() -> None:
+    page = (ROOT / "docs/findings/share-consumers.md").read_text(encoding="utf-8")
+    counted = f"[{page.count(chr(10) + '## ')} findings](docs/findings/share-consumers.md)"
+    assert counted in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_each_fault_of_a_cluster_has_its_tests() -> None:
