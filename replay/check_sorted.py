@@ -46,7 +46,7 @@ from replay.plan import CheckedPartition, InputFacts, Plan, is_sampled
 from replay.result_schema import Lag, LagFile, lag_table
 from replay.scratch import whole_file
 from replay.state_file import Carried, of_each_kind
-from replay.tables import gaps_in
+from replay.tables import gaps_in, without_copies
 from replay.tasks import CheckTask, each_partition
 from replay.verdict import (
     NOT_SAMPLED,
@@ -141,13 +141,14 @@ def _check_one(
 ) -> Iterator[CheckedPartition | pa.Table]:
     """Check a share-partition as far as it can be, and read the rest."""
     read: list[int] = []
-    gaps: list[int] = []
+    beside: list[int] = []
     ahead: list[PartitionRows] = []
 
     def counted() -> Iterator[PartitionRows]:
         for piece in pieces:
             read.append(piece.events)
-            gaps.append(gaps_in(piece.table))
+            copies = piece.table.num_rows - without_copies(piece.table).num_rows
+            beside.append(gaps_in(piece.table) + copies)
             ahead[:] = [piece]
             yield piece
 
@@ -161,7 +162,7 @@ def _check_one(
         segments, left, course = piece.segments, piece.left, piece.course
     is_whole = verdicts[-1].verdict is Verdict.CONFORMS
     unread, log = _behind(verdicts[-1], rows if is_whole else itertools.chain(ahead, rows))
-    events = max(sum(read), facts.events.get(name, 0)) - sum(gaps)
+    events = max(sum(read), facts.events.get(name, 0)) - sum(beside)
     verdict = merged(verdicts, events, facts.bad.get(name) or unread)
     reason = verdict.reason or reason_of(course, events - verdict.checked)
     verdict = attrs.evolve(verdict, log=log, reason=reason)

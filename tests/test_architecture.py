@@ -13,7 +13,8 @@ _IN_RULES = (
 TESTED_ELSEWHERE = {
     "model": {Path("test_checkpoint.py")},
     "judge": {
-        Path(f"test_{name}.py") for name in ("finding", "checkpoint", "mismatch", "recorder")
+        Path(f"test_{name}.py")
+        for name in ("finding", "checkpoint", "mismatch", "recorder", "view")
     },
     "impl": {Path(f"test_{name}.py") for name in _IN_RULES},
 }

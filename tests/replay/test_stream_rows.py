@@ -110,7 +110,7 @@ def test_each_record_of_a_topic_is_an_event_or_says_why_not(
     ]
     assert [(row["line"], row["partition"], row["unreadable"][:13]) for row in rows[9:]] == [
         (60, None, "value is None"),
-        (61, "p", 'line is "Expe'),
+        (61, "p", "line is '{\"pa"),
         (62, "q", "line is 5018 "),
     ]
 

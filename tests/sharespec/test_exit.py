@@ -20,7 +20,7 @@ def command(error: BaseException) -> click.Command:
     ("error", "status", "line"),
     [
         (NoSuchTraceError("there is no trace\x1b"), 2, "sharespec: there is no trace\\x1b\n"),
-        (OSError(28, "No space left", "/out"), 2, "sharespec: /out: No space left\n"),
+        (OSError(28, "No space left", "/out"), 2, "sharespec: /out: No space left on device\n"),
         (OSError("odd"), 2, "sharespec: odd\n"),
         (KeyboardInterrupt(), 130, ""),
     ],

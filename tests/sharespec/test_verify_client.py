@@ -104,7 +104,7 @@ def test_a_client_that_does_nothing_has_shown_nothing(tmp_path: Path) -> None:
             ("--exec", f"{sys.executable} -c 'input(); print(5, flush=True); input()'"),
             "its answer is not an object: 5",
         ),
-        (("librdkafka", "--play", "{"), "the sequence: "),
+        (("librdkafka", "--play", "{"), "the sequence is not JSON: "),
         (("librdkafka", "--seconds", "nan"), "nan is not a number"),
         (("sarama",), "'sarama' is not one of 'librdkafka', 'kafka', 'kafkats', 'franz-go'"),
     ],

@@ -306,8 +306,9 @@ def test_the_image_writes_as_the_owner_of_the_folder(tmp_path: Path, owner: int)
     tools.mkdir()
     (tools / "sharespec").write_text('#!/bin/sh\necho "$@" > report\n')
     (tools / "sharespec").chmod(0o755)
-    for part in (tmp_path, *tmp_path.parents[:2]):
-        part.chmod(0o755)
+    for part in (tmp_path, *tmp_path.parents):
+        if not part.stat().st_mode & 0o077:  # pytest's own folders are for one user.
+            part.chmod(0o755)
     work = tmp_path / "work"
     work.mkdir()
     os.chown(work, owner, owner)
