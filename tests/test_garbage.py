@@ -1,10 +1,11 @@
 """Whatever is read may be garbage: it ends in an error of ours that names it, and never otherwise.
 
-A few hundred inputs of each kind in every run; `make test-all` takes many more.
+A few hundred inputs of each kind in every run; `make test-all` takes many more (SHARESPEC_GARBAGE).
 """
 
 import io
 import json
+import os
 from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
@@ -42,7 +43,7 @@ from tests.garbage import as_json, mangled, spoiled
 from tests.replay.observed.real import lines
 from tests.replay.samples import draft_rows, kafka_rows
 
-FEW, MANY = 150, 20_000
+FEW, MANY = 150, int(os.environ.get("SHARESPEC_GARBAGE", "20000"))
 AS_MANY = pytest.mark.parametrize(
     "examples", [FEW, pytest.param(MANY, marks=[pytest.mark.slow, pytest.mark.long])]
 )
