@@ -44,6 +44,9 @@ class ErrorCode(Enum):
 _MAX_SHOWN = 80
 """How many characters of a value an error shows."""
 
+_LONGEST_NAME = 200
+"""How long a name may be that an error shows whole."""
+
 
 def _plain(given: object) -> object:
     """Return a range as its two offsets: a reader of data need not know the class."""
@@ -64,8 +67,13 @@ class InvalidValueError(ValueError):
     """A value that the model does not allow: its name, the value and what is allowed."""
 
     def __init__(self, name: str, given: object, allowed: str) -> None:
-        """Take the name of the value, the value, which is shown shortened, and what is allowed."""
-        super().__init__(f"{name} is {value_text(given)}; allowed: {allowed}")
+        """Take the name of the value, the value, which is shown shortened, and what is allowed.
+
+        A name may be of a file, such as that of a field: it is shown on one line, and shortened.
+        """
+        plain = name.isprintable() and len(name) <= _LONGEST_NAME
+        shown = name if plain else value_text(name).strip("'\"")
+        super().__init__(f"{shown} is {value_text(given)}; allowed: {allowed}")
         self.name = name
 
 

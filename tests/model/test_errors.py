@@ -42,6 +42,16 @@ def test_an_invalid_value_error_shows_name_value_and_what_is_allowed() -> None:
     assert error.name == "first"
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"), [("event.a\nb\x1b", "event.a\\nb\\x1b is 1"), ("n" * 201, "n" * 70)]
+)
+def test_a_name_of_a_file_is_shown_on_one_line_and_shortened(name: str, shown: str) -> None:
+    text = str(InvalidValueError(name, 1, "none"))
+    assert text.startswith(shown)
+    assert "\n" not in text
+    assert len(text) < 110
+
+
 def test_a_long_value_is_shortened_to_a_line() -> None:
     error = InvalidValueError("member", "m" * 200, "a name")
     shown = str(error).removeprefix("member is ").removesuffix("; allowed: a name")
