@@ -9,6 +9,7 @@ from model.ranges import (
     OffsetRange,
     RecordRange,
     StateBatch,
+    join_neighbours,
     never_delivered,
     record_range,
 )
@@ -64,3 +65,20 @@ def test_a_value_that_was_made_before_lets_no_other_type_pass() -> None:
             record_range(bool(0), 1, ACQUIRED, 1, "m1")
         with pytest.raises(InvalidValueError, match=r"^last is True"):
             record_range(0, bool(1), ACQUIRED, 1, "m1")
+
+
+@pytest.mark.parametrize(
+    ("pieces", "joined"),
+    [
+        ([], []),
+        ([(0, 2, "a")], [(0, 2, "a")]),
+        (
+            [(0, 2, "a"), (3, 3, "a"), (4, 5, "b"), (7, 7, "b")],
+            [(0, 3, "a"), (4, 5, "b"), (7, 7, "b")],
+        ),
+    ],
+)
+def test_neighbours_of_equal_value_are_joined(
+    pieces: list[tuple[int, int, str]], joined: list[tuple[int, int, str]]
+) -> None:
+    assert list(join_neighbours(pieces)) == joined
