@@ -38,6 +38,7 @@ def test_theorems_alone_notice_a_mutant(tmp_path: Path) -> None:
     assert (by, "acquire " in detail) == ("theorems", True)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_fixed_sample_is_killed_and_listed_equivalents_survive(tmp_path: Path) -> None:
     listed = equivalents()
