@@ -48,6 +48,16 @@ def test_each_hazard_has_a_page_that_quotes_the_sections_which_cause_it() -> Non
         assert len(text.splitlines()) <= A_PAGE
 
 
+def test_a_page_names_a_change_that_its_hazard_needs_or_is_gone_with() -> None:
+    table = DOCUMENT.split("<!-- begin: changes -->")[1].split("<!-- end: changes -->")[0]
+    rows = re.findall(r"^\| (\d) \| .* \| ([^|]*) \| ([^|]*) \|$", table, re.MULTILINE)
+    removes = {number: f"{needed}, {alone}".split(", ") for number, needed, alone in rows}
+    page_with_change = r"^### (Z\w+)\.(?:(?!^### ).)*?\[[Cc]hange (\d)\]"
+    named = re.findall(page_with_change, DOCUMENT, re.MULTILINE | re.DOTALL)
+    assert len(named) > 15
+    assert [pair for pair in named if pair[0] not in removes[pair[1]]] == []
+
+
 def test_each_property_is_broken_by_a_hazard_or_bounds_one() -> None:
     """And the lag that is resumed is not where a write is lost (``test_together``)."""
     cases = [case for hazard in HAZARDS for case in hazard.cases]
