@@ -23,7 +23,7 @@ from model.trace_json import line_from_row
 from model.whole_state import ReplayState
 from replay.pieces import PartitionRows
 from replay.plan import Plan
-from replay.result_schema import Lag, Observed, lag_table
+from replay.result_schema import Lag, lag_table
 from replay.state_file import Carried, diverged_before
 from replay.tables import BEGINNINGS, BEGINS_LATE, BadRow, BadRowError, events_of, row_of
 from replay.verdict import (
@@ -42,16 +42,15 @@ MAX_EVENT_TEXT = 4000
 
 def compile_ahead(plan: Plan) -> None:
     """Compile what the plan needs, so that the workers of this machine find it in the cache."""
-    if "impl" in plan.against:
-        start = Initialize(SharePartitionConfig(), 0, 0, DurableState(0, 0))
-        event = TraceEvent("-", 0, 0, start, Outcome(), SharePartitionSnapshot(0, 0, 0, ()))
-        replay_partition(table_from_rows([row_from_event(event)]), plan.rules)
-        note_compiled()
+    start = Initialize(SharePartitionConfig(), 0, 0, DurableState(0, 0))
+    event = TraceEvent("-", 0, 0, start, Outcome(), SharePartitionSnapshot(0, 0, 0, ()))
+    replay_partition(table_from_rows([row_from_event(event)]), plan.rules)
+    note_compiled()
 
 
 def compile_part(plan: Plan, part: int) -> bool:
     """Compile a part of what the plan needs and return True, unless the cache should have it."""
-    if "impl" not in plan.against or is_interpreted():
+    if is_interpreted():
         return False
     if is_compiled():
         if part == 0:
@@ -67,20 +66,15 @@ def with_engines(
     rows: PartitionRows,
     plan: Plan,
     lag: Lag,
-    kernel: KernelResult | None,
-    after: ReplayState | None = None,
+    kernel: KernelResult,
 ) -> tuple[PartitionRows, int | None, Finding | None]:
-    """Replay rows that the kernel has gone through, if it had to; return what ``verdict_at`` takes.
-
-    ``after`` is where the kernel stood after them, if the engines must end there.
-    """
+    """Replay rows that the kernel has gone through; return what ``verdict_at`` takes."""
     row, finding = None, None
     if "spec" in plan.against:
-        rows, row, finding = through_engines(rows, plan, plan.against, lag, after)
-    if kernel:
-        row, finding = _with_kernel(rows, plan, kernel, row, finding)
-        if lag.wanted:
-            lag.add(lag_table(rows.partition, rows.table, kernel))
+        rows, row, finding = through_engines(rows, plan, plan.against, end_of(rows, kernel))
+    row, finding = _with_kernel(rows, plan, kernel, row, finding)
+    if lag.wanted:
+        lag.add(lag_table(rows.partition, rows.table, kernel))
     return rows, row, finding
 
 
@@ -89,14 +83,14 @@ def is_stopped(rows: PartitionRows, kernel: KernelResult) -> bool:
     return bool(kernel.divergence or kernel.unreadable or rows.problem)
 
 
-def standing_of(rows: PartitionRows, kernel: KernelResult | None) -> ReplayState | None:
+def standing_of(rows: PartitionRows, kernel: KernelResult) -> ReplayState | None:
     """Return where the kernel stands behind the rows, if it came there and was asked for it."""
-    if kernel is None or is_stopped(rows, kernel) or not kernel.states:
+    if is_stopped(rows, kernel) or not kernel.states:
         return None
     return kernel.states[-1][1]
 
 
-def end_of(rows: PartitionRows, kernel: KernelResult | None) -> ReplayState | None:
+def end_of(rows: PartitionRows, kernel: KernelResult) -> ReplayState | None:
     """Return the state in which engines must end: the kernel's, whole, as a leader is known."""
     return when_ready(standing_of(rows, kernel))
 
@@ -155,7 +149,6 @@ def through_engines(
     rows: PartitionRows,
     plan: Plan,
     against: tuple[str, ...],
-    lag: Lag | None = None,
     after: ReplayState | None = None,
 ) -> tuple[PartitionRows, int | None, Finding | None]:
     """Replay the events one by one; return the row of the first that is wrong, and what is.
@@ -164,7 +157,6 @@ def through_engines(
     """
     before = rows.start.state if rows.start else None
     engines = engines_for(against, plan.rules, before.state if before else None)
-    observed = Observed() if lag and lag.wanted and "impl" not in against else None
     finding, row = None, 0
 
     def events() -> Iterator[TraceEvent]:
@@ -174,13 +166,11 @@ def through_engines(
 
     try:
         every = plan.invariants_every
-        finding = follow(events(), engines, every, observed, before=before, after=after)
+        finding = follow(events(), engines, every, before=before, after=after)
     except BadRowError as error:
         rows = _cut(rows, error.bad)
     except InvalidValueError as error:
         rows = _cut(rows, BadRow(row, str(error)))
-    if observed and lag:
-        lag.add(observed.table())
     return rows, row if finding else None, finding
 
 

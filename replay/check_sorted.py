@@ -10,7 +10,6 @@ through it once and hands out its state every so many events. To the engines eac
 
 import hashlib
 import itertools
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -121,12 +120,10 @@ def check_sorted(
     """Check share-partitions that come one after another, each in order.
 
     The tables have the columns of a trace and where each row was read. With ``lag`` the lag after
-    each event is yielded too, in tables, before the share-partition. Without the kernel nobody can
-    say where a piece ends: then there is one.
+    each event is yielded too, in tables, before the share-partition.
     """
     facts = facts or InputFacts()
-    most = plan.piece_events if "impl" in plan.against else sys.maxsize
-    for name, pieces in partitions(tables, most):
+    for name, pieces in partitions(tables, plan.piece_events):
         if name in facts.unusable:
             continue
         if is_sampled(name, plan.sample):
@@ -207,15 +204,13 @@ def _check_pieces(
             yield _Piece(verdict, None, tuple(segments), course)
             return
         read, (rows, after) = rows, found_again(rows, course)
-        every, states, kernel = facts.large.get(rows.partition), None, None
-        if "impl" in plan.against:
-            is_kept = bool(plan.state_folder) or not is_last
-            states = every or (rows.table.num_rows if is_kept else None)
-            plan, rows, kernel = _through_kernel(rows, plan, states)
-            is_done = after.lost or is_stopped(rows, kernel) or end_of(rows, kernel)
-            if not (is_last or is_done):
-                continue
-        if every and kernel and not ((kernel.divergence and plan.goes_on) or after.divergences):
+        every, is_kept = facts.large.get(rows.partition), bool(plan.state_folder) or not is_last
+        states = every or (rows.table.num_rows if is_kept else None)
+        plan, rows, kernel = _through_kernel(rows, plan, states)
+        is_done = after.lost or is_stopped(rows, kernel) or end_of(rows, kernel)
+        if not (is_last or is_done):
+            continue
+        if every and not ((kernel.divergence and plan.goes_on) or after.divergences):
             if lag.wanted:
                 lag.add(lag_table(rows.partition, rows.table, kernel))
             verdict = verdict_on(rows, rows.table.num_rows, None)
@@ -227,8 +222,6 @@ def _check_pieces(
             if after.needs_more and not (is_last or plan.state_folder):
                 lag.taken()
                 continue
-        if kernel is None and verdict.divergence and plan.rules.renewal_survives_refusal:
-            plan, verdict = _all_or_none(rows, plan, verdict, lag)
         course, verdict = after, _after(verdict, operations)
         operations |= operations_in(rows.table)
         state = course.left if course.divergences else standing_of(rows, kernel)
@@ -240,12 +233,12 @@ def _check_pieces(
 
 
 def _check_piece(
-    rows: PartitionRows, kernel: KernelResult | None, plan: Plan, lag: Lag, course: Course
+    rows: PartitionRows, kernel: KernelResult, plan: Plan, lag: Lag, course: Course
 ) -> tuple[PartitionVerdict, Course]:
     """Take the engines through a piece; behind divergences, too, if the plan says so."""
     if plan.goes_on or course.divergences:
         return check_onward(rows, kernel, plan, lag, course)
-    return verdict_at(*with_engines(rows, plan, lag, kernel, end_of(rows, kernel))), course
+    return verdict_at(*with_engines(rows, plan, lag, kernel)), course
 
 
 def _through_kernel(
@@ -262,20 +255,6 @@ def _through_kernel(
         if other.divergence is None:
             return strict, again, other
     return plan, cut, kernel
-
-
-def _all_or_none(
-    rows: PartitionRows, plan: Plan, verdict: PartitionVerdict, lag: Lag
-) -> tuple[Plan, PartitionVerdict]:
-    """Return the plan and the verdict without the kernel as ``_through_kernel`` does with it."""
-    strict, other = attrs.evolve(plan, all_or_none=True), Lag(lag.wanted)
-    again = verdict_at(*with_engines(rows, strict, other, None))
-    if again.divergence:
-        return plan, verdict
-    lag.taken()
-    for table in other.taken():
-        lag.add(table)
-    return strict, again
 
 
 def _after(verdict: PartitionVerdict, operations: frozenset[str]) -> PartitionVerdict:

@@ -15,8 +15,6 @@ from impl.kernel import KernelDivergence, KernelResult, replay_partition
 from judge.adopt import Candidate, candidates, complete, forgotten
 from judge.engine import engines_for
 from judge.finding import Finding, FindingKind
-from judge.follower import Follower
-from model.errors import InvalidValueError
 from model.guards import Difference
 from model.operations import Checkpoint
 from model.trace import TraceEvent
@@ -25,7 +23,6 @@ from model.whole_state import ReplayState, WholeState
 from replay.check import (
     agreed,
     divergence_at,
-    end_of,
     operations_in,
     through_engines,
     through_kernel,
@@ -37,7 +34,7 @@ from replay.pieces import PartitionRows
 from replay.plan import Plan
 from replay.result_schema import Lag, lag_row, lag_table, table_of_lag
 from replay.state_file import Carried
-from replay.tables import BEGINNINGS, BadRowError, events_of
+from replay.tables import BEGINNINGS, events_of
 from replay.verdict import PartitionVerdict, merged
 
 _TRIED = 200
@@ -126,14 +123,14 @@ def found_again(rows: PartitionRows, course: Course) -> tuple[PartitionRows, Cou
 
 def check_onward(
     rows: PartitionRows,
-    kernel: KernelResult | None,
+    kernel: KernelResult,
     plan: Plan,
     lag: Lag,
     course: Course,
 ) -> tuple[PartitionVerdict, Course]:
     """Return the verdict on a piece of a share-partition, with the divergences after the first.
 
-    The kernel has gone through it, if it had to.
+    The kernel has gone through it.
     """
     course, rest = attrs.evolve(course, room=sys.maxsize, left=None), rows
     parts: list[PartitionVerdict] = []
@@ -142,7 +139,7 @@ def check_onward(
         stretch = _stretch(rest, kernel, plan, lag)
         course = _noted(course, stretch, parts)
         if stretch.finding is None or stretch.row is None:
-            states = kernel.states if kernel and not stretch.rows.problem else ()
+            states = () if stretch.rows.problem else kernel.states
             course = attrs.evolve(course, left=states[-1][1] if states else None)
             break
         rest, course = _follow(course, stretch, plan, lag)
@@ -150,17 +147,15 @@ def check_onward(
             if rest.start and not course.stopped and not stretch.rows.problem:
                 course = attrs.evolve(course, left=rest.start.state)
             break
-        if kernel:
-            rest, kernel = through_kernel(rest, plan, course.every)
+        rest, kernel = through_kernel(rest, plan, course.every)
     return _verdict(rows, course, parts, stretch), course
 
 
-def _stretch(rows: PartitionRows, kernel: KernelResult | None, plan: Plan, lag: Lag) -> _Stretch:
-    if kernel and kernel.divergence:
+def _stretch(rows: PartitionRows, kernel: KernelResult, plan: Plan, lag: Lag) -> _Stretch:
+    if kernel.divergence:
         return _diverging(rows, plan, kernel.divergence, lag)
-    rows, row, finding = with_engines(rows, plan, lag, kernel, end_of(rows, kernel))
-    before = _before(rows, row, plan) if kernel is None and row is not None else None
-    return _Stretch(rows, row, finding, before)
+    rows, row, finding = with_engines(rows, plan, lag, kernel)
+    return _Stretch(rows, row, finding, None)
 
 
 def _diverging(rows: PartitionRows, plan: Plan, divergence: KernelDivergence, lag: Lag) -> _Stretch:
@@ -196,22 +191,6 @@ def _from(rows: PartitionRows, state: ReplayState | None) -> PartitionRows:
         return attrs.evolve(rows, start=None)
     start = rows.start or Carried(rows.partition, state)
     return attrs.evolve(rows, start=attrs.evolve(start, state=state))
-
-
-def _before(rows: PartitionRows, row: int, plan: Plan) -> ReplayState | None:
-    """Return where the specification stands before a row."""
-    start = rows.start.state if rows.start else None
-    if not row:
-        return start
-    (engine,) = engines_for(("spec",), plan.rules, start.state if start else None).values()
-    follower = Follower("spec", engine)
-    if start:
-        follower.resume(start)
-    seq = 0
-    for event in events_of(rows.table.slice(0, row)):
-        follower.step(event)
-        seq = event.seq + 1
-    return follower.standing(seq)
 
 
 def _noted(course: Course, stretch: _Stretch, parts: list[PartitionVerdict]) -> Course:
@@ -316,20 +295,7 @@ def _first(wanted: pa.ChunkedArray) -> int | None:
 
 def _reach(state: ReplayState, rows: PartitionRows, plan: Plan) -> int:
     """Return how many rows conform from a state on."""
-    if "impl" in plan.against:
-        return replay_partition(rows.table.select(SCHEMA.names), plan.rules, state).events
-    (engine,) = engines_for(("spec",), plan.rules, state.state).values()
-    follower = Follower("spec", engine)
-    follower.resume(state)
-    conform = 0
-    try:
-        for event in events_of(rows.table):
-            if follower.step(event):
-                break
-            conform += 1
-    except (BadRowError, InvalidValueError):
-        pass
-    return conform
+    return replay_partition(rows.table.select(SCHEMA.names), plan.rules, state).events
 
 
 def _verdict(

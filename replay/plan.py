@@ -26,8 +26,8 @@ def _names(names: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def _against(_plan: object, _field: object, names: tuple[str, ...]) -> None:
-    if not names or not set(names) <= {"spec", "impl"}:
-        raise InvalidValueError("against", names, "spec, impl or both")
+    if "impl" not in names or not set(names) <= {"spec", "impl"}:
+        raise InvalidValueError("against", names, "impl, or spec and impl")
 
 
 def _fraction(_plan: object, _field: object, value: float) -> None:
@@ -43,8 +43,9 @@ def _positive(_plan: object, field: "attrs.Attribute[int]", value: int) -> None:
 class Plan:
     """How to check: the profile's name, what to check against, and the details of it.
 
-    ``against`` is spec, impl or both; invariants are checked after every ``invariants_every``
-    events, 0 for never; ``lag_folder`` is where lag is written, if anywhere. ``offered_within``
+    ``against`` is impl, in whose states pieces of a share-partition begin, or spec and impl;
+    invariants are checked after every ``invariants_every`` events, 0 for never; ``lag_folder`` is
+    where lag is written, if anywhere. ``offered_within``
     replaces the profile's bound on the fetches that an available record may wait for, ``sweep_ms``
     that on how late a timer may end a lock. A share-partition with more than ``segment_events`` is
     checked in segments of about as many; None: one that is large for those that check it.

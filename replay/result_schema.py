@@ -25,7 +25,6 @@ from replay.verdict import PartitionVerdict
 
 if TYPE_CHECKING:
     from impl.kernel import KernelResult
-    from judge.engine import Engine
 
 SCHEMA_VERSION = 2
 """Changes where a column has another name, type or meaning; not where one is added."""
@@ -222,22 +221,6 @@ def table_of_lag(rows: Sequence[tuple[Any, ...]]) -> pa.Table:
     columns = zip(*rows, strict=True) if rows else [[] for _ in LAG]
     arrays = [pa.array(c, f.type) for c, f in zip(columns, LAG, strict=True)]
     return pa.table(arrays, schema=LAG)
-
-
-class Observed:
-    """The same rows, from engines that apply one event at a time."""
-
-    def __init__(self) -> None:
-        """Start with no rows."""
-        self._rows: list[tuple[Any, ...]] = []
-
-    def __call__(self, event: TraceEvent, engine: "Engine", state: SharePartitionSnapshot) -> None:
-        """Add the row of an event."""
-        self._rows.append(lag_row(event, state, engine.lag()))
-
-    def table(self) -> pa.Table:
-        """Return the rows."""
-        return table_of_lag(self._rows)
 
 
 @attrs.frozen

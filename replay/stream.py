@@ -111,11 +111,10 @@ def check_stream(  # noqa: PLR0913 - one argument for each option
     ``DataStreamWriter.trigger`` takes it; without one a batch begins when the one before is done.
     Wait for the query, or stop it, as for any other.
     Raises InvalidValueError for a column that is missing or of another type or a plan without a
-    folder or the implementation, StateError for states that cannot be used.
+    folder, StateError for states that cannot be used.
     """
-    if not plan.state_folder or "impl" not in plan.against:
-        allowed = "a folder for the states, and the implementation in against"
-        raise InvalidValueError("plan.state_folder", plan.state_folder, allowed)
+    if not plan.state_folder:
+        raise InvalidValueError("plan.state_folder", None, "a folder for the states")
     check_columns(frame.schema)
     place = Place(plan, Path(out) if out else None)
     place = attrs.evolve(place, each=each) if each else place

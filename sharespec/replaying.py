@@ -65,8 +65,8 @@ def run(  # noqa: C901, PLR0913 - one argument for each option, and what it excl
     """Run the command with the values of its options, and exit."""
     if bool(traces) == bool(table):
         raise click.UsageError("give TRACES, or --table TABLE")
-    if state and (table or "impl" not in against):
-        raise click.UsageError("--state needs TRACES, and the implementation in --against")
+    if state and table:
+        raise click.UsageError("--state needs TRACES")
     if table and (page_file or fault_file):
         raise click.UsageError("--html and --faults need TRACES")
     traces = tuple(map(local_path, traces))

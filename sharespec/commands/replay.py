@@ -16,8 +16,8 @@ from sharespec.reports import writable_file
 
 def _against(_context: click.Context, _option: click.Parameter, value: str) -> tuple[str, ...]:
     names = {name.strip() for name in value.split(",")}
-    if not names <= {"spec", "impl"}:
-        raise click.BadParameter("allowed: spec, impl or spec,impl")
+    if "impl" not in names or not names <= {"spec", "impl"}:
+        raise click.BadParameter("allowed: impl or spec,impl")
     return tuple(name for name in ("spec", "impl") if name in names)
 
 
@@ -41,7 +41,7 @@ def _fraction(_context: click.Context, _option: click.Parameter, value: float) -
     default="spec,impl",
     show_default=True,
     callback=_against,
-    help="What to compare the traces with: spec, impl or both.",
+    help="What to compare the traces with: impl, or both.",
 )
 @click.option(
     "--sample",

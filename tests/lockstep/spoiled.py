@@ -14,15 +14,16 @@ import pyarrow as pa
 
 from impl.kernel import replay_partition
 from judge.dice import SeededDice
-from judge.engine import engines_for
+from judge.engine import Engine, engines_for
 from judge.follower import follow
 from model.errors import InvalidValueError
 from model.guards import Difference
 from model.profile import Profile
+from model.snapshot import SharePartitionSnapshot
 from model.trace import TraceEvent
 from model.trace_arrow import table_from_rows
 from model.trace_codec import row_from_event
-from replay.result_schema import Observed, lag_table
+from replay.result_schema import lag_row, lag_table, table_of_lag
 from replay.tables import BadRowError, events_of, first_bad_row
 from tests.lockstep.world import HASTY, OPERATIONS, new_world, step
 
@@ -67,14 +68,18 @@ def found_by_specification(case: Case) -> Found:
     """Return where and what the specification finds wrong, where no event stands, or each state."""
     bad = first_bad_row(case.table)
     events = _Counted(case.table.slice(0, bad.row) if bad else case.table)
-    states = Observed()
+    states: list[tuple[Any, ...]] = []
+
+    def observe(event: TraceEvent, engine: Engine, state: SharePartitionSnapshot) -> None:
+        states.append(lag_row(event, state, engine.lag()))
+
     try:
-        found = follow(events, engines_for(("spec",), case.profile), 0, states)
+        found = follow(events, engines_for(("spec",), case.profile), 0, observe)
     except (BadRowError, InvalidValueError):
         return "unreadable", events.row
     if found:
         return _located(events.row, found.name, found.offset)
-    return ("unreadable", bad.row) if bad else ("conforms", states.table())
+    return ("unreadable", bad.row) if bad else ("conforms", table_of_lag(states))
 
 
 def found_by_kernel(case: Case) -> Found:

@@ -21,7 +21,7 @@ def main(address: str) -> None:
     session = SparkSession.builder.remote("local[1]").getOrCreate()
     session.conf.set(*FEW_TASKS)
     try:
-        plan = Plan(against=("spec",), invariants_every=0)
+        plan = Plan(against=("impl",), invariants_every=0)
         checked = check(session.read.parquet(address), plan)
         rows = checked.verdicts.select("partition", "verdict", "checked").collect()
         told = replay_table(session, address, plan, f"{address}.out").verdicts

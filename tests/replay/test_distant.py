@@ -30,7 +30,7 @@ from tests.replay.samples import (
 
 pytestmark = pytest.mark.xdist_group("spark")
 
-SPEC = Plan(against=("spec",), invariants_every=0)
+FAST = Plan(against=("impl",), invariants_every=0)
 SPLIT = "spark.sql.files.maxPartitionBytes"
 
 
@@ -57,7 +57,7 @@ def comparable(replay: Replay) -> Replay:
     )
 
 
-def same(spark: SparkSession, *paths: Path, plan: Plan = SPEC) -> Replay:
+def same(spark: SparkSession, *paths: Path, plan: Plan = FAST) -> Replay:
     """Replay files here and by their addresses, and return the replay that both are."""
     here = replayed(*paths, plan=plan)
     far = replay_distant(spark, [f"file:{path}" for path in paths], plan)
@@ -71,7 +71,7 @@ def same(spark: SparkSession, *paths: Path, plan: Plan = SPEC) -> Replay:
 def test_what_released_brokers_recorded_gets_the_same_verdicts(spark: SparkSession) -> None:
     found = same(spark, TRACES, plan=Plan(against=("impl",)))
     assert (found.counts.conforms, found.counts.checked) == (24, 10_440)
-    recorded = same(spark, RECORDED, plan=SPEC)
+    recorded = same(spark, RECORDED, plan=FAST)
     assert recorded.recordings
 
 
@@ -167,12 +167,12 @@ def test_files_as_wholes_are_judged_as_they_are(spark: SparkSession, tmp_path: P
 def test_several_files_samples_and_pieces(spark: SparkSession, tmp_path: Path) -> None:
     write_lines(tmp_path / "a.jsonl", rows_of(0, 1))
     write_lines(tmp_path / "b.jsonl", rows_of(1, 2)[::-1])
-    found = same(spark, tmp_path, plan=attrs.evolve(SPEC, sample=0.6))
+    found = same(spark, tmp_path, plan=attrs.evolve(FAST, sample=0.6))
     assert {v.verdict for v in found.verdicts} >= {Verdict.UNREADABLE, Verdict.UNCHECKED}
     rows = rows_of(0, count=400)
     rows[350]["after"]["start_offset"] += 1
     path = write_lines(tmp_path / "c.jsonl", rows)
-    for plan in (Plan(piece_events=64), attrs.evolve(SPEC, max_divergences=5)):
+    for plan in (Plan(piece_events=64), attrs.evolve(FAST, max_divergences=5)):
         found = same(spark, path, plan=plan)
         assert found.counts.diverged == 1
 
@@ -201,7 +201,7 @@ def test_results_go_to_an_address_over_older_ones(spark: SparkSession, tmp_path:
 def test_a_file_that_is_no_parquet_is_one_line(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "x.parquet").write_bytes(b"no Parquet at all")
     with pytest.raises(SessionError, match=r"^Spark gave up: [^\n]*x\.parquet") as caught:
-        replay_distant(spark, [f"file:{tmp_path}"], SPEC)
+        replay_distant(spark, [f"file:{tmp_path}"], FAST)
     assert "\n" not in str(caught.value)
 
 
@@ -210,10 +210,10 @@ def test_results_that_the_implementation_computed_are_known(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     table = pq.read_table(write_parquet(tmp_path / "t.parquet", rows_of(0)))
-    assert not replay_distant(spark, [f"file:{tmp_path}"], SPEC).generated
+    assert not replay_distant(spark, [f"file:{tmp_path}"], FAST).generated
     table = table.replace_schema_metadata({b"sharespec.generated": b"true"})
     pq.write_table(table, tmp_path / "t.parquet")
-    assert replay_distant(spark, [f"file:{tmp_path}"], SPEC).generated
+    assert replay_distant(spark, [f"file:{tmp_path}"], FAST).generated
 
 
 def test_an_out_that_cannot_be_opened_is_one_line_before_anything_runs(
@@ -221,7 +221,7 @@ def test_an_out_that_cannot_be_opened_is_one_line_before_anything_runs(
 ) -> None:
     path = write_lines(tmp_path / "t.jsonl", rows_of(0))
     with pytest.raises(NoSuchTraceError, match=r"^nothing://at/all cannot be opened: [^\n]+$"):
-        replay_distant(spark, [f"file:{path}"], SPEC, "nothing://at/all")
+        replay_distant(spark, [f"file:{path}"], FAST, "nothing://at/all")
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ from tests.traces import QUICK
 
 pytestmark = pytest.mark.xdist_group("spark")
 
-SPEC = Plan(against=("spec",), invariants_every=0)
+FAST = Plan(against=("impl",), invariants_every=0)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_a_little_text_is_read_in_this_process(
     path = write_lines(tmp_path / "t.jsonl", kafka_rows())
     monkeypatch.setattr("replay.run.HERE_BYTES", path.stat().st_size - (not here))
     monkeypatch.setattr("replay.run.gather", noted)
-    result = replay_sources(children, find_sources([path]), SPEC)
+    result = replay_sources(children, find_sources([path]), FAST)
     assert (result.counts.conforms, result.counts.checked) == (1, 60)
     assert bool(read) is here
 
@@ -91,7 +91,7 @@ def test_an_interruption_while_this_process_reads_leaves_the_rest(
 
     monkeypatch.setattr("replay.run.gather", interrupted)
     path = write_lines(tmp_path / "t.jsonl", kafka_rows())
-    result = replay_sources(children, find_sources([path]), SPEC)
+    result = replay_sources(children, find_sources([path]), FAST)
     assert (result.interrupted, result.counts.checked) == (True, 0)
 
 
@@ -114,10 +114,10 @@ def test_a_worker_that_dies_changes_nothing(runners: tuple[Runner, ...], tmp_pat
     rows = [row for partition in range(4) for row in kafka_rows(partition=partition)]
     sources = find_sources([write_lines(tmp_path / "t.jsonl", rows)])
     here, *others = runners
-    expected = replay_sources(here, sources, SPEC)
+    expected = replay_sources(here, sources, FAST)
     for number, runner in enumerate(others):
         once = tmp_path / str(number)
-        plan = Deadly(against=("spec",), invariants_every=0, once=str(once), parent=os.getpid())
+        plan = Deadly(against=("impl",), invariants_every=0, once=str(once), parent=os.getpid())
         assert replay_sources(runner, sources, plan).verdicts == expected.verdicts
         assert once.exists()
     assert expected.counts.conforms == 4
@@ -147,7 +147,7 @@ def test_an_interrupted_replay_keeps_its_results(
     sources = find_sources([write_lines(tmp_path / "t.jsonl", rows)])
     for runner in runners:
         before, progress = threading.active_count(), Interrupting()
-        found = replay_sources(runner, sources, SPEC, None, progress)
+        found = replay_sources(runner, sources, FAST, None, progress)
         assert (found.interrupted, progress.stages[-1]) == (True, "check")
         assert 1 <= found.counts.conforms < 6
         assert found.counts.conforms + found.counts.unchecked == 6

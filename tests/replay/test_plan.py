@@ -10,8 +10,9 @@ from replay.plan import Plan
     ("given", "message"),
     [
         ({"profile": "kafkaa"}, "profile is 'kafkaa'; allowed: draft_resolved, kafka, "),
-        ({"against": ()}, r"against is \(\); allowed: spec, impl or both"),
-        ({"against": "specs"}, r"against is \('specs',\); allowed: spec, impl or both"),
+        ({"against": "spec"}, r"against is \('spec',\); allowed: impl, or spec and impl"),
+        ({"against": ()}, r"against is \(\); allowed: impl, or spec and impl"),
+        ({"against": "specs"}, r"against is \('specs',\); allowed: impl, or spec and impl"),
         ({"sample": 0.0}, "sample is 0.0; allowed: more than 0, at most 1"),
         ({"sample": float("nan")}, "sample is nan; allowed: more than 0, at most 1"),
         ({"offered_within": 0}, "offered_within is 0; allowed: an integer from 1 to "),
@@ -24,5 +25,5 @@ def test_a_plan_that_cannot_be_followed_is_refused(given: dict[str, Any], messag
         Plan(**given)
 
 
-def test_one_side_may_be_named_alone() -> None:
-    assert Plan(against="spec") == Plan(against=["spec"]) == Plan(against=("spec",))
+def test_the_implementation_may_be_named_alone() -> None:
+    assert Plan(against="impl") == Plan(against=["impl"]) == Plan(against=("impl",))

@@ -217,7 +217,7 @@ def test_spark_submit_runs_the_command_in_its_own_session(tmp_path: Path) -> Non
         [
             Path(sys.executable).with_name("spark-submit"),
             *("--master", "local[1]", ROOT / "sharespec" / "__main__.py"),
-            *("replay", "--table", f"file:{table}", "--against", "spec", "--json"),
+            *("replay", "--table", f"file:{table}", "--against", "impl", "--json"),
         ],
         env={**os.environ, "PYSPARK_PYTHON": sys.executable, "NUMBA_DISABLE_JIT": "1"},
         stdout=subprocess.PIPE,

@@ -14,7 +14,7 @@ from tests.replay.test_frame import five_kinds
 
 pytestmark = pytest.mark.xdist_group("spark")
 
-SPEC = Plan(against=("spec",), invariants_every=0)
+FAST = Plan(against=("impl",), invariants_every=0)
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def test_what_is_asked_for_is_written_and_written_again(
     spark.read.parquet(address).createOrReplaceTempView("events")
     out = f"file:{tmp_path / 'out'}"
     for table in ("events", address.removeprefix("file:")):
-        replay_table(spark, table, SPEC, out)
+        replay_table(spark, table, FAST, out)
     counts = {n: spark.read.parquet(f"{out}/{n}").count() for n in ("verdicts", "divergences")}
     assert counts == {"verdicts": 5, "divergences": 1}
     assert spark.read.parquet(f"{out}/lag").count() > 30
@@ -40,17 +40,17 @@ def test_what_is_asked_for_is_written_and_written_again(
 )
 def test_a_table_that_is_not_there_is_one_line(spark: SparkSession, table: str) -> None:
     with pytest.raises(NoSuchTraceError, match=rf"^(file:)?{table}: [^\n]+$"):
-        replay_table(spark, table, SPEC)
+        replay_table(spark, table, FAST)
 
 
 def test_a_table_of_something_else_is_one_line(spark: SparkSession) -> None:
     spark.range(3).createOrReplaceTempView("numbers")
     message = "^numbers: column partition is 'missing'; allowed: one of string$"
     with pytest.raises(NoSuchTraceError, match=message):
-        replay_table(spark, "numbers", SPEC)
+        replay_table(spark, "numbers", FAST)
 
 
 @pytest.mark.slow
 def test_an_out_that_cannot_be_written_is_one_line(spark: SparkSession, address: str) -> None:
     with pytest.raises(SessionError, match=r"^Spark gave up: [^\n]+$"):
-        replay_table(spark, address, SPEC, "nothing://at/all")
+        replay_table(spark, address, FAST, "nothing://at/all")

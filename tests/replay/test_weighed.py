@@ -14,7 +14,7 @@ REMEDY = "record from the beginning, or with checkpoint=N"
 
 
 def run(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, ["replay", "--against", "spec", *map(str, arguments)])
+    return CliRunner().invoke(cli, ["replay", "--against", "impl", *map(str, arguments)])
 
 
 def told(*arguments: object) -> tuple[list[Row], Row, int]:

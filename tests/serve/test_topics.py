@@ -220,7 +220,7 @@ def moves_soon(cluster: Cluster) -> None:
 
 
 def judged(trace: Path) -> tuple[int, str]:
-    result = CliRunner().invoke(cli, ["replay", str(trace), "--against", "spec"])
+    result = CliRunner().invoke(cli, ["replay", str(trace), "--against", "impl"])
     return result.exit_code, result.output
 
 

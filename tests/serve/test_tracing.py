@@ -50,7 +50,7 @@ def lived(trace: Path, **how: Message) -> None:
 
 
 def judged(trace: Path) -> tuple[int, str]:
-    result = CliRunner().invoke(cli, ["replay", str(trace), "--against", "spec"])
+    result = CliRunner().invoke(cli, ["replay", str(trace), "--against", "impl"])
     return result.exit_code, result.output
 
 
