@@ -56,7 +56,7 @@ class Silent:
 
 
 class Runner(Protocol):
-    """Runs the tasks of a stage and returns their results."""
+    """Runs the tasks of a stage on this machine and returns their results."""
 
     @property
     def place(self) -> str:
@@ -65,10 +65,6 @@ class Runner(Protocol):
     @property
     def parallelism(self) -> int:
         """How many tasks run at once."""
-
-    @property
-    def local(self) -> bool:
-        """Whether tasks run on this machine, and so see its folders and its compiled code."""
 
     def run(
         self,
@@ -132,7 +128,6 @@ class HereRunner:
 
     place = "in this process"
     parallelism = 1
-    local = True
 
     def run(
         self,
@@ -175,8 +170,6 @@ class _Child:
 
 class ProcessRunner:
     """Runs tasks in children of this process, and again if one of them dies."""
-
-    local = True
 
     def __init__(self, parallelism: int, modules: Iterable[str] = ()) -> None:
         """Take the modules that children need; ``get_ready`` before has them imported by then."""

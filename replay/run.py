@@ -84,10 +84,9 @@ def replay_sources(
 ) -> Replay:
     """Check every share-partition of the sources and return the verdicts.
 
-    ``out`` is a folder for ``verdicts.parquet``, ``divergences.parquet`` and ``lag/``; on a
-    cluster, one that all workers see. Raises SessionError if the runner gives up, StateError for
-    states that cannot be used, or that another process uses; then, and when interrupted, it leaves
-    those of an earlier replay as they are.
+    ``out`` is a folder for ``verdicts.parquet``, ``divergences.parquet`` and ``lag/``. Raises
+    SessionError if the runner gives up, StateError for states that cannot be used, or that another
+    process uses; then, and when interrupted, it leaves those of an earlier replay as they are.
     """
     alone = locked(Path(plan.state_folder)) if plan.state_folder else nullcontext()
     with alone:
@@ -153,7 +152,7 @@ def _first_stage(
     columns = [task for task in gathering if task.source.form is Form.PARQUET]
     tasks: list[_FirstTask] = [*_shares(columns, parallelism), *((task,) for task in lines)]
     parts: list[_FirstTask] = []
-    if tasks and runner.local and parallelism > 1:
+    if tasks and parallelism > 1:
         parts += (_Part(plan, part) for part in range(COMPILED_PARTS))
     if isinstance(runner, ProcessRunner) and not columns and text_of(files) <= HERE_BYTES:
         results, whole = HereRunner().run("read", tasks, _prepare, progress)

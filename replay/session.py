@@ -88,34 +88,34 @@ def open_session(master: str = "local[*]", packages: Sequence[str] = ()) -> Iter
         else:
             session = _started(master, Path(folder) / "spark.log", packages)
         try:
-            if not (session.sparkContext.master or "").startswith("local["):
+            if not is_local(session):
                 session.sparkContext.addPyFile(str(shipped_code(Path(folder))))
             yield session
         finally:
             session.stop()
 
 
+def is_local(session: SparkSession) -> bool:
+    """Return whether tasks run on this machine, and so see its folders and its compiled code."""
+    return (session.sparkContext.master or "").startswith("local[")
+
+
 @attrs.frozen
 class SparkRunner:
-    """Runs tasks on Spark's workers, and again if one dies or Spark loses what a task returned."""
+    """Runs tasks on Spark's workers of this machine, and again if Spark loses their results."""
 
     session: SparkSession
 
     @property
     def place(self) -> str:
         """Where the tasks run, as a report says it."""
-        master = self.session.sparkContext.master
-        return f"Spark local[{self.parallelism}]" if self.local else f"Spark {master}"
+        is_here, master = is_local(self.session), self.session.sparkContext.master
+        return f"Spark local[{self.parallelism}]" if is_here else f"Spark {master}"
 
     @property
     def parallelism(self) -> int:
         """How many tasks run at once."""
         return self.session.sparkContext.defaultParallelism
-
-    @property
-    def local(self) -> bool:
-        """Whether tasks run on this machine, and so see its folders and its compiled code."""
-        return (self.session.sparkContext.master or "").startswith("local[")
 
     def run(
         self,

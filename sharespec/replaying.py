@@ -5,8 +5,8 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import attrs
 import click
 
 from conformance.known import KnownDeviation, KnownError, as_toml, read_known
@@ -15,7 +15,7 @@ from replay.observed.inputs import sorted_out
 from replay.pauses import FaultFileError, read_pauses
 from replay.place import DEFAULT_MASTER, TRACE_MODULES, open_runner
 from replay.plan import Plan
-from replay.processes import SessionError
+from replay.processes import HereRunner, ProcessRunner, SessionError
 from replay.report import Bar, document, json_line, junit_document, verdict_lines
 from replay.run import replay_sources
 from replay.scratch import scratch_folder
@@ -33,6 +33,9 @@ from sharespec.known_faults import sorted_out as sorted_by_known
 from sharespec.observed_options import settings_of
 from sharespec.reports import write_reports
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 
 @exits_on(NoSuchTraceError, SessionError, StateError, KnownError, FaultFileError)
 def run(  # noqa: C901, PLR0913 - one argument for each option, and what it excludes
@@ -40,7 +43,7 @@ def run(  # noqa: C901, PLR0913 - one argument for each option, and what it excl
     traces: tuple[str, ...],
     table: str | None,
     profile: str,
-    against: tuple[str, ...],
+    against: str,
     sample: float,
     invariants: int,
     offered_within: int | None,
@@ -74,9 +77,13 @@ def run(  # noqa: C901, PLR0913 - one argument for each option, and what it excl
     far = bool(addresses) or _is_far(table, out)
     _check_far(traces, master, far=far, near_only=(("--state", state), ("--html", page_file)))
     listed = read_known(known_file) if known_file else ()
-    plan = Plan(profile, against, sample, invariants, offered_within=offered_within, sweep_ms=sweep)
-    plan = attrs.evolve(
-        plan,
+    plan = Plan(
+        profile,
+        against.split(","),
+        sample,
+        invariants,
+        offered_within=offered_within,
+        sweep_ms=sweep,
         state_folder=state,
         max_divergences=1 if first else most,
         pauses=read_pauses(fault_file, faults_clock),
@@ -158,14 +165,13 @@ def _replayed(traces: tuple[Path, ...], plan: Plan, master: str | None, out: Pat
     text = text_of(sources.files)
     opened = open_runner(text, master, TRACE_MODULES, alone=is_own_process())
     with opened as runner, Bar(progress_console()) as bar:
-        if not (runner.local or out or plan.state_folder):
-            from replay.distant import replay_distant  # noqa: PLC0415 - small files need no Spark
-            from replay.session import SparkRunner  # noqa: PLC0415 - as above
+        if not isinstance(runner, HereRunner | ProcessRunner):
+            from replay.session import SparkRunner, is_local  # noqa: PLC0415 - small files need none
 
-            # No folder is known that all nodes see.
-            if isinstance(runner, SparkRunner):
+            # A cluster has no folder that all nodes see.
+            if isinstance(runner, SparkRunner) and not is_local(runner.session):
                 files = [f"file:{source.path}" for source in sources.files]
-                return replay_distant(runner.session, files, plan)
+                return _distant(runner.session, files, plan, str(out) if out else plan.state_folder)
         return replay_sources(runner, sources, plan, out, bar)
 
 
@@ -192,19 +198,25 @@ def _check_far(
 def _of_addresses(
     traces: Sequence[str | Path], plan: Plan, master: str | None, out: str | None
 ) -> Replay:
-    from replay.distant import replay_distant  # noqa: PLC0415 - small files need no Spark
-    from replay.session import SparkRunner, open_session  # noqa: PLC0415 - as above
+    from replay.session import open_session  # noqa: PLC0415 - small files need no Spark
 
     with open_session(master or DEFAULT_MASTER) as session:
-        if out and not is_address(out):
-            if not SparkRunner(session).local:
-                raise click.UsageError(
-                    "on a cluster the --out of addresses is one too, as hdfs://host/out, "
-                    "or file:/out that all workers see"
-                )
-            out = f"file:{Path(out).absolute()}"
         files = [t if isinstance(t, str) else f"file:{t.absolute()}" for t in traces]
-        return replay_distant(session, files, plan, out)
+        return _distant(session, files, plan, out)
+
+
+def _distant(session: "SparkSession", files: list[str], plan: Plan, out: str | None) -> Replay:
+    from replay.distant import replay_distant  # noqa: PLC0415 - small files need no Spark
+    from replay.session import is_local  # noqa: PLC0415 - as above
+
+    if out and not is_address(out):
+        if not is_local(session):
+            raise click.UsageError(
+                "on a cluster --out is an address, as hdfs://host/out, or file:/out that all "
+                "workers see, and --state and --html need a master of this machine"
+            )
+        out = f"file:{Path(out).absolute()}"
+    return replay_distant(session, files, plan, out)
 
 
 def _of_table(table: str, plan: Plan, master: str | None, out: str | None) -> Replay:

@@ -1,6 +1,5 @@
 """``sharespec replay``: check recorded traces and request logs."""
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -8,23 +7,19 @@ import click
 
 from replay.place import DEFAULT_MASTER, TRACE_MODULES, get_ready_for
 from sharespec.cli import is_own_process
-from sharespec.commands.options import FAULTS, FAULTS_CLOCK, JSON, OFFERED_WITHIN, PROFILE, SWEEP
+from sharespec.commands.options import (
+    FAULTS,
+    FAULTS_CLOCK,
+    JSON,
+    OFFERED_WITHIN,
+    PROFILE,
+    SWEEP,
+    Number,
+    OneOf,
+)
 from sharespec.exit import exits_on
 from sharespec.observed_options import observed_options
 from sharespec.reports import writable_file
-
-
-def _against(_context: click.Context, _option: click.Parameter, value: str) -> tuple[str, ...]:
-    names = {name.strip() for name in value.split(",")}
-    if "impl" not in names or not names <= {"spec", "impl"}:
-        raise click.BadParameter("allowed: impl or spec,impl")
-    return tuple(name for name in ("spec", "impl") if name in names)
-
-
-def _fraction(_context: click.Context, _option: click.Parameter, value: float) -> float:
-    if not (math.isfinite(value) and 0 < value <= 1):
-        raise click.BadParameter("allowed: more than 0, at most 1")
-    return value
 
 
 @click.command("replay")
@@ -38,15 +33,15 @@ def _fraction(_context: click.Context, _option: click.Parameter, value: float) -
 @PROFILE
 @click.option(
     "--against",
+    type=OneOf(["spec,impl", "impl"]),
     default="spec,impl",
     show_default=True,
-    callback=_against,
     help="What to compare the traces with: impl, or both.",
 )
 @click.option(
     "--sample",
+    type=Number(0, 1, min_open=True),
     default=1.0,
-    callback=_fraction,
     metavar="FRACTION",
     help="Check only this fraction of the share-partitions; every run chooses the same ones.",
 )

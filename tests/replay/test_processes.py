@@ -75,7 +75,7 @@ def test_all_results_arrive_in_order_from_this_process() -> None:
     assert results == [(number, os.getpid()) for task in range(4) for number in range(task)]
     assert progress.stages == [("count", 4)]
     assert progress.seen[-1] == 4
-    assert (here.place, here.parallelism, here.local) == ("in this process", 1, True)
+    assert (here.place, here.parallelism) == ("in this process", 1)
 
 
 def test_all_results_arrive_in_order_from_children(children: ProcessRunner) -> None:
@@ -86,8 +86,7 @@ def test_all_results_arrive_in_order_from_children(children: ProcessRunner) -> N
     assert os.getpid() not in {process for _, process in results}
     assert progress.stages == [("count", 9)]
     assert progress.seen[-1] == 9
-    place = "in this process and 2 children"
-    assert (children.place, children.parallelism, children.local) == (place, 2, True)
+    assert (children.place, children.parallelism) == ("in this process and 2 children", 2)
 
 
 def test_children_do_not_import_what_is_only_looked_for() -> None:

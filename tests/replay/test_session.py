@@ -32,27 +32,6 @@ ROOT = Path(__file__).parents[2]
 COMMAND = Path(sys.executable).with_name("sharespec")
 
 
-@pytest.mark.slow
-def test_a_cluster_gives_the_same_verdicts_though_a_worker_dies(tmp_path: Path) -> None:
-    rows = [row for p in range(6) for row in kafka_rows(partition=p, count=60)]
-    rows[70]["after"]["delivery_complete_count"] += 1
-    trace = write_lines(tmp_path / "t.jsonl", rows)
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.replay.cluster", "local-cluster[2,1,1024]", str(trace)],
-        cwd=ROOT,
-        env={**os.environ, "SPARK_WORKER_DIR": str(tmp_path / "work"), "NUMBA_DISABLE_JIT": "1"},
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        timeout=900,
-    )
-    place, line, killed = done.stdout.splitlines()
-    totals = json.loads(line)
-    assert ("sharespec.zip" in place, killed) == (True, "1")
-    assert (totals["partitions"], totals["diverged"], totals["unreadable"]) == (6, 1, 0)
-    assert (totals["events"], totals["unchecked"]) == (5 * 60 + 11, 0)
-
-
 def test_a_session_that_is_active_is_used_and_not_stopped(spark: SparkSession) -> None:
     with open_session("spark://elsewhere:7077") as session:
         assert session is spark
@@ -152,7 +131,7 @@ def test_all_results_arrive_once_and_progress_is_reported(spark: SparkSession) -
 
 def test_a_session_says_where_its_tasks_run(spark: SparkSession) -> None:
     runner = SparkRunner(spark)
-    assert (runner.place, runner.parallelism, runner.local) == ("Spark local[2]", 2, True)
+    assert (runner.place, runner.parallelism) == ("Spark local[2]", 2)
 
 
 def test_without_tasks_there_is_no_job(spark: SparkSession) -> None:

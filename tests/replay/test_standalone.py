@@ -112,7 +112,7 @@ def test_the_commands_read_and_write_where_nodes_meet(
     assert str(folder) in line, "no worker sees the folder"
     done = run([COMMAND, "replay", there, *on_cluster, "--out", tmp_path / "local"])
     assert done.returncode == 2
-    assert "on a cluster the --out of addresses is one too" in done.stderr
+    assert "on a cluster --out is an address" in done.stderr
 
 
 def test_the_answer_is_that_of_one_process_though_a_node_dies(

@@ -157,11 +157,11 @@ def test_a_run_that_checked_nothing_exits_with_2(tmp_path: Path) -> None:
     [
         (["replay", "/nowhere"], "sharespec: /nowhere does not exist"),
         (["replay", "."], "there is no trace in ."),
-        (["replay", "x", "--against", "guess"], "allowed: impl or spec,impl"),
-        (["replay", "x", "--sample", "0"], "allowed: more than 0, at most 1"),
-        (["replay", "x", "--sample", "nan"], "allowed: more than 0, at most 1"),
+        (["replay", "x", "--against", "guess"], "'guess' is not one of 'spec,impl', 'impl'"),
+        (["replay", "x", "--sample", "0"], "0.0 is not in the range 0<x<=1"),
+        (["replay", "x", "--sample", "nan"], "nan is not a number"),
         (["replay", "x", "--profile", "other"], "'other' is not one of"),
-        (["replay", "x", "--against", "spec"], "allowed: impl or spec,impl"),
+        (["replay", "x", "--against", "spec"], "'spec' is not one of"),
         (["replay"], "give TRACES, or --table TABLE"),
         (["replay", "--table", "events", "--state", "states"], "--state needs TRACES"),
     ],
@@ -346,3 +346,15 @@ def test_an_address_that_cannot_be_opened_is_one_line(tmp_path: Path, place: str
     assert (done.exit_code, done.stdout) == (2, "")
     assert line.startswith("sharespec: ")
     assert " cannot be opened: " in line
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("option", ["--out", "--state", "--html"])
+def test_a_cluster_has_no_folder_of_this_machine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, option: str
+) -> None:
+    monkeypatch.setattr("replay.session.is_local", lambda _: False)
+    path = write_lines(tmp_path / "t.jsonl", kafka_rows(count=2))
+    done = run("replay", path, "--master", "local[2]", option, tmp_path / "there")
+    assert done.exit_code == 2
+    assert "on a cluster --out is an address, as hdfs://host/out, or file:/out" in done.stderr
