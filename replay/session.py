@@ -8,16 +8,14 @@ import os
 import pickle
 import re
 import socket
-import threading
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import attrs
 from pyspark import InheritableThread, SparkConf, SparkContext
-from pyspark.accumulators import AccumulatorParam
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
@@ -34,7 +32,6 @@ from replay.processes import (
     Progress,
     SessionError,
     ctrl_c_blocked,
-    flat,
 )
 from replay.scratch import scratch_folder
 
@@ -51,17 +48,6 @@ PACKAGES = ("model", "spec", "impl", "judge", "replay")
 """What workers need, each beside this one."""
 _SHIPPED = (".py", ".toml")
 """How the files end that those need: modules and tables."""
-
-
-class _Collected(AccumulatorParam[list[Any]]):
-    """Lists that are appended to; Spark counts each task that succeeds exactly once."""
-
-    def zero(self, value: list[Any]) -> list[Any]:  # noqa: ARG002 - given by Spark
-        return []
-
-    def addInPlace(self, value1: list[Any], value2: list[Any]) -> list[Any]:  # noqa: N802 - Spark's
-        value1.extend(value2)
-        return value1
 
 
 @contextlib.contextmanager
@@ -102,7 +88,7 @@ def is_local(session: SparkSession) -> bool:
 
 @attrs.frozen
 class SparkRunner:
-    """Runs tasks on Spark's workers of this machine, and again if Spark loses their results."""
+    """Runs tasks on Spark's workers of this machine; Spark runs them again if one dies."""
 
     session: SparkSession
 
@@ -124,68 +110,37 @@ class SparkRunner:
         function: Callable[[T_], Iterable[R_]],
         progress: Progress,
     ) -> tuple[list[R_], bool]:
-        """Run the tasks as ``Runner.run`` says, those again whose results Spark lost.
+        """Run the tasks as ``Runner.run`` says; when interrupted, return no results of them.
 
-        When interrupted, cancel what is running and return the results of the tasks that are done.
+        What waits here is no call to Java, which an interrupt would break off.
         """
-        done: dict[int, list[R_]] = {}
-        whole = True
+        context, results, errors = self.session.sparkContext, list[R_](), list[BaseException]()
+        if not tasks:
+            return results, True
 
-        def show(more: Mapping[int, list[R_]]) -> None:
-            progress.done(len(done) + len(more), flat({**done, **more}))
+        def job() -> None:
+            try:
+                context.setJobGroup(name, f"sharespec {name}", interruptOnCancel=True)
+                results.extend(context.parallelize(tasks, len(tasks)).flatMap(function).collect())
+            except Exception as error:  # noqa: BLE001 - raised again in the caller's thread
+                errors.append(error)
 
-        if tasks:
-            progress.stage(name, len(tasks))
-        for _ in range(TASK_ATTEMPTS):
-            # Spark drops what a task returns, without an error, if the driver is too busy for it.
-            missing = [(nth, task) for nth, task in enumerate(tasks) if nth not in done]
-            if not missing or not whole:
-                break
-            more, whole = run_job(self.session, name, missing, function, show)
-            done.update(more)
-        if whole and len(done) < len(tasks):
-            raise SessionError(f"Spark lost the results of {len(tasks) - len(done)} tasks")
-        return flat(done), whole
-
-
-def run_job(
-    session: SparkSession,
-    name: str,
-    tasks: Sequence[tuple[int, T_]],
-    function: Callable[[T_], Iterable[R_]],
-    show: Callable[[Mapping[int, list[R_]]], None],
-) -> tuple[dict[int, list[R_]], bool]:
-    """Run ``function`` on each task once; return the results by the tasks' numbers, and True.
-
-    ``show`` is given those that have arrived, over and over. When interrupted, cancel the job and
-    return what is done, and False.
-    """
-    context = session.sparkContext
-    results = context.accumulator([], _Collected())
-
-    def work(task: tuple[int, T_]) -> None:
-        results.add([(task[0], list(function(task[1])))])
-
-    errors: list[BaseException] = []
-
-    def job() -> None:
+        progress.stage(name, len(tasks))
+        tracker = context.statusTracker()
+        thread = InheritableThread(target=job, daemon=True)
+        thread.start()
         try:
-            context.setJobGroup(name, f"sharespec {name}", interruptOnCancel=True)
-            context.parallelize(tasks, len(tasks)).foreach(work)
-        except Exception as error:  # noqa: BLE001 - raised again in the caller's thread
-            errors.append(error)
-
-    thread = InheritableThread(target=job, daemon=True)
-    thread.start()
-    try:
-        _wait(thread, lambda: show(dict(results.value)))
-    except KeyboardInterrupt:
-        context.cancelJobGroup(name)
-        thread.join(10)
-        return dict(results.value), False
-    if errors:
-        raise SessionError(f"Spark gave up: {first_line(errors[0])}") from errors[0]
-    return dict(results.value), True
+            while thread.is_alive():
+                thread.join(POLL_SECONDS)
+                running = map(tracker.getStageInfo, tracker.getActiveStageIds())
+                progress.done(sum(stage.numCompletedTasks for stage in running if stage), [])
+        except KeyboardInterrupt:
+            context.cancelJobGroup(name)
+            return [], False
+        if errors:
+            raise SessionError(f"Spark gave up: {first_line(errors[0])}") from errors[0]
+        progress.done(len(tasks), results)
+        return results, True
 
 
 def first_line(error: BaseException) -> str:
@@ -355,9 +310,3 @@ def _with_attempts(master: str) -> str:
     """Return ``local[N]`` as ``local[N,4]``, so that a worker that dies is replaced there too."""
     threads = re.fullmatch(r"local\[(\*|\d+)\]", "local[1]" if master == "local" else master)
     return f"local[{threads[1]},{TASK_ATTEMPTS}]" if threads else master
-
-
-def _wait(thread: threading.Thread, show: Callable[[], None]) -> None:
-    while thread.is_alive():
-        thread.join(POLL_SECONDS)
-        show()

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -139,41 +138,15 @@ def test_without_tasks_there_is_no_job(spark: SparkSession) -> None:
     assert SparkRunner(spark).run("nothing", none, range, Silent()) == ([], True)
 
 
-def test_a_task_whose_result_spark_lost_is_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[list[int]] = []
-
-    def losing(
-        _session: object,
-        _name: str,
-        tasks: list[tuple[int, int]],
-        function: Callable[[int], Iterable[int]],
-        show: Callable[[dict[int, list[int]]], None],
-    ) -> tuple[dict[int, list[int]], bool]:
-        asked.append([task for _, task in tasks])
-        done = {nth: list(function(task)) for nth, task in tasks[: 1 + len(asked) // 3]}
-        show(done)
-        return done, True
-
-    monkeypatch.setattr("replay.session.run_job", losing)
-    progress = Watching()
-    runner = SparkRunner(None)  # type: ignore[arg-type] # no session
-    assert runner.run("check", range(4), lambda task: [task], progress) == ([0, 1, 2, 3], True)
-    assert asked == [[0, 1, 2, 3], [1, 2, 3], [2, 3]]
-    assert (progress.stages, progress.seen) == ([("check", 4)], [1, 2, 4])
-    monkeypatch.setattr("replay.session.run_job", lambda *_: ({}, True))
-    with pytest.raises(SessionError, match="lost the results of 4 tasks"):
-        runner.run("check", range(4), lambda task: [task], Silent())
-
-
 @pytest.mark.slow
-def test_results_before_an_interruption_are_kept(spark: SparkSession) -> None:
+def test_an_interruption_ends_the_tasks_and_leaves_no_results(spark: SparkSession) -> None:
     def work(task: int) -> list[int]:
         time.sleep(0.05 if task < 2 else 900)
         return [task]
 
     started = time.monotonic()
     results, whole = SparkRunner(spark).run("slow", range(4), work, Watching(stop_at=2))
-    assert (results, whole) == ([0, 1], False)
+    assert (results, whole) == ([], False)
     assert time.monotonic() - started < 300
 
 
