@@ -11,7 +11,6 @@ from typing import Any
 
 import attrs
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere with Spark
@@ -22,10 +21,7 @@ from model.trace_arrow import table_from_rows
 from replay.frame import _judged, _lag, check
 from replay.java import find_java
 from replay.plan import Plan
-from replay.result_schema import DIVERGENCES, LAG, VERDICTS, divergence_row
-from replay.run import replay_sources
-from replay.session import SparkRunner
-from replay.sources import find_sources
+from replay.result_schema import DIVERGENCES, VERDICTS
 from tests.replay.samples import Row, kafka_rows, renamed, write_parquet
 from tests.replay.streams import wrong
 
@@ -75,35 +71,6 @@ def test_verdicts_and_divergences_of_rows_in_any_order(spark: SparkSession, tmp_
     place = divergence["partition"], divergence["seq"], divergence["source"], divergence["line"]
     assert place == ("b", 20, "lake.events", 21)
     assert divergence["name"] == "START_STOPS_AT_UNFINISHED"
-
-
-@pytest.mark.slow
-def test_the_verdicts_are_those_of_a_replay_of_the_file(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    plan = Plan()
-    frame = frame_of(spark, tmp_path, five_kinds())
-    found = replay_sources(SparkRunner(spark), find_sources([tmp_path]), plan, tmp_path / "out")
-    checked = check(frame, plan)
-    assert [(v["partition"], v["verdict"], v["checked"]) for v in told(checked.verdicts)] == [
-        (v.partition, v.verdict.value, v.checked) for v in found.verdicts
-    ]
-    (divergence,) = told(checked.divergences)
-    ours = divergence_row(next(v.divergence for v in found.verdicts if v.divergence))
-    same = ours.keys() - {"source", "line"}
-    divergence |= {
-        name: [each if isinstance(each, str) else each.asDict() for each in value]
-        for name, value in divergence.items()
-        if isinstance(value, list)
-    }
-    assert json.dumps({name: divergence[name] for name in sorted(same)}) == json.dumps(
-        {name: ours[name] for name in sorted(same)}
-    )
-    assert ours["records_before"]
-    lag = told(checked.lag.select(*LAG.names))
-    kept = pq.read_table(tmp_path / "out" / "lag")
-    assert sorted(map(repr, lag)) == sorted(map(repr, kept.to_pylist()))
-    assert lag
 
 
 @pytest.mark.slow

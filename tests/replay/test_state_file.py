@@ -319,16 +319,6 @@ def test_an_interrupted_replay_leaves_the_states_as_they_were(
     assert of_days(states, second).counts.conforms == 1
 
 
-def test_a_real_state_of_every_recorded_kind_is_carried(tmp_path: Path) -> None:
-    """Cut anywhere: what was written is what was left."""
-    rows = kafka_rows("write-faults", count=120)
-    for cut in range(7, 120, 16):
-        states = tmp_path / str(cut)
-        first, second = split(tmp_path, rows, cut)
-        assert of_days(states, first).counts.conforms == 1
-        assert of_days(states, second).counts.conforms == 1
-
-
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))]
 )
