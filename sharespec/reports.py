@@ -28,6 +28,15 @@ def writable_file(
     return path
 
 
+def file_option(
+    name: str, text: str, *parameter: str
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return an option with a file to write, under the name of its parameter if that is another."""
+    kind = click.Path(dir_okay=False, path_type=Path)
+    names = (name, *parameter)
+    return click.option(*names, type=kind, metavar="FILE", callback=writable_file, help=text)
+
+
 def write_reports(reports: Iterable[tuple[Path | None, Callable[[], str]]]) -> Exit:
     """Write the text of each file that is given; return COULD_NOT_RUN if one cannot be written.
 

@@ -29,7 +29,7 @@ from report.terminal import show_document, show_section, shown_progress
 from sharespec.commands.options import JSON, SECONDS
 from sharespec.console import output, progress_console
 from sharespec.exit import Exit, fail
-from sharespec.reports import writable_file, write_reports
+from sharespec.reports import file_option, write_reports
 
 
 @attrs.frozen
@@ -52,11 +52,6 @@ class VerifyOptions:
     junit_test: Path | None = None
 
 
-def _file_option(name: str, text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    kind = click.Path(dir_okay=False, writable=True, path_type=Path)
-    return click.option(name, type=kind, metavar="FILE", callback=writable_file, help=text)
-
-
 _OPTIONS = (
     click.option("--seconds", type=SECONDS, help="How long to search at most."),
     click.option(
@@ -65,16 +60,16 @@ _OPTIONS = (
     click.option(
         "--known", type=click.Path(dir_okay=False, path_type=Path), help="File of known deviations."
     ),
-    _file_option(
+    file_option(
         "--write-known", "Write what shows as a file for --known: nothing in it is new then."
     ),
     click.option(
         "--only", metavar="NAME", help="Run only this known deviation and show its steps."
     ),
     click.option("--play", metavar="JSON", help="Play only this sequence, as reports have it."),
-    _file_option("--markdown", "Write every deviation to this file as Markdown."),
-    _file_option("--junit", "Write JUnit XML to this file, one test case per rule."),
-    _file_option("--html", "Write the whole report to this file as one HTML page."),
+    file_option("--markdown", "Write every deviation to this file as Markdown."),
+    file_option("--junit", "Write JUnit XML to this file, one test case per rule."),
+    file_option("--html", "Write the whole report to this file as one HTML page."),
     JSON,
 )
 

@@ -1,11 +1,11 @@
 """Changes of the draft's text, and which hazards each is needed for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
 
-from proofs.hazards.hazard import Hazard, as_written
+from proofs.hazards.hazard import Hazard, HazardSearch, as_written
 
 
 @attrs.frozen
@@ -45,9 +45,9 @@ def ranked(changes: Sequence[TextChange], hazards: Sequence[Hazard]) -> tuple[Ra
 def gone(changes: Sequence[TextChange], hazards: Sequence[Hazard]) -> tuple[str, ...]:
     """Return the names of the hazards that cannot occur where the text is changed so."""
     readings = {name: value for change in changes for name, value in change.readings.items()}
-    return tuple(hazard.name for hazard in hazards if _is_gone(hazard, readings))
+    return tuple(h.name for h in hazards if is_gone(as_written(c, readings) for c in h.cases))
 
 
-def _is_gone(hazard: Hazard, readings: Mapping[str, Any]) -> bool:
-    searches = (as_written(case, readings) for case in hazard.cases)
+def is_gone(searches: Iterable[HazardSearch]) -> bool:
+    """Return whether a hazard occurs in none of its cases, all of which were searched whole."""
     return all(found.violation is None and not found.unfinished for found in searches)

@@ -31,7 +31,7 @@ from report.document import (
 )
 from report.terminal import show_document, shown_progress
 from sharespec.cli import is_own_process
-from sharespec.commands.options import JSON, SECONDS, OneOf
+from sharespec.commands.options import JSON, SECONDS, OneOf, seed_option
 from sharespec.console import output, progress_console
 from sharespec.exit import Exit, exits_on
 
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 PLAN = "plan.jsonl"
 """The file with the plan of faults of a run that is kept."""
 
-_MAX_SEED = 2**40
 _NOT_KEPT = ("data", "off", f"{LOCK}*")
 """What is not copied of a run: the logs of topics, and what is no part of it."""
 
@@ -51,13 +50,7 @@ _NOT_KEPT = ("data", "off", f"{LOCK}*")
 @click.option(
     "--seconds", type=SECONDS, default=60.0, show_default=True, help="How long faults go on."
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0, _MAX_SEED),
-    default=0,
-    show_default=True,
-    help="Seed of the settings, of what members do, and of the faults.",
-)
+@seed_option("Seed of the settings, of what members do, and of the faults.")
 @click.option(
     "--plan",
     "plan_file",

@@ -29,7 +29,7 @@ from replay.pauses import FaultFileError, read_pauses
 from replay.plan import Plan
 from replay.report import finding_text
 from replay.sources import NoSuchTraceError
-from sharespec.commands.options import FAULTS, FAULTS_CLOCK, JSON, PROFILE
+from sharespec.commands.options import FAULTS, FAULTS_CLOCK, JSON, PARTITION, PROFILE, TRACE
 from sharespec.console import output
 from sharespec.exit import Exit, exits_on, fail
 
@@ -44,12 +44,8 @@ AROUND = 5
 
 
 @click.command("explain")
-@click.argument("trace", type=click.Path(path_type=Path))
-@click.option(
-    "--partition",
-    metavar="GROUP:TOPIC:PARTITION",
-    help="Which share-partition; needed if the trace has several.",
-)
+@TRACE
+@PARTITION
 @click.option("--from", "first", type=click.IntRange(0), help="The first seq to show.")
 @click.option("--to", "last", type=click.IntRange(0), help="The last seq to show.")
 @click.option(

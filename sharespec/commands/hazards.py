@@ -9,6 +9,7 @@ import click
 
 from model.errors import InvalidValueError
 from proofs.hazards.catalogue import HAZARDS, hazard_named
+from proofs.hazards.changes import is_gone
 from proofs.hazards.hazard import CaseFinding, Hazard, HazardSearch, as_written, examine, reading_of
 from proofs.hazards.page import page, property_text
 from proofs.hazards.review import verdict
@@ -81,7 +82,7 @@ def _reread(hazards: tuple[Hazard, ...], changed: tuple[str, ...], *, json_lines
             click.echo(f"{hazard.name:<4} {hazard.title}: {remains}")
         if any(search.unfinished for _, search in found):
             undecided.append(hazard.name)
-        elif all(search.violation is None for _, search in found):
+        elif is_gone(search for _, search in found):
             gone.append(hazard.name)
     if not json_lines:
         rest = len(hazards) - len(gone) - len(undecided)

@@ -59,6 +59,19 @@ def profile_option(default: str) -> Callable[[Callable[..., None]], Callable[...
     )
 
 
+def seed_option(text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return the option ``--seed`` of a run of a cluster."""
+    return click.option(
+        "--seed", type=click.IntRange(0, 2**40), default=0, show_default=True, help=text
+    )
+
+
+TRACE = click.argument("trace", type=click.Path(path_type=Path))
+PARTITION = click.option(
+    "--partition",
+    metavar="GROUP:TOPIC:PARTITION",
+    help="Which share-partition; needed if the trace has several.",
+)
 TRACES = click.argument("traces", nargs=-1, required=True, type=click.Path(path_type=Path))
 GROUP = click.option("--group", help="Only this share group.")
 AT = click.option(

@@ -19,7 +19,7 @@ from sharespec.commands.options import (
 )
 from sharespec.exit import exits_on
 from sharespec.observed_options import observed_options
-from sharespec.reports import writable_file
+from sharespec.reports import file_option
 
 
 @click.command("replay")
@@ -67,14 +67,11 @@ from sharespec.reports import writable_file
     help="Write verdicts, divergences and lag as Parquet into this folder, or to any address that "
     "Spark opens.",
 )
-@click.option(
+@file_option(
     "--html",
+    "Write a page of the traces: an overview, and the diverging share-partitions drawn, with some "
+    "that conform.",
     "page_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    callback=writable_file,
-    help="Write a page of the traces: an overview, and the diverging share-partitions drawn, with "
-    "some that conform.",
 )
 @click.option(
     "--state",
@@ -109,28 +106,13 @@ from sharespec.reports import writable_file
     help="Known deviations (TOML), besides those of released Kafkas, which are known under the "
     "profiles kafka. The exit status is 0 if FILE names all that diverges.",
 )
-@click.option(
+@file_option(
     "--write-known",
+    "Write what diverges as a file for --known, with what that names already.",
     "written_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    callback=writable_file,
-    help="Write what diverges as a file for --known, with what that names already.",
 )
-@click.option(
-    "--junit",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    callback=writable_file,
-    help="Write JUnit XML to this file, one test case for each share-partition.",
-)
-@click.option(
-    "--markdown",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    callback=writable_file,
-    help="Write every kind of divergence to this file as Markdown.",
-)
+@file_option("--junit", "Write JUnit XML to this file, one test case for each share-partition.")
+@file_option("--markdown", "Write every kind of divergence to this file as Markdown.")
 @click.option("--events", "with_json", is_flag=True, help="Show diverging events as JSON, too.")
 @observed_options
 @JSON

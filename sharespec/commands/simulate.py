@@ -27,11 +27,10 @@ from replay.scratch import scratch_folder
 from report.document import Command, Document, Heading, ItemList, Section, Toned, fields, paragraph
 from report.terminal import show_document, shown_progress
 from sharespec.cli import is_own_process
-from sharespec.commands.options import JSON, OneOf
+from sharespec.commands.options import JSON, OneOf, seed_option
 from sharespec.console import output, progress_console
 from sharespec.exit import Exit, exits_on
 
-_MAX_SEED = 2**40
 _EVENTS, _COMPARED = "events of traces", "events of traces that were compared"
 
 
@@ -76,13 +75,7 @@ def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> tu
 @click.option(
     "--runs", type=click.IntRange(1, 1_000_000), default=200, show_default=True, help="How many."
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0, _MAX_SEED),
-    default=0,
-    show_default=True,
-    help="Seed of the first run; the others follow it.",
-)
+@seed_option("Seed of the first run; the others follow it.")
 @click.option(
     "--workers", type=click.IntRange(1, 64), help="How many processes; default: one for each core."
 )

@@ -14,7 +14,7 @@ from operations.view.trace import drawn_trace
 from replay.pauses import FaultFileError, read_pauses
 from replay.plan import Plan
 from replay.sources import NoSuchTraceError
-from sharespec.commands.options import FAULTS, FAULTS_CLOCK, PROFILE
+from sharespec.commands.options import FAULTS, FAULTS_CLOCK, PARTITION, PROFILE, TRACE
 from sharespec.exit import Exit, exits_on
 from sharespec.known_faults import default_known, known_of, known_text
 from sharespec.reports import write_reports
@@ -24,12 +24,8 @@ LEAST_BYTES = 100_000
 
 
 @click.command("view")
-@click.argument("trace", type=click.Path(path_type=Path))
-@click.option(
-    "--partition",
-    metavar="GROUP:TOPIC:PARTITION",
-    help="Which share-partition; needed if the trace has several.",
-)
+@TRACE
+@PARTITION
 @click.option(
     "--html",
     "file",
