@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from replay.observed.inputs import sorted_out
 from replay.observed.run import judge_inputs
 from replay.observed.settings import Settings
-from replay.processes import HereRunner, open_processes
+from replay.processes import open_processes
 from replay.session import SparkRunner
 from replay.verdict import Verdict, weighed
 from sharespec.cli import cli
@@ -129,23 +129,6 @@ def test_children_and_spark_name_the_line_of_a_divergence_in_its_file(
     assert all(
         text[int(one.rstrip(")").rpartition(":")[2]) - 1] for one in here.divergences[0].evidence
     )
-
-
-@pytest.mark.slow
-@pytest.mark.xdist_group("spark")
-@pytest.mark.parametrize("settings", [Settings(), KNOWN], ids=["little known", "much known"])
-def test_every_way_judges_the_recorded_log_alike(spark: SparkSession, settings: Settings) -> None:
-    inputs, _ = sorted_out([LOG])
-    with open_processes(2) as children:
-        runners = (HereRunner(), children, SparkRunner(spark))
-        results = [judge_inputs(inputs, settings, runner) for runner in runners]
-    assert [result.runner for result in results] == [
-        "in this process",
-        "in this process and 2 children",
-        "Spark local[2]",
-    ]
-    alike = [attrs.evolve(result, seconds=0, runner="") for result in results]
-    assert alike[0] == alike[1] == alike[2]
 
 
 def test_half_of_the_lines_of_a_log_bear_no_verdict(tmp_path: Path) -> None:
