@@ -64,7 +64,7 @@ class Segment:
 
     They are in a file of their own. ``divergence`` is the kernel's, of any segment. ``before`` and
     ``after`` are None at the beginning of the share-partition and where the kernel did not come to
-    an end. ``all_or_none`` is the plan's.
+    an end. ``plan`` is by the rules that the leader was found to follow.
     """
 
     partition: str
@@ -75,7 +75,7 @@ class Segment:
     before: ReplayState | None
     after: ReplayState | None
     divergence: KernelDivergence | None
-    all_or_none: bool = False
+    plan: Plan
     is_last: bool = False
 
 
@@ -302,7 +302,7 @@ def segments_of(
             before,
             ends.get(end),
             divergence,
-            plan.all_or_none,
+            plan,
         )
 
 
@@ -325,14 +325,14 @@ def ended(segments: Sequence[Segment]) -> Iterator[Segment]:
         )
 
 
-def check_segment(segment: Segment, plan: Plan) -> tuple[int, PartitionVerdict]:
+def check_segment(segment: Segment) -> tuple[int, PartitionVerdict]:
     """Take the engines through a segment and return its number and the verdict on it."""
     with pa.memory_map(segment.path) as file:
         table = pa.ipc.open_file(file).read_all()
     start = Carried(segment.partition, segment.before) if segment.before else None
     rows = PartitionRows(segment.partition, table, table.num_rows, None, start)
-    plan = attrs.evolve(plan, all_or_none=segment.all_or_none)
-    rows, row, finding = through_engines(rows, plan, plan.against, after=segment.after)
+    against = segment.plan.against
+    rows, row, finding = through_engines(rows, segment.plan, against, after=segment.after)
     if finding or segment.is_last:
         divergence, end = segment.divergence, segment.first + rows.table.num_rows
         if rows.problem and divergence and divergence.row >= end:

@@ -193,7 +193,7 @@ def _second_stage(
     results, whole = runner.run("check", _shares(tasks, parallelism), check, progress)
     verdicts = [result.verdict for result in results if not result.segments]
     if whole and (cut := [result for result in results if result.segments]):
-        more, whole = _third_stage(runner, cut, plan, progress)
+        more, whole = _third_stage(runner, cut, progress)
         verdicts += more
     left = {each.left.partition: each.left for each in results if each.left}
     return verdicts, left, whole
@@ -227,14 +227,13 @@ def _segment_events(events: int, parallelism: int) -> int:
 
 
 def _third_stage(
-    runner: Runner, cut: list[CheckedPartition], plan: Plan, progress: Progress
+    runner: Runner, cut: list[CheckedPartition], progress: Progress
 ) -> tuple[list[PartitionVerdict], bool]:
     """Check the segments of the share-partitions that were cut up."""
     from replay.check_sorted import joined_segments  # noqa: PLC0415 - who only waits needs no Numba
 
     segments = [segment for each in cut for segment in each.segments]
-    check = functools.partial(_check_segment, plan)
-    results, whole = runner.run("segments", segments, check, progress)
+    results, whole = runner.run("segments", segments, _check_segment, progress)
     parts: dict[str, dict[int, PartitionVerdict]] = {}
     for number, verdict in results:
         parts.setdefault(verdict.partition, {})[number] = verdict
@@ -245,10 +244,10 @@ def _third_stage(
     return [verdict for verdict in verdicts if verdict], whole
 
 
-def _check_segment(plan: Plan, segment: "Segment") -> Iterable[tuple[int, PartitionVerdict]]:
+def _check_segment(segment: "Segment") -> Iterable[tuple[int, PartitionVerdict]]:
     from replay.check_sorted import check_segment  # noqa: PLC0415 - who only waits needs no Numba
 
-    return [check_segment(segment, plan)]
+    return [check_segment(segment)]
 
 
 def _shares(items: Sequence[T_], parallelism: int) -> list[tuple[T_, ...]]:

@@ -73,7 +73,7 @@ def in_segments(
     if not checked.segments:
         return checked.verdict
     # They may come in any order.
-    parts = [check_segment(segment, plan) for segment in reversed(checked.segments)]
+    parts = [check_segment(segment) for segment in reversed(checked.segments)]
     return joined_of(checked, parts)
 
 
@@ -144,8 +144,8 @@ def test_a_segment_that_does_not_close_is_a_disagreement(tmp_path: Path) -> None
     for path, other in altered(first.after):
         if "[" in path:
             continue
-        part = check_segment(attrs.evolve(first, after=other), plan)
-        verdict = joined_of(segmented, [part, check_segment(last, plan)])
+        part = check_segment(attrs.evolve(first, after=other))
+        verdict = joined_of(segmented, [part, check_segment(last)])
         assert verdict
         assert (verdict.verdict, verdict.checked) == (Verdict.DIVERGES, 20)
         assert verdict.divergence
@@ -164,7 +164,7 @@ def test_a_segment_that_begins_elsewhere_does_not_close(tmp_path: Path) -> None:
     last = segmented.segments[-1]
     assert last.before
     state = attrs.evolve(last.before.state, next_write=99)
-    _, part = check_segment(attrs.evolve(last, before=attrs.evolve(last.before, state=state)), plan)
+    _, part = check_segment(attrs.evolve(last, before=attrs.evolve(last.before, state=state)))
     assert part.divergence
     assert "state.state.next_write" in part.divergence.expected
 
@@ -192,7 +192,7 @@ def test_a_verdict_needs_all_segments_before_the_first_that_diverges(tmp_path: P
     rows = kafka_rows(count=40)
     rows[25]["after"]["end_offset"] += 1
     segmented = cut(rows, Plan(), 10, tmp_path)
-    parts = [check_segment(segment, Plan()) for segment in segmented.segments]
+    parts = [check_segment(segment) for segment in segmented.segments]
     assert len(parts) == 3, "what follows the kernel's divergence is in one segment"
     assert joined_of(segmented, parts[1:]) is None
     assert joined_of(segmented, parts[:2]) is None
