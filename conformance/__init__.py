@@ -7,7 +7,7 @@ From the bottom up:
 - ``kit``, ``shrink``, ``campaign``: the search for deviations, with cores, brokers or clients;
 - ``cores``: implementations of one share-partition; ``wire``: brokers, by what can be seen on the
   wire; ``coordinators``: share coordinators; ``subjects``: all of them by name;
-- ``goals``: what a coverage goal is, and what the counts of a search cover;
+- ``exercised``: what an operation exercised, by name; ``goals``: what the counts of a search cover;
 - ``known``: deviations that are known, with their reasons; ``commands``: sequences as JSON;
 - ``vectors``: short sequences with what the specification answers, for any language;
 - ``citations``: what each rule rests on;

@@ -5,26 +5,42 @@ situation the predicate that recognises it. ``cores.goals`` and ``wire.goals`` a
 Searches count by the sentence of a goal, which stands in its row alone.
 """
 
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from importlib.resources import files
 from typing import Any, Generic, TypeVar
 
 import attrs
 
-from model.rules import RULES
+from model.rules import RULES, Rule
 from model.states import AcquireMode
 
 View = TypeVar("View")
+
+_TABLE: Mapping[str, Any] = tomllib.loads(
+    files(__package__).joinpath("reach.toml").read_text("utf-8")
+)
+"""Of each kit: what a search of the specification reaches, and what of it needs a capability."""
 
 
 class Group(StrEnum):
     """The kinds of coverage goal."""
 
-    TRANSITION = "transitions of a record"
+    TRANSITION = "transitions"
     ANSWER = "answers"
+    BOUND = "answers next to which is one that a rule refuses"
     SITUATION = "situations"
     RULE = "rules that could have been broken"
+
+
+_MARKS = {
+    " is answered ": Group.ANSWER,
+    " is bounded by ": Group.BOUND,
+    " → ": Group.TRANSITION,
+}
+"""What the name of a goal of each group has in it."""
 
 
 @attrs.frozen
@@ -79,11 +95,47 @@ def recognised(goals: Iterable[Goal]) -> Callable[[object], Iterator[str]]:
     return names
 
 
+def goals(kit: str, counts: Iterable[str] = ()) -> tuple[Goal, ...]:
+    """Return what a search should reach with a kit, and what else one counted, by its name."""
+    table = _TABLE[kit]
+    bounds = {
+        name: rule.needs
+        for rule in _rules()
+        for name in _at_stake(rule, kit)
+        if name.endswith(f" is bounded by {rule.name}") and "*" not in name
+    }
+    names = dict.fromkeys((*table["reaches"], *bounds, *counts))
+    rows = [
+        Goal(_group(name), name, (*bounds.get(name, ()), *_needs(name, table["needs"])))
+        for name in names
+    ]
+    return (*rows, *rule_goals(rows, kit))
+
+
+def _rules() -> Iterator[Rule]:
+    return (rule for rules in RULES.values() for rule in rules.values())
+
+
+def _at_stake(rule: Rule, kit: str) -> tuple[str, ...]:
+    """Return the names, or patterns of some, of what puts a rule at stake; ``it`` is the rule."""
+    suffix, name = " is bounded by it", f" is bounded by {rule.name}"
+    return tuple(each.replace(suffix, name) for each in rule.at_stake.get(kit, ()))
+
+
+def _group(name: str) -> Group:
+    return next((group for mark, group in _MARKS.items() if mark in name), Group.SITUATION)
+
+
+def _needs(name: str, needs: Mapping[str, str]) -> tuple[str, ...]:
+    found = (need for pattern, need in needs.items() if fnmatchcase(name, pattern))
+    return tuple(dict.fromkeys(found))
+
+
 def rule_goals(goals: Iterable[Goal], kit: str) -> Iterator[Goal]:
     """Yield a goal for each rule that some of a kit's goals put at stake, as the table says."""
     goals = tuple(goals)
-    for rule in (rule for rules in RULES.values() for rule in rules.values()):
-        names = rule.at_stake.get(kit, ())
+    for rule in _rules():
+        names = _at_stake(rule, kit)
         some = tuple(goal for goal in goals if any(fnmatchcase(goal.name, name) for name in names))
         if some:
             yield Goal(Group.RULE, rule.name, rule.needs, any_of=some)

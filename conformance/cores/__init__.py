@@ -3,7 +3,6 @@
 - ``asks``: what the kit may ask of a share-partition, free of numbers that depend on its past;
 - ``protocol``: the messages between the kit and an implementation under test;
 - ``target``, ``process``, ``kafka``, ``builtin``: implementations, out and inside;
-- ``goals``: the coverage goals of a search; ``transitions``: those of a record;
 - ``acknowledgements``: the batches of a request;
 - ``scene``: the log, the clock and the judge around one implementation; ``transactions``: a fetch
   that meets aborted transactions, as the judge sees it;

@@ -10,10 +10,9 @@ import attrs
 
 from conformance.cores import asks
 from conformance.cores.generate import mixture, next_ask
-from conformance.cores.goals import goals
 from conformance.cores.scene import Scene
 from conformance.cores.target import Hello, Target
-from conformance.goals import Coverage, coverage
+from conformance.goals import Coverage, coverage, goals
 from conformance.kit import Kit
 from model.errors import ErrorCode
 from model.operations import Acknowledge, AcknowledgementBatch
@@ -133,7 +132,7 @@ class Cores(Kit[asks.Ask, Target, Hello, Scene]):
 
     def coverage(self, counts: Mapping[str, int], hello: Hello) -> Coverage:
         """Return the goals for what the core can do."""
-        return coverage(goals(hello.capabilities), counts, hello.capabilities)
+        return coverage(goals("core", counts), counts, hello.capabilities)
 
     def _profile(self, hello: Hello) -> Profile:
         profile = profile_named(hello.profile)

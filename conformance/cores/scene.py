@@ -7,11 +7,11 @@ import attrs
 
 from conformance.cores import asks
 from conformance.cores.cause import cause_of
-from conformance.cores.goals import covered
 from conformance.cores.malformed import error_text, is_form, malformed, sent
 from conformance.cores.target import Hello, Reply, Request, Target
 from conformance.cores.transactions import parts_of
 from conformance.deviation import StepText, crashed, target_finding, unreadable
+from conformance.exercised import exercised
 from judge.choices import recorded_choice
 from judge.engine import SpecEngine, check_offsets
 from judge.finding import Finding, FindingKind
@@ -158,7 +158,7 @@ class Scene:
             finding = self._follower.step(part)
             if finding and not self._keeps_all_or_none():
                 return finding, cause_of(finding, part, before, self._follower.outcome)
-            self.exercised.update(covered(before, part, self.partition, self.log))
+            self.exercised.update(exercised(before, part, self.partition))
         return None
 
     def _keeps_all_or_none(self) -> bool:
