@@ -7,7 +7,7 @@
 - ``kafka_broker``: Apache Kafka, started for the purpose;
 - ``asks``, ``scene``: what is asked of a broker, and one place in which it is;
 - ``written``, ``belief``, ``explain``, ``judge``: what a broker may be like after what was seen;
-- ``goals``, ``served``, ``meter``: the coverage goals of a search, what they look at, their counts;
+- ``served``: what a request exercised;
 - ``generate``, ``kit``: random asks, and simpler ones;
 - ``words``: requests and responses for people;
 - ``servers``, ``kfake``, ``crabka``: brokers in other languages, started and stopped, as targets.

@@ -7,12 +7,11 @@ from random import Random
 import attrs
 
 from conformance.cores.acknowledgements import Shape
-from conformance.goals import Coverage, coverage
+from conformance.goals import Coverage, coverage, goals
 from conformance.kit import Kit
 from conformance.wire import asks
 from conformance.wire.belief import SLACK_MS
 from conformance.wire.generate import begin, next_ask
-from conformance.wire.goals import GOALS
 from conformance.wire.judge import DISCONNECT_MS
 from conformance.wire.scene import MEMBERS, WireScene
 from conformance.wire.target import WireHello, WireTarget
@@ -131,7 +130,7 @@ class Brokers(Kit[asks.Ask, WireTarget, WireHello, WireScene]):
 
     def coverage(self, counts: Mapping[str, int], hello: WireHello) -> Coverage:
         """Return the goals for what the broker can do."""
-        return coverage(GOALS, counts, hello.capabilities)
+        return coverage(goals("broker", counts), counts, hello.capabilities)
 
 
 BROKERS = Brokers()

@@ -5,13 +5,13 @@ from collections import Counter
 import attrs
 
 from conformance.deviation import StepText, target_finding
+from conformance.exercised import answer_name
 from conformance.wire import asks
 from conformance.wire.belief import SLACK_MS, Timing
 from conformance.wire.explain import WireDifference
 from conformance.wire.judge import Judge, is_passing
-from conformance.wire.meter import Meter
 from conformance.wire.requests import QUICK_MS, Requests, member_id
-from conformance.wire.served import Deletion, Served
+from conformance.wire.served import FIND, Served, described, exercised
 from conformance.wire.target import Described, Exchange, UnansweredError, WireHello, WireTarget
 from conformance.wire.visible import ill_coordinated, misled, share_key
 from conformance.wire.words import described_text, request_text, response_text, status_of
@@ -56,7 +56,7 @@ class WireScene:
         self._connections: dict[str, int] = {}
         self._now = self._began = 0.0
         self._judge: Judge | None = None
-        self._meter = Meter(self._can.lock_ms)
+        self.exercised: Counter[str] = Counter()
         self._misled: Finding | None = None
         self.last = ""
         self.answered: Counter[str] = Counter()
@@ -67,11 +67,6 @@ class WireScene:
         """The judge, once the first command has created the topic."""
         assert self._judge is not None  # noqa: S101 - the first ask of a sequence opens
         return self._judge
-
-    @property
-    def exercised(self) -> Counter[str]:
-        """How often each coverage goal was covered, by name."""
-        return self._meter.counts
 
     @property
     def over(self) -> bool:
@@ -167,11 +162,12 @@ class WireScene:
 
     def _open(self, config: SharePartitionConfig, partitions: int, group: str) -> None:
         self._place = self._target.open(config, partitions, group)
-        self._meter.opened(group)
         timing = Timing(self._can.lock_ms, self._can.sweep_ms)
         profile = profile_named(self._hello.profile)
         told = self._can.offsets and self._can.lag
         self._judge = Judge(profile, self._place, config, timing, _NAMES, tells_lag=told)
+        if group:
+            self.exercised["open with an odd group id is done"] += 1
         self._note(
             "open",
             f"{partitions} partitions, delivery limit {config.delivery_count_limit}, "
@@ -207,8 +203,6 @@ class WireScene:
         before = min(log.stable, log.start + by)
         if before > log.start:
             self._target.delete_records(self._place, partition, before)
-            partition_now = self.judge.partition(partition)
-            self._meter.deleted(Deletion(partition_now, log.batches, log.end, before))
             self.judge.deleted(partition, before)
             self._note("delete_records", f"delete records of partition {partition} before {before}")
 
@@ -227,7 +221,6 @@ class WireScene:
             self._alter(ask.partition % self.partitions, ask.to)
         else:
             self._recreate(topic=ask.topic)
-        self._meter.renewed(ask)
         return None
 
     def _alter(self, partition: int, to: int) -> None:
@@ -264,7 +257,7 @@ class WireScene:
         place = self._requests.topic_partition(ask.partition)
         found = self._target.coordinator_of(share_key(self._place.group, place, ask.key))
         error, told = found.error, f"node {found.node}" if found.node >= 0 else "no node"
-        self._meter.coordinated(error)
+        self.exercised[answer_name(FIND, error.name)] += 1
         text = error.name if error is not ErrorCode.NONE else told
         what = f"a key with {ask.key}" if ask.key else f"partition {place.partition}"
         self._note("find_coordinator", f"find the share coordinator of {what}", text, error)
@@ -276,20 +269,20 @@ class WireScene:
         pause = (self._can.sweep_ms + SLACK_MS) / tries
         for remaining in reversed(range(tries)):
             self._steer_clear(_MARGIN_MS)
-            described = self._target.describe(self._place, partition)
-            self._answered(described)
-            wrong = self.judge.described(partition, described)
+            answer = self._target.describe(self._place, partition)
+            self._answered(answer)
+            wrong = self.judge.described(partition, answer)
             if wrong is None or remaining == 0:
                 break
             self._target.wait(pause)
             self._now += pause
         if not (wrong or self.judge.over):
-            self._meter.described(self.judge.explanation, self.judge.key(partition), described)
+            self.exercised.update(described(*self.judge.explanation, answer))
         self._note(
             "describe",
             f"describe partition {partition}",
-            described_text(described),
-            described.error,
+            described_text(answer),
+            answer.error,
         )
         return wrong
 
@@ -341,7 +334,8 @@ class WireScene:
             wrong = wrong or self.judge.hasty(request, exchange)
         if not (wrong or self.judge.over):
             beliefs = *self.judge.explanation, self.judge.beliefs[0]
-            self._meter.served(Served(request, connection, exchange, *beliefs, self._can.lock_ms))
+            served = Served(request, exchange, *beliefs, self.judge.logs)
+            self.exercised.update(exercised(served))
         text = response_text(exchange.response) + "".join(f", {e}" for e in exchange.unknown_errors)
         self._note(op, request_text(request, _NAMES), text, status_of(exchange))
         if is_passing(exchange.response):
@@ -401,6 +395,8 @@ class WireScene:
         self.last = op
         self.answered[f"{op} {error.name}"] += 1
         after = self.judge.state_text() if answered else ""
+        if not answered:
+            self.exercised[f"{op} is done"] += 1
         self.steps.append(StepText(printable(asked), printable(answered), after))
 
 

@@ -12,6 +12,8 @@ from conformance import goals
 from conformance.campaign import Limits, campaign
 from conformance.cores.builtin import EngineTarget
 from conformance.cores.kit import CORES
+from conformance.wire.kit import BROKERS
+from tests.doubles.spec_broker import SpecBroker
 
 TABLE = Path(goals.__file__).with_name("reach.toml")
 LEAST = 3
@@ -20,7 +22,8 @@ LEAST = 3
 _FOREVER = 1e6
 
 SEARCHES: dict[str, Callable[[], dict[str, int]]] = {
-    "core": lambda: campaign(EngineTarget("spec"), Limits(_FOREVER, 1500), CORES, seed=1).exercised,
+    "core": lambda: campaign(EngineTarget("spec"), Limits(_FOREVER, 1500), CORES, 1).exercised,
+    "broker": lambda: campaign(SpecBroker(), Limits(_FOREVER, 200), BROKERS, 1).exercised,
 }
 
 

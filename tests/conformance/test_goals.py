@@ -25,7 +25,6 @@ from conformance.goals import (
     rule_goals,
 )
 from conformance.kit import AnyKit
-from conformance.wire import goals as wire
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.guards import Difference, Guard
@@ -102,7 +101,7 @@ def test_a_rule_is_put_at_stake_by_the_goals_that_the_table_names(
     ("kit", "listed"),
     [
         ("core", goals("core")),
-        ("broker", wire.GOALS),
+        ("broker", goals("broker")),
         ("coordinator", share_goals.GOALS),
         ("group", group_goals.GOALS),
     ],
