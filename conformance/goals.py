@@ -1,23 +1,21 @@
 """Coverage goals: what a search should reach, which of it a search covered, and how often.
 
-A goal is a row of a table: a sentence, what a target must be able to do for it, and where it is a
-situation the predicate that recognises it. ``cores.goals`` and ``wire.goals`` are such tables.
-Searches count by the sentence of a goal, which stands in its row alone.
+A search counts names (``exercised``): answers, transitions, and rules that bound an answer. Which
+of them it should come by is in ``reach.toml`` and, of those that bound, in the table of rules. That
+says as well which names put a rule at stake.
 """
 
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from importlib.resources import files
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import attrs
 
 from model.rules import RULES, Rule
 from model.states import AcquireMode
-
-View = TypeVar("View")
 
 _TABLE: Mapping[str, Any] = tomllib.loads(
     files(__package__).joinpath("reach.toml").read_text("utf-8")
@@ -38,61 +36,24 @@ class Group(StrEnum):
 _MARKS = {
     " is answered ": Group.ANSWER,
     " is bounded by ": Group.BOUND,
-    " → ": Group.TRANSITION,
+    ": ": Group.TRANSITION,
 }
-"""What the name of a goal of each group has in it."""
+"""What the name of a goal of each group has in it; the first that fits."""
 
 
 @attrs.frozen
 class Goal:
     """A transition, answer, situation or rule that a search should reach.
 
-    ``needs`` names capabilities of the target, or acquire modes. ``optional``: an implementation
-    may legally never do it. ``never``: why the kit cannot reach it. ``scope`` and ``covers``
-    recognise a situation: it occurred if ``covers`` holds of something that the scope finds in an
-    observation. A rule instead is covered by any of the goals in ``any_of``.
+    ``needs`` names capabilities of the target, or acquire modes. ``never``: why the kit cannot
+    reach it. A rule is covered by any of the goals in ``any_of``.
     """
 
     group: Group
     name: str
     needs: tuple[str, ...] = ()
-    optional: bool = False
     never: str = ""
-    scope: "Scope[Any] | None" = None
-    covers: Callable[[Any], bool] = bool
     any_of: tuple["Goal", ...] = ()
-
-
-@attrs.frozen
-class Scope(Generic[View]):
-    """What the predicates of some goals look at: ``views`` finds it in an observation.
-
-    A scope makes rows of a table: it is called with a sentence, a predicate of one view, and the
-    capabilities that the goal needs.
-    """
-
-    views: Callable[[Any], Iterable[View]]
-
-    def __call__(
-        self, name: str, covers: Callable[[View], bool], *needs: str, optional: bool = False
-    ) -> Goal:
-        """Return a situation that occurs where the predicate holds of a view."""
-        return Goal(Group.SITUATION, name, needs, optional, "", self, covers)
-
-
-def recognised(goals: Iterable[Goal]) -> Callable[[object], Iterator[str]]:
-    """Return a function from an observation to the names of the situations in it, once each."""
-    scopes: dict[int, tuple[Callable[[Any], Iterable[Any]], list[Goal]]] = {}
-    for goal in goals:
-        if goal.scope:
-            scopes.setdefault(id(goal.scope), (goal.scope.views, []))[1].append(goal)
-
-    def names(observation: object) -> Iterator[str]:
-        for views, rows in scopes.values():
-            if seen := tuple(views(observation)):
-                yield from (goal.name for goal in rows if any(map(goal.covers, seen)))
-
-    return names
 
 
 def goals(kit: str, counts: Iterable[str] = ()) -> tuple[Goal, ...]:

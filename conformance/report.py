@@ -350,7 +350,7 @@ def _others(report: Report) -> Iterator[Section]:
 
 def _covered(coverage: Coverage) -> Section:
     totals = tuple(f"{number} of {of} {group.value}" for group, number, of in coverage.totals())
-    missed = tuple(goal.name + " (optional)" * goal.optional for goal in coverage.missed)
+    missed = tuple(goal.name for goal in coverage.missed)
     skipped = tuple(f"{goal.name}: {reason}" for goal, reason in coverage.skipped)
     others = Counter(why for _goal, why in coverage.skipped if not why.startswith(CANNOT))
     reasons = tuple(f"{number} skipped: {reason}" for reason, number in others.items())

@@ -9,11 +9,10 @@ import attrs
 from conformance.coordinators import group_asks as asks
 from conformance.coordinators.group_belief import RETRY_MS, SETTLED
 from conformance.coordinators.group_generate import TIMES, begin, next_ask
-from conformance.coordinators.group_goals import GOALS
 from conformance.coordinators.group_scene import GroupCapabilities, GroupScene, Hello
 from conformance.coordinators.share_asks import PassTime
 from conformance.cores.protocol import DriverTarget
-from conformance.goals import Coverage, coverage
+from conformance.goals import Coverage, coverage, goals
 from conformance.kit import Kit
 
 _ANSWERED = asks.MemberHeartbeat | asks.AlterOffsets | asks.DeleteOffsets | asks.DeleteGroup
@@ -106,7 +105,7 @@ class GroupCoordinators(Kit[asks.GroupAsk, DriverTarget[GroupCapabilities], Hell
 
     def coverage(self, counts: Mapping[str, int], hello: Hello) -> Coverage:
         """Return the goals for what the group coordinator can do."""
-        return coverage(GOALS, counts, hello.capabilities)
+        return coverage(goals("group", counts), counts, hello.capabilities)
 
 
 GROUP_COORDINATORS = GroupCoordinators()

@@ -8,7 +8,7 @@ import attrs
 
 from conformance.coordinators import group_asks as asks
 from conformance.coordinators.group_belief import GroupBelief
-from conformance.coordinators.group_goals import situations
+from conformance.coordinators.group_exercised import exercised
 from conformance.coordinators.group_judge import BrokenRuleError, Request, call_text, judged
 from conformance.coordinators.group_reply import GroupReply, reply_from
 from conformance.coordinators.share_asks import FailOver, PassTime
@@ -86,7 +86,7 @@ class GroupScene:
             found = target_finding(error.rule, operation, error.sentence, *texts)
             cause = (error.rule, operation, error.kind) if error.kind else ()
             return attrs.evolve(found, cause=cause)
-        self.exercised.update(situations(before, request, reply, self.belief))
+        self.exercised.update(exercised(before, request, reply, self.belief))
         return None
 
     def _note(self, request: Request, answer: str, reply: GroupReply | None) -> None:

@@ -136,7 +136,7 @@ def _answer_mismatch(reply: Reply, seen: Seen) -> StateMismatch | None:
 
 
 def _kind_mismatch(reply: Reply, seen: Seen) -> StateMismatch | None:
-    got, wanted = _kind_text(seen.record), _kind_text(reply.record)
+    got, wanted = kind_text(seen.record), kind_text(reply.record)
     if got == wanted and (seen.record is None or seen.record.key == seen.request.key):
         return None
     if got == wanted:
@@ -145,7 +145,8 @@ def _kind_mismatch(reply: Reply, seen: Seen) -> StateMismatch | None:
     return StateMismatch(guard, f"{got} instead of {wanted}", got, wanted)
 
 
-def _kind_text(record: StateRecord | None) -> str:
+def kind_text(record: StateRecord | None) -> str:
+    """Return the kind of a record in words."""
     if record is None:
         return "no record"
     kinds = {ShareSnapshot: "a snapshot", ShareUpdate: "an update", type(None): "a tombstone"}

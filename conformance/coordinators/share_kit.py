@@ -9,11 +9,10 @@ import attrs
 
 from conformance.coordinators import share_asks as asks
 from conformance.coordinators.share_generate import next_state_ask, state_mix
-from conformance.coordinators.share_goals import GOALS
 from conformance.coordinators.share_scene import ShareCapabilities, ShareScene
 from conformance.cores.protocol import DriverTarget
 from conformance.cores.target import DriverHello
-from conformance.goals import Coverage, coverage
+from conformance.goals import Coverage, coverage, goals
 from conformance.kit import Kit
 from model.share_state_requests import InitializeState, StateRequest, WriteState
 from model.state_topic import SharePartitionKey
@@ -97,7 +96,7 @@ class ShareCoordinators(Kit[asks.StateAsk, _Target, _Hello, ShareScene]):
 
     def coverage(self, counts: Mapping[str, int], hello: _Hello) -> Coverage:
         """Return the goals for what the coordinator can do."""
-        return coverage(GOALS, counts, hello.capabilities)
+        return coverage(goals("coordinator", counts), counts, hello.capabilities)
 
 
 SHARE_COORDINATORS = ShareCoordinators()

@@ -8,7 +8,7 @@ import attrs
 from immutables import Map
 
 from conformance.coordinators import share_asks as asks
-from conformance.coordinators.share_goals import Observation, situations
+from conformance.coordinators.share_exercised import appended, replayed, requested
 from conformance.coordinators.share_judge import (
     DEFECTS,
     Seen,
@@ -22,6 +22,7 @@ from conformance.cores.malformed import error_text
 from conformance.cores.protocol import DriverTarget
 from conformance.cores.target import DriverHello
 from conformance.deviation import StepText, crashed, target_finding, unreadable
+from conformance.exercised import answer_name, changed
 from judge.finding import Finding
 from judge.words import batch_text, durable_text, printable
 from model.errors import InvalidValueError
@@ -210,8 +211,7 @@ class ShareScene:
         for name, mismatch in found.defects.items():
             noted = attrs.evolve(self._deviated(mismatch).finding, cause=(DEFECTS[name],))
             self._noted.append((noted, len(self.steps)))
-        observation = Observation(before, seen.request, seen.answer.status, seen.record, self.topic)
-        self.exercised.update(situations(observation))
+        self.exercised.update(requested(before, self.coordinator, seen))
 
     def _write_elsewhere(self, request: InitializeState) -> None:
         """Begin the state of a share-partition with the record of another coordinator."""
@@ -229,9 +229,7 @@ class ShareScene:
         self._recover()
         self.coordinator = recover(self.topic, self.coordinator)
         self._step(asks.FailOver(), "")
-        self.exercised.update(
-            situations(Observation(self.coordinator, None, None, None, self.topic))
-        )
+        self.exercised.update(replayed(self.topic))
         for key in tuple(self.keys):
             held = self.coordinator.held.get(key)
             self._request(ReadState(key, held.leader_fence if held else 0))
@@ -276,7 +274,7 @@ class ShareScene:
         if mismatch := mismatch or times_mismatch(record.value, told):
             raise self._deviated(mismatch)
         self.coordinator, self.topic = reply.coordinator, append(self.topic, record)
-        self.exercised["an idle share-partition gets a snapshot"] += 1
+        self.exercised.update(appended((record,), self._operation))
 
     def _delete_topic(self, topic_id: UUID) -> None:
         if topic_id not in self.coordinator.topics:
@@ -290,7 +288,7 @@ class ShareScene:
             raise self._deviated(StateMismatch(rule, "the tombstones of a deleted topic", *texts))
         self.coordinator = attrs.evolve(after, topics=after.topics.delete(topic_id))
         self.topic = append(self.topic, *records)
-        self.exercised["a topic with state is deleted"] += bool(records)
+        self.exercised.update(appended(tuple(records), self._operation))
 
     def _appended(self, command: asks.StateAsk, do: str, **fields: object) -> list[StateRecord]:
         """Return the records that the coordinator appends by itself."""
@@ -325,8 +323,8 @@ class ShareScene:
                 StateMismatch(_GUARD.PRUNING_GOES_ON, "too little", recorded, expected)
             )
         del self._plain[: max(below - first, 0)]
-        self.topic = prune(self.topic, below)
-        self.exercised["records are pruned"] += below > first
+        before, self.topic = self.topic, prune(self.topic, below)
+        self.exercised.update(changed(before, self.topic, "the topic", self._operation))
 
     def _find(self, key: SharePartitionKey) -> None:
         text = f"{key.group_id}:{uuid_text(key.topic_id)}:{key.partition}"
@@ -341,7 +339,8 @@ class ShareScene:
             raise self._deviated(
                 StateMismatch(_GUARD.COORDINATOR_IS_FOUND, way, got, f"partition {wanted}")
             )
-        self.exercised["a group id with a colon is found"] += ":" in key.group_id
+        whose = "a group with a colon" if ":" in key.group_id else "a group"
+        self.exercised[answer_name(f"{self._operation} of {whose}", "NONE")] += 1
 
     # What is told of it.
 

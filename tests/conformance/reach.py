@@ -10,9 +10,16 @@ from pathlib import Path
 
 from conformance import goals
 from conformance.campaign import Limits, campaign
+from conformance.coordinators.group_kit import GROUP_COORDINATORS
+from conformance.coordinators.group_scene import GroupCapabilities
+from conformance.coordinators.share_kit import SHARE_COORDINATORS
+from conformance.coordinators.share_scene import ShareCapabilities
 from conformance.cores.builtin import EngineTarget
 from conformance.cores.kit import CORES
+from conformance.cores.protocol import DriverTarget
 from conformance.wire.kit import BROKERS
+from tests.doubles.group_coordinator import GroupCoordinatorDouble
+from tests.doubles.share_coordinator import DoubleCoordinator
 from tests.doubles.spec_broker import SpecBroker
 
 TABLE = Path(goals.__file__).with_name("reach.toml")
@@ -24,6 +31,22 @@ _FOREVER = 1e6
 SEARCHES: dict[str, Callable[[], dict[str, int]]] = {
     "core": lambda: campaign(EngineTarget("spec"), Limits(_FOREVER, 1500), CORES, 1).exercised,
     "broker": lambda: campaign(SpecBroker(), Limits(_FOREVER, 200), BROKERS, 1).exercised,
+    "coordinator": lambda: (
+        campaign(
+            DriverTarget(DoubleCoordinator(), ShareCapabilities),
+            Limits(_FOREVER, 300),
+            SHARE_COORDINATORS,
+            1,
+        ).exercised
+    ),
+    "group": lambda: (
+        campaign(
+            DriverTarget(GroupCoordinatorDouble(""), GroupCapabilities),
+            Limits(_FOREVER, 300),
+            GROUP_COORDINATORS,
+            1,
+        ).exercised
+    ),
 }
 
 
