@@ -37,11 +37,18 @@ _SETTINGS = {
 @click.command()
 @click.argument("modules", nargs=-1, required=True, metavar="MODULE...")
 @click.option("--sample", type=click.IntRange(1), help="Run only so many, chosen by the seed.")
+@click.option("--each", is_flag=True, help="Choose so many of each module, not of all together.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--check", "checks", type=click.Choice([*CHECKS]), multiple=True, default=[*CHECKS])
 @click.option("--processes", type=click.IntRange(1), default=2, show_default=True)
-def mutate_command(
-    *, modules: Iterable[str], sample: int | None, seed: int, checks: Iterable[str], processes: int
+def mutate_command(  # noqa: PLR0913 - one argument for each option
+    *,
+    modules: Iterable[str],
+    sample: int | None,
+    each: bool,
+    seed: int,
+    checks: Iterable[str],
+    processes: int,
 ) -> None:
     """Run checks against the mutants of modules, such as spec.record, or of packages.
 
@@ -49,7 +56,9 @@ def mutate_command(
     """
     found = [mutants_of(module) for name in modules for module in module_names(name)]
     sources = {key: source for mutants in found for key, source in mutants.items()}
-    chosen = sampled((key for key in sources if key[1:3] != ("", "")), sample, seed)
+    keys = [key for key in sources if key[1:3] != ("", "")]
+    groups = [[key for key in keys if key in of] for of in found] if each else [keys]
+    chosen = [key for group in groups for key in sampled(group, sample, seed)]
     unchanged = {key[0].split(".")[0]: key for key in sources if key[1:3] == ("", "")}
     listed, wrong = equivalents(), 0
     with TemporaryDirectory() as kept, ThreadPoolExecutor(processes) as pool:
