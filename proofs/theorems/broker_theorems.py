@@ -49,7 +49,6 @@ GROUP = "g"
 PLACE, AWAY = TopicPartition("t", 0), TopicPartition("t", 1)
 KEY = GROUP, PLACE
 NONE, PENDING, LATER = ErrorCode.NONE, ErrorCode.PENDING, ErrorCode.NOT_LEADER_OR_FOLLOWER
-RUNS, LENGTH = 25, 8
 
 
 @attrs.frozen
@@ -103,11 +102,7 @@ class OneLed:
             yield attrs.evolve(here, read=read, later=later)
             yield attrs.evolve(here, read=read, later=later, both=waits)
 
-    @staticmethod
-    @lru_cache(maxsize=1)
-    def states() -> tuple[tuple[int, ShareBroker], ...]:
-        """Return brokers that runs reach, each with the number of requests to it."""
-        return runs_of(_run, RUNS)
+    states = staticmethod(lru_cache(lambda: runs_of(_run, 25)))
 
 
 def _conduct(answer: Answer) -> Conduct:
@@ -120,7 +115,7 @@ def _run(chance: random.Random) -> Iterator[ShareBroker]:
         *(KEY, SharePartitionConfig(record_lock_duration_ms=15), Log(0, 1), Durable(0, 0)),
     )
     yield broker
-    for _ in range(LENGTH):
+    for _ in range(8):
         member = chance.choice("ab")
         match chance.randrange(5):
             case 0 | 1:
@@ -164,9 +159,8 @@ def _partition(s: OneLed) -> SharePartition:
 
 def _broker(s: OneLed) -> ShareBroker:
     parts = (SessionPartition(PLACE),)
-    each = ((s.member, s.ours), (s.owner, s.theirs))
     sessions = Map[Any, ShareSession]()
-    for member, there in each:
+    for member, there in ((s.member, s.ours), (s.owner, s.theirs)):
         if there:
             sessions = sessions.set((GROUP, member), ShareSession(1, member, parts))
     waiting = Map[int, WaitingResponse]()

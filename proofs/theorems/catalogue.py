@@ -11,6 +11,7 @@ from proofs.theorems import (
     counting_theorems,
     durable_theorems,
     group_theorems,
+    membership_theorems,
     offered_theorems,
     operation_theorems,
     partition_theorems,
@@ -28,7 +29,8 @@ _MODULES = (
     *(record_theorems, window_theorems, operation_theorems, acknowledge_theorems, write_theorems),
     *(takeover_theorems, acquire_theorems, acquire_guard_theorems, offered_theorems),
     *(counting_theorems, durable_theorems, request_theorems, progress_theorems),
-    *(session_theorems, broker_theorems, group_theorems, partition_theorems),
+    *(session_theorems, broker_theorems, group_theorems),
+    *(membership_theorems, partition_theorems),
 )
 LEMMAS = tuple(
     value for module in _MODULES for value in vars(module).values() if isinstance(value, Lemma)
