@@ -83,8 +83,10 @@ class OnePartition(OneOperation):
         known = StateBatch(now.start_offset, now.start_offset, RecordState.ARCHIVED, 1)
         sent = [batch for each in state.outstanding.values() for batch in each.write.state_batches]
         for one in super().reached(state):
-            pending = [p.offset for p in places(one) if p.tracked and p.record.pending]
-            named = (*pending, now.start_offset - 1, now.start_offset - 2)
+            named = [
+                p.offset if p.tracked and p.record.pending else now.start_offset - below
+                for below, p in enumerate(places(one), 1)
+            ]
             entry = durable.entries.get(one.offset, (RecordState.AVAILABLE, 0))
             here = attrs.evolve(
                 one, awaited=named[0], awaited_there=named[1], another=9,
@@ -124,6 +126,9 @@ def can_be(s: Any) -> Term:  # noqa: ANN401 - as ``is_sound``
         negate(s.sent_state == RecordState.ACQUIRED),
         s.sent_state <= RecordState.IN_PROGRESS,
         s.waiting != s.another,
+        # The two writes are alike, so that the second is never that of the first record.
+        negate(s.awaited == s.other),
+        negate(s.awaited_there == s.offset),
         s.first <= s.last,
         s.second <= s.second_last,
     )
