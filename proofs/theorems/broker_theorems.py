@@ -349,9 +349,10 @@ def a_fenced_leader_loads_nothing_until_it_leads_anew(s: OneLed, error: ErrorCod
     told, after = share_broker.load(broker, KEY, None)
     gone = _in_memory(broker) == (error not in _GONE and (s.ours or s.theirs))
     is_fenced = error is ErrorCode.FENCED_LEADER_EPOCH
-    log, state = broker.partitions[KEY].log, broker.partitions[KEY].durable
+    log, state = broker.partitions[KEY].log, Durable(s.offset, 0, state_epoch=s.read)
     anew = share_broker.lead(after, KEY, SharePartitionConfig(), log, state)
-    again = share_broker.load(anew, KEY, None)[0] is NONE and not _in_memory(anew)
+    there = not _in_memory(anew) and anew.partitions[KEY].durable is state
+    again = share_broker.load(anew, KEY, None)[0] is NONE and there
     return conjunction(gone, told is (LATER if is_fenced else NONE), again)
 
 
