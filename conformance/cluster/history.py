@@ -21,6 +21,7 @@ class GroupSettings:
     partition_max_record_locks: int
     record_lock_duration_ms: int
     updates_per_snapshot: int
+    isolation_level: str = "read_uncommitted"
 
 
 @attrs.frozen
@@ -41,6 +42,14 @@ class RecordsDeleted:
 
     partition: int
     log_start_offset: int
+
+
+@attrs.frozen
+class RecordsAborted:
+    """The transaction of records was aborted; ranges [first, last]."""
+
+    partition: int
+    ranges: tuple[tuple[int, int], ...]
 
 
 @attrs.frozen
@@ -171,6 +180,7 @@ Happening = (
     GroupSettings
     | InjectedFault
     | RecordsDeleted
+    | RecordsAborted
     | FaultsOver
     | LeaderAcquired
     | LeaderResigned
@@ -189,6 +199,7 @@ _KINDS: dict[str, type[Happening]] = {
     "settings": GroupSettings,
     "fault": InjectedFault,
     "deleted": RecordsDeleted,
+    "aborted": RecordsAborted,
     "quiet": FaultsOver,
     "acquired": LeaderAcquired,
     "resigned": LeaderResigned,

@@ -22,6 +22,7 @@ from conformance.cluster.history import (
     LeaderResigned,
     LeaderWrites,
     ReadAnswered,
+    RecordsAborted,
     RecordsDeleted,
     StateCommitted,
     WriteAnswered,
@@ -31,6 +32,7 @@ from model.rules import RULES, RuleKind
 
 _ACCEPT, _RELEASE, _REJECT, _RENEW = 1, 2, 3, 4
 _NONE = "NONE"
+_READ_COMMITTED = "read_committed"
 _FENCED = "FENCED_LEADER_EPOCH"
 _LATE_READ = "its read was answered since"
 
@@ -70,8 +72,9 @@ class _ClusterRun:
     """What is known of a run so far. Keys are (partition, offset), or numbers of requests.
 
     ``fenced`` has when a write or a read of a partition was fenced last, and the line; ``attempts``
-    the highest delivery count of each record; ``ended`` those that a member accepted or rejected,
-    whatever the answer; ``began``, by (partition, node, leader epoch), when a leader last asked for
+    the highest delivery count of each record; ``aborted`` those of aborted transactions, where the
+    group reads what is committed; ``ended`` those that a member accepted or rejected, whatever the
+    answer; ``began``, by (partition, node, leader epoch), when a leader last asked for
     the state to begin with, when it had it, and the line; ``resigned``, by (partition, node), the
     last leader epoch in which a node led, as it learned, when, and the line. ``stopped`` are
     partitions whose leader did not come to rest.
@@ -87,6 +90,7 @@ class _ClusterRun:
     writes: dict[int, LeaderWrites] = attrs.field(factory=dict)
     committed: dict[int, list[StateCommitted]] = attrs.field(factory=dict)
     attempts: dict[tuple[int, int], int] = attrs.field(factory=dict)
+    aborted: set[tuple[int, int]] = attrs.field(factory=set)
     ended: set[tuple[int, int]] = attrs.field(factory=set)
     log_starts: dict[int, int] = attrs.field(factory=dict)
     stopped: set[int] = attrs.field(factory=set)
@@ -124,6 +128,8 @@ def _step(run: _ClusterRun, event: ClusterEvent, seq: int) -> Iterator[Finding]:
             for first, last, count in event.what.ranges:
                 for offset in range(first, last + 1):
                     yield from _judge_acquired(run, event, offset, count, seq)
+        case RecordsAborted():
+            yield from _judge_aborted(run, event, event.what, seq)
         case WriteAnswered():
             yield from _judge_written(run, event, event.what, seq)
         case LeaderAtRest():
@@ -199,6 +205,20 @@ def _judge_resigned(
     yield _finding(event, seq, first, name, recorded, expected, *evidence, cause=cause)
 
 
+def _judge_aborted(
+    run: _ClusterRun, event: ClusterEvent, what: RecordsAborted, seq: int
+) -> Iterator[Finding]:
+    """Judge whether records were given out whose transaction is aborted only now."""
+    if run.settings is None or run.settings.isolation_level != _READ_COMMITTED:
+        return
+    keys = [(what.partition, o) for first, last in what.ranges for o in range(first, last + 1)]
+    run.aborted |= set(keys)
+    for key in keys:
+        if key in run.attempts:
+            recorded, expected = "acquired before", "not before its transaction is committed"
+            yield _finding(event, seq, key[1], "COMMITTED_ONLY", recorded, expected)
+
+
 def _judge_acquired(
     run: _ClusterRun, event: ClusterEvent, offset: int, count: int, seq: int
 ) -> Iterator[Finding]:
@@ -207,6 +227,8 @@ def _judge_acquired(
     assert isinstance(what, LeaderAcquired)  # noqa: S101 - by the caller
     key = (what.partition, offset)
     found = partial(_finding, event, seq, offset)
+    if key in run.aborted:
+        yield found("COMMITTED_ONLY", "acquired", "its transaction was aborted")
     told = run.finished.get(key)
     if told is not None and what.leader_epoch >= told.leader_epoch:
         yield found("DONE_STAYS_DONE", "acquired again", "done", told.line)
@@ -376,7 +398,7 @@ def _judge_finished(
     for offset in range(log_start, min(what.start_offset, what.log_end_offset)):
         key = (what.partition, offset)
         attempts = run.attempts.get(key, 0)
-        if key not in run.ended and attempts < limit:
+        if key not in run.ended | run.aborted and attempts < limit:
             cause = "after some attempts" if attempts else "no member ever had it"
             recorded = f"passed after {attempts} attempts"
             expected = f"accepted, rejected, or {limit} attempts"

@@ -18,7 +18,7 @@ LOCK_MS, LIMIT = 1000, 3
 class Written:
     """A history as it is written, an event after the other, 10 ms apart."""
 
-    def __init__(self) -> None:
+    def __init__(self, isolation: str = "read_committed") -> None:
         self.lines: list[str] = []
         self.ms = 0
         self.add(
@@ -27,6 +27,7 @@ class Written:
             partition_max_record_locks=20,
             record_lock_duration_ms=LOCK_MS,
             updates_per_snapshot=5,
+            isolation_level=isolation,
         )
 
     def add(self, event: str, **values: Any) -> "Written":  # noqa: ANN401 - values of JSON
@@ -64,6 +65,9 @@ class Written:
 
     def deleted(self, log_start: int) -> "Written":
         return self.add("deleted", partition=0, log_start_offset=log_start)
+
+    def aborted(self, *ranges: list[int]) -> "Written":
+        return self.add("aborted", partition=0, ranges=ranges)
 
     def resigned(self, epoch: int, node: int = 0) -> "Written":
         return self.add("resigned", partition=0, node=node, leader_epoch=epoch)
@@ -130,6 +134,14 @@ FAULTS = {
     "an object of an older leader epoch goes on": (
         begun().resigned(2).acquired([5, 9, 1], epoch=1),
         [("RESIGNED_LEADER_STOPS", 5)],
+    ),
+    "aborted, and acquired": (
+        Written().aborted([2, 3]).acquired([0, 4, 1]),
+        [("COMMITTED_ONLY", 2)],
+    ),
+    "acquired before its transaction was aborted": (
+        begun().aborted([7, 7], [4, 4]),
+        [("COMMITTED_ONLY", 4)],
     ),
     "another is told that the write of the old leader is done": (
         begun()
@@ -205,6 +217,10 @@ EXCEPTIONS = {
     "what was deleted may be told of": begun().deleted(8).reported(5, 2),
     "nothing is reported but what is done": begun().reported(3, 17),
     "what was refused may have been done": finished(3, "NOT_COORDINATOR").rest(3, 17, 20),
+    "what was aborted need not be finished": Written().aborted([0, 2]).rest(3, 17, 20),
+    "aborted records are given to who reads uncommitted": (
+        Written("read_uncommitted").aborted([1, 1]).acquired([0, 4, 1]).aborted([4, 4])
+    ),
     "out of attempts": Written().acquired([0, 2, LIMIT]).rest(3, 17, 20),
 }
 

@@ -12,7 +12,6 @@ import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
-import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorLoader;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
 import org.apache.kafka.coordinator.common.runtime.PartitionWriter;
@@ -24,7 +23,6 @@ import org.apache.kafka.server.share.persister.InitializeShareGroupStateParamete
 import org.apache.kafka.server.share.persister.ReadShareGroupStateSummaryParameters;
 import org.apache.kafka.common.message.InitializeShareGroupStateRequestData;
 import org.apache.kafka.common.message.ReadShareGroupStateSummaryRequestData;
-import org.apache.kafka.storage.internals.log.LogOffsetMetadata;
 
 /**
  * A cluster from its start to its rest, on one clock: nodes, the leaders as they are, logs, members and
@@ -51,6 +49,8 @@ final class Cluster implements AutoCloseable {
     final ShareGroupMetrics groupMetrics;
 
     private final Random spread;
+    private final Random transactions;
+    private final boolean transactional;
     private final List<ClusterNode> nodes = new ArrayList<>();
     private final List<TopicIdPartition> partitions = new ArrayList<>();
     private final List<ClusterNode.Leader> leaders = new ArrayList<>();
@@ -69,10 +69,14 @@ final class Cluster implements AutoCloseable {
         network = new Network(clock, stream(seed, 1));
         workload = stream(seed, 2);
         spread = stream(seed, 3);
+        transactions = stream(seed, 9);
+        transactional = transactions.nextInt(3) == 0;
+        String isolation = transactional && transactions.nextInt(4) > 0 ? "read_committed" : "read_uncommitted";
         Random drawn = stream(seed, 4);
         ObjectNode config = JSON.createObjectNode().put("delivery_count_limit", 2 + drawn.nextInt(4))
             .put("partition_max_record_locks", 20 + drawn.nextInt(180))
-            .put("record_lock_duration_ms", 1000 + drawn.nextInt(6000)).put("auto_offset_reset", "earliest");
+            .put("record_lock_duration_ms", 1000 + drawn.nextInt(6000)).put("auto_offset_reset", "earliest")
+            .put("isolation_level", isolation);
         settings = new Settings(config);
         int snapshots = 1 + drawn.nextInt(50);
         int linger = drawn.nextBoolean() ? 0 : drawn.nextInt(10);
@@ -81,7 +85,8 @@ final class Cluster implements AutoCloseable {
             ShareCoordinatorConfig.APPEND_LINGER_MS_CONFIG, String.valueOf(linger));
         faultsMs = 5_000 + drawn.nextInt(25_000);
         history.add("settings", "delivery_count_limit", settings.deliveryLimit, "partition_max_record_locks",
-            settings.maxLocks, "record_lock_duration_ms", settings.lockMs, "updates_per_snapshot", snapshots);
+            settings.maxLocks, "record_lock_duration_ms", settings.lockMs, "updates_per_snapshot", snapshots,
+            "isolation_level", isolation);
         for (int number = 0; number < PARTITIONS; number++) {
             partitions.add(new TopicIdPartition(TOPIC_ID, new TopicPartition("t", number)));
             logs.add(new Log());
@@ -159,9 +164,30 @@ final class Cluster implements AutoCloseable {
 
     private void produce() {
         if (!draining) {
-            logs.get(workload.nextInt(PARTITIONS)).append(1 + workload.nextInt(6));
+            int partition = workload.nextInt(PARTITIONS);
+            int records = 1 + workload.nextInt(6);
+            if (transactional && transactions.nextInt(3) == 0) {
+                produce(partition, records, transactions.nextInt(2));
+            } else {
+                logs.get(partition).append(records);
+            }
             nodes.forEach(node -> node.soon(node::hasMoreRecords));
             clock.after(10 + workload.nextInt(200), now -> now, this::produce);
+        }
+    }
+
+    /** Produces in a transaction, which ends by itself: half of them are aborted. */
+    private void produce(int partition, int records, long producer) {
+        if (logs.get(partition).append(records, producer)) {
+            boolean abort = transactions.nextBoolean();
+            long forMs = 5 + transactions.nextInt(transactions.nextInt(4) == 0 ? 8_000 : 600);
+            clock.after(forMs, now -> now, () -> {
+                List<long[]> ranges = logs.get(partition).finish(producer, abort);
+                if (abort) {
+                    history.add("aborted", "partition", partition, "ranges", ranges);
+                }
+                nodes.forEach(node -> node.soon(node::hasMoreRecords));
+            });
         }
     }
 
@@ -320,42 +346,5 @@ final class Cluster implements AutoCloseable {
 
     CoordinatorLoader<CoordinatorRecord> loader(ClusterNode node) {
         return StateTopic.loader(node, states);
-    }
-
-    /** The batches of a partition's log, each [first offset, last offset]. */
-    static final class Log {
-        private static final int AT_ONCE = 4;
-        private static final int RECORD_BYTES = 32;
-        private final List<long[]> batches = new ArrayList<>();
-        private long start;
-        private long end;
-
-        void append(int records) {
-            batches.add(new long[] {end, end + records - 1});
-            end += records;
-        }
-
-        long start() {
-            return start;
-        }
-
-        long end() {
-            return end;
-        }
-
-        /** Deletes the records before an offset, which may lie inside a batch. */
-        void deleteTo(long offset) {
-            start = Math.max(start, offset);
-        }
-
-        /** Returns where an offset is in the only segment. */
-        LogOffsetMetadata place(long offset) {
-            return new LogOffsetMetadata(offset, 0, (int) offset * RECORD_BYTES);
-        }
-
-        /** Returns a few batches, from the one that has an offset. */
-        MemoryRecords from(long offset) {
-            return Target.records(batches.stream().filter(batch -> batch[1] >= offset).limit(AT_ONCE).toList(), Map.of());
-        }
     }
 }

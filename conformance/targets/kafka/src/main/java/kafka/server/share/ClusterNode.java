@@ -120,7 +120,7 @@ final class ClusterNode {
         learnTopics();
         purgatory = Purgatory.of(this);
         manager = new SharePartitionManager(purgatory, (params, wanted, offsets, sizes, minOne) ->
-            CompletableFuture.completedFuture(read(wanted, offsets)), new Metadata(),
+            CompletableFuture.completedFuture(read(wanted, offsets, params.isolation)), new Metadata(),
             purgatory::completeDelayedShareFetchRequest, cluster.clock, new ShareSessionCache(1000), partitions,
             cluster.settings.lockMs, timer, cluster.settings.deliveryLimit, cluster.settings.maxLocks, 1000,
             persister, cluster.settings, cluster.groupMetrics, TOPIC_STATS, () -> false, new NoOpShareGroupDLQManager());
@@ -309,22 +309,22 @@ final class ClusterNode {
     }
 
     private LinkedHashMap<TopicIdPartition, LogReadResult> read(Set<TopicIdPartition> wanted,
-            Map<TopicIdPartition, Long> offsets) {
+            Map<TopicIdPartition, Long> offsets, FetchIsolation isolation) {
         LinkedHashMap<TopicIdPartition, LogReadResult> out = new LinkedHashMap<>();
         for (TopicIdPartition partition : wanted) {
             if (!leads(partition.topicPartition())) {
                 out.put(partition, new LogReadResult(Errors.NOT_LEADER_OR_FOLLOWER));
                 continue;
             }
-            Cluster.Log log = cluster.log(partition.partition());
+            Log log = cluster.log(partition.partition());
             long offset = offsets.get(partition);
             if (offset < log.start()) {
                 out.put(partition, new LogReadResult(Errors.OFFSET_OUT_OF_RANGE));
                 continue;
             }
-            out.put(partition, new LogReadResult(new FetchDataInfo(log.place(offset), log.from(offset)),
-                Optional.empty(), log.end(), log.start(), log.end(), -1, cluster.clock.milliseconds(),
-                OptionalLong.of(log.end()), OptionalInt.empty(), Errors.NONE));
+            FetchDataInfo read = cluster.plants.read(log, offset, isolation);
+            out.put(partition, new LogReadResult(read, Optional.empty(), log.end(), log.start(), log.end(), -1,
+                cluster.clock.milliseconds(), OptionalLong.of(log.end(FetchIsolation.TXN_COMMITTED)), OptionalInt.empty(), Errors.NONE));
         }
         return out;
     }
@@ -403,8 +403,8 @@ final class ClusterNode {
 
         @Override
         public LogOffsetMetadata endOffsetMetadata(TopicIdPartition partition, FetchIsolation isolation) {
-            Cluster.Log log = cluster.log(partition.partition());
-            return log.place(log.end());
+            Log log = cluster.log(partition.partition());
+            return log.place(log.end(isolation));
         }
 
         @Override

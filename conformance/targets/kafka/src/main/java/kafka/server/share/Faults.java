@@ -51,7 +51,7 @@ final class Faults {
 
     /** Deletes a part of what a log has. */
     private static void delete(Cluster cluster, int number, int partition, double part) {
-        Cluster.Log log = cluster.log(partition);
+        Log log = cluster.log(partition);
         log.deleteTo(log.start() + (long) (part * (log.end() - log.start())));
         cluster.history.add("fault", "number", number, "text", "records of " + partition + " before " + log.start()
             + " are deleted", "paused_ms", 0);

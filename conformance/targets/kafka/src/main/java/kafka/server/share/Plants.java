@@ -10,7 +10,9 @@ import org.apache.kafka.server.share.persister.PartitionAllData;
 import org.apache.kafka.server.share.persister.PartitionFactory;
 import org.apache.kafka.server.share.persister.PartitionStateBatchData;
 import org.apache.kafka.server.share.persister.PersisterStateBatch;
+import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.server.util.timer.TimerTask;
+import org.apache.kafka.storage.internals.log.FetchDataInfo;
 
 /**
  * Faults that are planted in a cluster, to see that the rules from end to end find them, and known faults of
@@ -68,6 +70,12 @@ final class Plants {
                 : is("read-over-limit") ? with(batch, AVAILABLE, batch.deliveryCount() + limit) : batch).toList();
         return PartitionFactory.newPartitionAllData(state.partition(), state.stateEpoch(), start, state.errorCode(),
             state.errorMessage(), batches);
+    }
+
+    /** Returns what a leader reads of its log. */
+    FetchDataInfo read(Log log, long offset, FetchIsolation isolation) {
+        FetchDataInfo read = log.from(offset, is("stable-ignored") ? FetchIsolation.HIGH_WATERMARK : isolation);
+        return is("aborted-untold") ? new FetchDataInfo(read.fetchOffsetMetadata, read.records) : read;
     }
 
     private static PersisterStateBatch with(PersisterStateBatch batch, byte state, int count) {

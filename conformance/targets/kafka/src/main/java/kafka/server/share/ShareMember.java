@@ -14,7 +14,6 @@ import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.server.share.SharePartitionKey;
 import org.apache.kafka.server.share.acknowledge.ShareAcknowledgementBatch;
 import org.apache.kafka.server.share.context.ShareFetchContext;
-import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.server.storage.log.FetchParams;
 
 /**
@@ -143,7 +142,7 @@ final class ShareMember {
             answer.accept(new Fetched(Errors.forException(refused), Map.of()));
             return;
         }
-        FetchParams params = new FetchParams(-1, -1, 500, 1, 1 << 20, FetchIsolation.HIGH_WATERMARK, Optional.empty(), true);
+        FetchParams params = new FetchParams(-1, -1, 500, 1, 1 << 20, cluster.settings.isolation, Optional.empty(), true);
         broker.manager.fetchMessages(cluster.group, name, params, mode, epoch, maxRecords, Math.max(1, maxRecords / 2), valid)
             .whenComplete((partitions, thrown) -> {
                 if (thrown != null) {

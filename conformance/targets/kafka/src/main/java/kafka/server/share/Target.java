@@ -148,7 +148,7 @@ final class Target implements AutoCloseable {
         operation.path("aborted").forEach(row -> aborted.put(row.get(0).asLong(), row.get(1).asLong()));
         FetchPartitionData data = new FetchPartitionData(Errors.NONE,
             operation.get("log_end_offset").asLong(), operation.get("log_start_offset").asLong(),
-            records(read, aborted), Optional.empty(), OptionalLong.empty(),
+            records(batches(read, aborted)), Optional.empty(), OptionalLong.empty(),
             aborted.isEmpty() ? Optional.empty() : Optional.of(transactions(aborted)),
             OptionalInt.empty(), false);
         ShareAcquiredRecords taken = release.acquire(operation, fetchOffset, data, settings.isolation);
@@ -166,28 +166,39 @@ final class Target implements AutoCloseable {
             .toList();
     }
 
-    static MemoryRecords records(List<long[]> batches, Map<Long, Long> aborted) {
-        int size = 0;
-        for (long[] batch : batches) {
-            size += 128 + 32 * (int) (batch[1] - batch[0] + 1);
-        }
+    /** A batch of a log; {@code marker} is null unless it is that of a transaction's end. */
+    record LogBatch(long first, long last, long producer, ControlRecordType marker) {}
+
+    /** Returns what is read, where each aborted transaction has one batch and its marker. */
+    private static List<LogBatch> batches(List<long[]> read, Map<Long, Long> aborted) {
         Map<Long, Long> markers = new TreeMap<>();
         aborted.forEach((first, last) -> markers.put(last + 1, first));
+        return read.stream().map(batch -> markers.containsKey(batch[0])
+            ? new LogBatch(batch[0], batch[1], markers.get(batch[0]), ControlRecordType.ABORT)
+            : new LogBatch(batch[0], batch[1], aborted.containsKey(batch[0]) ? batch[0] : RecordBatch.NO_PRODUCER_ID,
+                null)).toList();
+    }
+
+    static MemoryRecords records(List<LogBatch> batches) {
+        int size = 0;
+        for (LogBatch batch : batches) {
+            size += 128 + 32 * (int) (batch.last() - batch.first() + 1);
+        }
         ByteBuffer buffer = ByteBuffer.allocate(size);
-        for (long[] batch : batches) {
-            if (markers.containsKey(batch[0])) {
-                MemoryRecords.writeEndTransactionalMarker(buffer, batch[0], 0, 0, markers.get(batch[0]),
-                    (short) 0, new EndTransactionMarker(ControlRecordType.ABORT, 0));
+        for (LogBatch batch : batches) {
+            long producer = batch.producer();
+            if (batch.marker() != null) {
+                MemoryRecords.writeEndTransactionalMarker(buffer, batch.first(), 0, 0, producer, (short) 0,
+                    new EndTransactionMarker(batch.marker(), 0));
                 continue;
             }
-            long producer = aborted.containsKey(batch[0]) ? batch[0] : RecordBatch.NO_PRODUCER_ID;
             boolean transactional = producer != RecordBatch.NO_PRODUCER_ID;
             MemoryRecordsBuilder builder = new MemoryRecordsBuilder(buffer, RecordBatch.CURRENT_MAGIC_VALUE,
-                Compression.NONE, TimestampType.CREATE_TIME, batch[0], 0, producer,
+                Compression.NONE, TimestampType.CREATE_TIME, batch.first(), 0, producer,
                 transactional ? (short) 0 : RecordBatch.NO_PRODUCER_EPOCH,
                 transactional ? 0 : RecordBatch.NO_SEQUENCE, transactional, false,
                 RecordBatch.NO_PARTITION_LEADER_EPOCH, buffer.limit());
-            for (long offset = batch[0]; offset <= batch[1]; offset++) {
+            for (long offset = batch.first(); offset <= batch.last(); offset++) {
                 builder.appendWithOffset(offset, new SimpleRecord(0, (byte[]) null));
             }
             builder.close();
