@@ -35,6 +35,8 @@ _NONE = "NONE"
 _READ_COMMITTED = "read_committed"
 _FENCED = "FENCED_LEADER_EPOCH"
 _LATE_READ = "its read was answered since"
+_TWO_OBJECTS = "two objects in one leader epoch"
+_OLDER = "a write of an older leader epoch"
 
 
 @attrs.frozen
@@ -77,7 +79,8 @@ class _ClusterRun:
     answer; ``began``, by (partition, node, leader epoch), when a leader last asked for
     the state to begin with, when it had it, and the line; ``resigned``, by (partition, node), the
     last leader epoch in which a node led, as it learned, when, and the line. ``stopped`` are
-    partitions whose leader did not come to rest.
+    partitions whose leader did not come to rest, ``cut`` those whose log began within a batch that
+    was aborted; ``spoilt`` has what makes the state of a partition wrong, whatever follows from it.
     """
 
     settings: GroupSettings | None = None
@@ -94,6 +97,8 @@ class _ClusterRun:
     ended: set[tuple[int, int]] = attrs.field(factory=set)
     log_starts: dict[int, int] = attrs.field(factory=dict)
     stopped: set[int] = attrs.field(factory=set)
+    spoilt: dict[int, str] = attrs.field(factory=dict)
+    cut: set[int] = attrs.field(factory=set)
     began: dict[tuple[int, int, int], tuple[int, int, str]] = attrs.field(factory=dict)
     resigned: dict[tuple[int, int], tuple[int, int, str]] = attrs.field(factory=dict)
 
@@ -147,7 +152,13 @@ def _note(run: _ClusterRun, event: ClusterEvent) -> None:
         case GroupSettings():
             run.settings = event.what
         case RecordsDeleted():
-            run.log_starts[event.what.partition] = event.what.log_start_offset
+            partition, start = event.what.partition, event.what.log_start_offset
+            run.log_starts[partition] = start
+            run.cut |= (
+                {partition}
+                if {(partition, start - 1), (partition, start)} <= run.aborted
+                else set()
+            )
         case LeaderAsked():
             _note_asked(run, event.what)
         case LeaderAnswered():
@@ -186,6 +197,8 @@ def _note_read(run: _ClusterRun, event: ClusterEvent, answer: ReadAnswered) -> N
         run.fenced[read.partition, "read"] = (event.ms, event.line)
     elif answer.error == _NONE:
         place = read.partition, read.node, read.leader_epoch
+        if place in run.began:
+            run.spoilt.setdefault(read.partition, _TWO_OBJECTS)
         run.began[place] = (asked_ms, event.ms, event.line)
 
 
@@ -213,6 +226,10 @@ def _judge_aborted(
         return
     keys = [(what.partition, o) for first, last in what.ranges for o in range(first, last + 1)]
     run.aborted |= set(keys)
+    start = run.log_starts.get(what.partition, 0)
+    run.cut |= (
+        {what.partition} if any(first < start <= last for first, last in what.ranges) else set()
+    )
     for key in keys:
         if key in run.attempts:
             recorded, expected = "acquired before", "not before its transaction is committed"
@@ -227,41 +244,48 @@ def _judge_acquired(
     assert isinstance(what, LeaderAcquired)  # noqa: S101 - by the caller
     key = (what.partition, offset)
     found = partial(_finding, event, seq, offset)
+    spoilt = run.spoilt.get(what.partition, "")
+    asked_ms, had_ms, _ = run.began.get(
+        (what.partition, what.node, what.leader_epoch), (event.ms, event.ms, "")
+    )
+    began = asked_ms, had_ms
     if key in run.aborted:
         yield found("COMMITTED_ONLY", "acquired", "its transaction was aborted")
     told = run.finished.get(key)
     if told is not None and what.leader_epoch >= told.leader_epoch:
-        yield found("DONE_STAYS_DONE", "acquired again", "done", told.line)
+        yield found("DONE_STAYS_DONE", "acquired again", "done", told.line, cause=spoilt)
     told = run.released.get(key)
     if told is not None and what.leader_epoch >= told.leader_epoch and count <= told.count:
-        yield found("RELEASE_IS_COUNTED", f"{count}", f"more than {told.count}", told.line)
+        expected = f"more than {told.count}"
+        yield found("RELEASE_IS_COUNTED", f"{count}", expected, told.line, cause=spoilt)
     if run.settings is not None:
         limit = run.settings.delivery_count_limit
         if count > limit:
             yield found("ATTEMPTS_ARE_LIMITED", f"{count}", f"at most {limit}")
         holder = run.holders.get(key)
         if holder is not None and holder.holds(event.ms, what.leader_epoch, run.settings):
-            cause, *between = _fenced_since(run, what.partition, holder)
+            cause, *between = _fenced_since(run, what.partition, holder, began)
             evidence = (holder.line, *between)
             yield found("ONE_HOLDER", what.member, holder.member, *evidence, cause=cause)
     run.attempts[key] = max(count, run.attempts.get(key, 0))
-    asked_ms, had_ms, _ = run.began.get(
-        (what.partition, what.node, what.leader_epoch), (event.ms, event.ms, "")
-    )
-    began = asked_ms, had_ms
     run.holders[key] = _Holder(what.member, what.leader_epoch, event.ms, count, event.line, began)
 
 
-def _fenced_since(run: _ClusterRun, partition: int, holder: _Holder) -> tuple[str, ...]:
+def _fenced_since(
+    run: _ClusterRun, partition: int, holder: _Holder, began: tuple[int, int]
+) -> tuple[str, ...]:
     """Return what was fenced since, which made the leader forget a holder, and its line.
 
-    The same makes it forget one who is to be while the state to begin with is asked for.
+    The same makes it forget one who is to be while the state to begin with is asked for. An object
+    that was fenced meanwhile, and gives out records nevertheless, is a cause of its own.
     """
     asked_ms, had_ms = holder.began
     for kind in ("write", "read"):
         fenced_ms, line = run.fenced.get((partition, kind), (-1, ""))
         if fenced_ms >= holder.ms or asked_ms <= fenced_ms <= had_ms:
             return f"a {kind} was fenced since", line
+        if began[0] <= fenced_ms <= began[1]:
+            return _LATE_READ, line
     return ("nothing was fenced",)
 
 
@@ -320,15 +344,17 @@ def _judge_written(
         others = ", ".join(sorted({str(each.leader_epoch) for each in committed})) or "none"
         recorded = f"committed since: leader epochs {others}"
         expected = f"a record of leader epoch {write.leader_epoch}"
-        cause = "a write of an older leader epoch" if committed else "nothing was committed"
+        cause = _OLDER if committed else "nothing was committed"
+        run.spoilt.setdefault(write.partition, _OLDER)
         yield _finding(
             event, seq, first, "CONFIRMED_IS_WRITTEN", recorded, expected, *texts, cause=cause
         )
     elif (missing := _missing(write, own)) is not None:
+        run.spoilt.setdefault(write.partition, _OLDER)
         offset, state = missing
-        yield _finding(
-            event, seq, offset, "CONFIRMED_IS_WRITTEN", "not committed", f"state {state}", *texts
-        )
+        cause = _OLDER if any(e.leader_epoch > write.leader_epoch for e in committed) else ""
+        name, recorded, expected = "CONFIRMED_IS_WRITTEN", "not committed", f"state {state}"
+        yield _finding(event, seq, offset, name, recorded, expected, *texts, cause=cause)
 
 
 def _missing(write: LeaderWrites, committed: Sequence[StateCommitted]) -> tuple[int, int] | None:
@@ -382,8 +408,12 @@ def _judge_reported(
         return
     reached = what.start_offset + what.delivery_complete_count
     lag = what.log_end_offset - reached
+    cause = run.spoilt.get(what.partition, "")
+    if lag < 0 and what.partition in run.cut:
+        cause = "the log begins within an aborted batch"
+    name = "REPORTED_LAG_COMES_TO_REST"
     if lag:
-        yield _finding(event, seq, reached, "REPORTED_LAG_COMES_TO_REST", f"lag {lag}", "lag 0")
+        yield _finding(event, seq, reached, name, f"lag {lag}", "lag 0", cause=cause)
 
 
 def _judge_finished(

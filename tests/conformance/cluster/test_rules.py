@@ -264,6 +264,55 @@ def test_what_was_fenced_while_a_leader_began_is_that_cause(*, late: bool, cause
     assert finding.probable_cause == ("ONE_HOLDER", cause)
 
 
+def fenced(history: Written) -> Written:
+    """The write of an older leader epoch fails, whose object the present leader had."""
+    return history.write(9, [9, 9, 2, 1], epoch=0).add("written", id=9, error="FENCED_LEADER_EPOCH")
+
+
+def read(history: Written, id_: int) -> Written:
+    return history.add("read", id=id_, error="NONE")
+
+
+def reads(history: Written, id_: int) -> Written:
+    return history.add("reads", id=id_, partition=0, node=0, leader_epoch=0)
+
+
+CONSEQUENCES = {
+    "a fenced object whose read is answered late gives out what is held": (
+        read(read(reads(fenced(reads(Written(), 1)), 2), 2).acquired([0, 4, 1]), 1).acquired(
+            [4, 4, 1]
+        ),
+        ("ONE_HOLDER", "its read was answered since"),
+    ),
+    "the second object of a leader epoch forgets what is done": (
+        read(reads(read(reads(Written(), 1), 1).acquired([0, 4, 1]), 2), 2)
+        .acknowledged(1, [0, 1, ACCEPT])
+        .acquired([1, 1, 2]),
+        ("DONE_STAYS_DONE", "two objects in one leader epoch"),
+    ),
+    "what was confirmed and not saved is given out again": (
+        begun()
+        .write(1, [0, 4, ACKNOWLEDGED, 1])
+        .committed([9, 9, ACKNOWLEDGED, 1])
+        .committed([5, 8, ACKNOWLEDGED, 1], epoch=2)
+        .add("written", id=1, error="NONE")
+        .acknowledged(1, [0, 4, ACCEPT])
+        .acquired([0, 0, 2], epoch=2),
+        ("DONE_STAYS_DONE", "a write of an older leader epoch"),
+    ),
+    "an aborted batch that the log start cuts is counted whole": (
+        finished(20).aborted([20, 25]).deleted(22).rest(25, 0, 25).reported(22, 1),
+        ("REPORTED_LAG_COMES_TO_REST", "the log begins within an aborted batch"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONSEQUENCES)
+def test_what_follows_from_a_known_cause_has_its_name(name: str) -> None:
+    history, cause = CONSEQUENCES[name]
+    assert [finding.probable_cause for finding in judge_history(history.events())][-1] == cause
+
+
 def test_two_holders_after_a_fenced_read_are_a_cause_of_their_own() -> None:
     history = begun().add("reads", id=1, partition=0, node=0, leader_epoch=0)
     history.add("read", id=1, error="FENCED_LEADER_EPOCH").acquired([4, 4, 1], member="m2")
