@@ -22,6 +22,7 @@ class GroupSettings:
     record_lock_duration_ms: int
     updates_per_snapshot: int
     isolation_level: str = "read_uncommitted"
+    dead_letter_queue: bool = False
 
 
 @attrs.frozen
@@ -50,6 +51,33 @@ class RecordsAborted:
 
     partition: int
     ranges: tuple[tuple[int, int], ...]
+
+
+@attrs.frozen
+class LettersGiven:
+    """A leader gives records to the dead-letter queue (KIP-1191), the last one included."""
+
+    id: int
+    partition: int
+    node: int
+    first_offset: int
+    last_offset: int
+
+
+@attrs.frozen
+class LettersAnswered:
+    """The dead-letter queue is done with what it was given; ``error`` as it is told."""
+
+    id: int
+    error: str
+
+
+@attrs.frozen
+class LetterAppended:
+    """The topic of dead letters has a record."""
+
+    partition: int
+    offset: int
 
 
 @attrs.frozen
@@ -181,6 +209,9 @@ Happening = (
     | InjectedFault
     | RecordsDeleted
     | RecordsAborted
+    | LettersGiven
+    | LettersAnswered
+    | LetterAppended
     | FaultsOver
     | LeaderAcquired
     | LeaderResigned
@@ -200,6 +231,9 @@ _KINDS: dict[str, type[Happening]] = {
     "fault": InjectedFault,
     "deleted": RecordsDeleted,
     "aborted": RecordsAborted,
+    "buries": LettersGiven,
+    "buried": LettersAnswered,
+    "letter": LetterAppended,
     "quiet": FaultsOver,
     "acquired": LeaderAcquired,
     "resigned": LeaderResigned,

@@ -27,10 +27,10 @@ from conformance.cluster.history import (
     StateCommitted,
     WriteAnswered,
 )
-from judge.finding import Finding, FindingKind, FindingPlace
-from model.rules import RULES, RuleKind
+from conformance.cluster.letters import DeadLetters, cluster_finding, judge_letters
+from judge.finding import Finding
 
-_ACCEPT, _RELEASE, _REJECT, _RENEW = 1, 2, 3, 4
+_GAP, _ACCEPT, _RELEASE, _REJECT, _RENEW = 0, 1, 2, 3, 4
 _NONE = "NONE"
 _READ_COMMITTED = "read_committed"
 _FENCED = "FENCED_LEADER_EPOCH"
@@ -98,6 +98,7 @@ class _ClusterRun:
     log_starts: dict[int, int] = attrs.field(factory=dict)
     stopped: set[int] = attrs.field(factory=set)
     spoilt: dict[int, str] = attrs.field(factory=dict)
+    letters: DeadLetters = attrs.field(factory=DeadLetters)
     cut: set[int] = attrs.field(factory=set)
     began: dict[tuple[int, int, int], tuple[int, int, str]] = attrs.field(factory=dict)
     resigned: dict[tuple[int, int], tuple[int, int, str]] = attrs.field(factory=dict)
@@ -111,8 +112,10 @@ def judge_history(events: Iterable[ClusterEvent]) -> Iterator[Finding]:
     runs: dict[str, _ClusterRun] = defaultdict(_ClusterRun)
     reported: set[tuple[str, int, str]] = set()
     for seq, event in enumerate(events):
-        for finding in _step(runs[event.run], event, seq):
-            partition = event_partition(event.what, runs[event.run])
+        run = runs[event.run]
+        letters = judge_letters(run.letters, event, seq, run.spoilt)
+        for finding in (*_step(run, event, seq), *letters):
+            partition = event_partition(event.what, run)
             key = (event.run, partition, finding.name)
             if key not in reported:
                 reported.add(key)
@@ -215,7 +218,7 @@ def _judge_resigned(
     _, had_ms, answered = run.began.get(place, (-1, -1, ""))
     late = had_ms >= resigned_ms
     cause, evidence = (_LATE_READ, (line, answered)) if late else ("", (line,))
-    yield _finding(event, seq, first, name, recorded, expected, *evidence, cause=cause)
+    yield cluster_finding(event, seq, first, name, recorded, expected, *evidence, cause=cause)
 
 
 def _judge_aborted(
@@ -233,7 +236,7 @@ def _judge_aborted(
     for key in keys:
         if key in run.attempts:
             recorded, expected = "acquired before", "not before its transaction is committed"
-            yield _finding(event, seq, key[1], "COMMITTED_ONLY", recorded, expected)
+            yield cluster_finding(event, seq, key[1], "COMMITTED_ONLY", recorded, expected)
 
 
 def _judge_acquired(
@@ -243,7 +246,7 @@ def _judge_acquired(
     what = event.what
     assert isinstance(what, LeaderAcquired)  # noqa: S101 - by the caller
     key = (what.partition, offset)
-    found = partial(_finding, event, seq, offset)
+    found = partial(cluster_finding, event, seq, offset)
     spoilt = run.spoilt.get(what.partition, "")
     asked_ms, had_ms, _ = run.began.get(
         (what.partition, what.node, what.leader_epoch), (event.ms, event.ms, "")
@@ -296,7 +299,7 @@ def _note_asked(run: _ClusterRun, what: LeaderAsked) -> None:
     """
     counts: dict[int, int] = {}
     for first, last, kind in what.batches:
-        if kind in {_ACCEPT, _REJECT}:
+        if kind in {_GAP, _ACCEPT, _REJECT}:
             run.ended |= {(what.partition, offset) for offset in range(first, last + 1)}
         for offset in range(max(first, what.start_offset), last + 1):
             holder = run.holders.get((what.partition, offset))
@@ -346,7 +349,7 @@ def _judge_written(
         expected = f"a record of leader epoch {write.leader_epoch}"
         cause = _OLDER if committed else "nothing was committed"
         run.spoilt.setdefault(write.partition, _OLDER)
-        yield _finding(
+        yield cluster_finding(
             event, seq, first, "CONFIRMED_IS_WRITTEN", recorded, expected, *texts, cause=cause
         )
     elif (missing := _missing(write, own)) is not None:
@@ -354,7 +357,7 @@ def _judge_written(
         offset, state = missing
         cause = _OLDER if any(e.leader_epoch > write.leader_epoch for e in committed) else ""
         name, recorded, expected = "CONFIRMED_IS_WRITTEN", "not committed", f"state {state}"
-        yield _finding(event, seq, offset, name, recorded, expected, *texts, cause=cause)
+        yield cluster_finding(event, seq, offset, name, recorded, expected, *texts, cause=cause)
 
 
 def _missing(write: LeaderWrites, committed: Sequence[StateCommitted]) -> tuple[int, int] | None:
@@ -392,7 +395,7 @@ def _judge_rest(
         cause = "all of the window is done"
     run.stopped.add(what.partition)
     name = "LAG_COMES_TO_REST"
-    yield _finding(event, seq, reached, name, f"lag {lag}", "lag 0", cause=cause)
+    yield cluster_finding(event, seq, reached, name, f"lag {lag}", "lag 0", cause=cause)
 
 
 def _judge_reported(
@@ -413,7 +416,7 @@ def _judge_reported(
         cause = "the log begins within an aborted batch"
     name = "REPORTED_LAG_COMES_TO_REST"
     if lag:
-        yield _finding(event, seq, reached, name, f"lag {lag}", "lag 0", cause=cause)
+        yield cluster_finding(event, seq, reached, name, f"lag {lag}", "lag 0", cause=cause)
 
 
 def _judge_finished(
@@ -433,32 +436,5 @@ def _judge_finished(
             recorded = f"passed after {attempts} attempts"
             expected = f"accepted, rejected, or {limit} attempts"
             name = "EVERY_RECORD_IS_FINISHED"
-            yield _finding(event, seq, offset, name, recorded, expected, cause=cause)
+            yield cluster_finding(event, seq, offset, name, recorded, expected, cause=cause)
             return
-
-
-def _finding(  # noqa: PLR0913, PLR0917 - what is reported of a finding
-    event: ClusterEvent,
-    seq: int,
-    offset: int,
-    name: str,
-    recorded: str,
-    expected: str,
-    *evidence: str,
-    cause: str = "",
-) -> Finding:
-    return Finding(
-        seq=seq,
-        engine="cluster",
-        kind=FindingKind.INVARIANT,
-        name=name,
-        sentence=RULES[RuleKind.CLUSTER][name].sentence,
-        recorded=recorded,
-        expected=expected,
-        before="",
-        after="",
-        offset=offset,
-        place=FindingPlace(partition=event.run, event=event.line),
-        evidence=evidence,
-        cause=(name, cause) if cause else (name,),
-    )

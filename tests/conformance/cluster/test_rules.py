@@ -10,7 +10,7 @@ from conformance.cluster.rules import judge_history
 from model.errors import InvalidValueError
 from model.rules import RULES, RuleKind
 
-ACCEPT, RELEASE, REJECT, RENEW = 1, 2, 3, 4
+GAP, ACCEPT, RELEASE, REJECT, RENEW = 0, 1, 2, 3, 4
 AVAILABLE, ACKNOWLEDGED = 0, 2
 LOCK_MS, LIMIT = 1000, 3
 
@@ -18,7 +18,7 @@ LOCK_MS, LIMIT = 1000, 3
 class Written:
     """A history as it is written, an event after the other, 10 ms apart."""
 
-    def __init__(self, isolation: str = "read_committed") -> None:
+    def __init__(self, isolation: str = "read_committed", *, letters: bool = False) -> None:
         self.lines: list[str] = []
         self.ms = 0
         self.add(
@@ -28,6 +28,7 @@ class Written:
             record_lock_duration_ms=LOCK_MS,
             updates_per_snapshot=5,
             isolation_level=isolation,
+            dead_letter_queue=letters,
         )
 
     def add(self, event: str, **values: Any) -> "Written":  # noqa: ANN401 - values of JSON
@@ -69,6 +70,15 @@ class Written:
     def aborted(self, *ranges: list[int]) -> "Written":
         return self.add("aborted", partition=0, ranges=ranges)
 
+    def letter(self, *offsets: int) -> "Written":
+        for offset in offsets:
+            self.add("letter", partition=0, offset=offset)
+        return self
+
+    def buried(self, first: int, last: int, error: str) -> "Written":
+        values = {"partition": 0, "node": 0, "first_offset": first, "last_offset": last}
+        return self.add("buries", id=7, **values).add("buried", id=7, error=error)
+
     def resigned(self, epoch: int, node: int = 0) -> "Written":
         return self.add("resigned", partition=0, node=node, leader_epoch=epoch)
 
@@ -95,8 +105,8 @@ def broken(history: Written) -> list[tuple[str, int | None]]:
     return [(finding.name, finding.offset) for finding in judge_history(history.events())]
 
 
-def begun() -> Written:
-    return Written().acquired([0, 4, 1])
+def begun(*, letters: bool = False) -> Written:
+    return Written(letters=letters).acquired([0, 4, 1])
 
 
 def finished(end: int, error: str = "NONE") -> Written:
@@ -142,6 +152,25 @@ FAULTS = {
     "acquired before its transaction was aborted": (
         begun().aborted([7, 7], [4, 4]),
         [("COMMITTED_ONLY", 4)],
+    ),
+    "rejected, and not in the topic of dead letters": (
+        begun(letters=True)
+        .acknowledged(1, [0, 1, ACCEPT], [2, 4, REJECT])
+        .letter(2, 4)
+        .rest(5, 15, 20),
+        [("DEAD_LETTERS_ARRIVE", 3)],
+    ),
+    "out of attempts, and not in the topic of dead letters": (
+        Written(letters=True).acquired([0, 2, LIMIT]).buried(0, 2, "NONE").rest(3, 17, 20),
+        [("DEAD_LETTERS_ARRIVE", 0)],
+    ),
+    "accepted, and then a dead letter": (
+        begun(letters=True).acknowledged(1, [0, 2, ACCEPT]).letter(1),
+        [("DEAD_LETTERS_FAILED", 1)],
+    ),
+    "a dead letter that is accepted": (
+        begun(letters=True).letter(2).acknowledged(1, [0, 4, ACCEPT]),
+        [("DEAD_LETTERS_FAILED", 2)],
     ),
     "another is told that the write of the old leader is done": (
         begun()
@@ -221,7 +250,22 @@ EXCEPTIONS = {
     "aborted records are given to who reads uncommitted": (
         Written("read_uncommitted").aborted([1, 1]).acquired([0, 4, 1]).aborted([4, 4])
     ),
-    "out of attempts": Written().acquired([0, 2, LIMIT]).rest(3, 17, 20),
+    "out of attempts": Written(letters=True)
+    .acquired([0, 2, LIMIT])
+    .letter(0, 1, 2)
+    .rest(3, 17, 20),
+    "a dead letter whose queue gave up": (
+        begun(letters=True)
+        .acknowledged(1, [0, 4, REJECT])
+        .buried(0, 4, "Exception")
+        .rest(5, 15, 20)
+    ),
+    "a marker of a transaction is no dead letter": (
+        begun(letters=True).acknowledged(1, [0, 4, GAP]).rest(5, 15, 20)
+    ),
+    "what lies below the start offset was accepted by nobody": (
+        begun(letters=True).letter(0).acknowledged(1, [0, 4, ACCEPT], start=5)
+    ),
 }
 
 
@@ -299,6 +343,15 @@ CONSEQUENCES = {
         .acknowledged(1, [0, 4, ACCEPT])
         .acquired([0, 0, 2], epoch=2),
         ("DONE_STAYS_DONE", "a write of an older leader epoch"),
+    ),
+    "a leader whose write was fenced buries what the next one delivers": (
+        begun(letters=True)
+        .write(1, [0, 4, 3, LIMIT])
+        .acquired([0, 4, 1], epoch=1)
+        .add("written", id=1, error="FENCED_LEADER_EPOCH")
+        .letter(0)
+        .acknowledged(2, [0, 4, ACCEPT], epoch=1),
+        ("DEAD_LETTERS_FAILED", "a write of it was fenced"),
     ),
     "an aborted batch that the log start cuts is counted whole": (
         finished(20).aborted([20, 25]).deleted(22).rest(25, 0, 25).reported(22, 1),

@@ -47,6 +47,7 @@ final class Cluster implements AutoCloseable {
     final String group;
     final Random workload;
     final ShareGroupMetrics groupMetrics;
+    final DeadLetterTopic deadLetters;
 
     private final Random spread;
     private final Random transactions;
@@ -72,11 +73,14 @@ final class Cluster implements AutoCloseable {
         transactions = stream(seed, 9);
         transactional = transactions.nextInt(3) == 0;
         String isolation = transactional && transactions.nextInt(4) > 0 ? "read_committed" : "read_uncommitted";
+        Random letters = stream(seed, 20);
+        boolean buries = letters.nextInt(4) == 0;
+        deadLetters = new DeadLetterTopic(this, letters);
         Random drawn = stream(seed, 4);
         ObjectNode config = JSON.createObjectNode().put("delivery_count_limit", 2 + drawn.nextInt(4))
             .put("partition_max_record_locks", 20 + drawn.nextInt(180))
             .put("record_lock_duration_ms", 1000 + drawn.nextInt(6000)).put("auto_offset_reset", "earliest")
-            .put("isolation_level", isolation);
+            .put("isolation_level", isolation).put("dead_letter_queue", buries);
         settings = new Settings(config);
         int snapshots = 1 + drawn.nextInt(50);
         int linger = drawn.nextBoolean() ? 0 : drawn.nextInt(10);
@@ -86,7 +90,7 @@ final class Cluster implements AutoCloseable {
         faultsMs = 5_000 + drawn.nextInt(25_000);
         history.add("settings", "delivery_count_limit", settings.deliveryLimit, "partition_max_record_locks",
             settings.maxLocks, "record_lock_duration_ms", settings.lockMs, "updates_per_snapshot", snapshots,
-            "isolation_level", isolation);
+            "isolation_level", isolation, "dead_letter_queue", buries);
         for (int number = 0; number < PARTITIONS; number++) {
             partitions.add(new TopicIdPartition(TOPIC_ID, new TopicPartition("t", number)));
             logs.add(new Log());
@@ -276,7 +280,7 @@ final class Cluster implements AutoCloseable {
         tell(node -> node.learnCoordinator(partition, next));
     }
 
-    private void tell(java.util.function.Consumer<ClusterNode> news) {
+    void tell(java.util.function.Consumer<ClusterNode> news) {
         for (ClusterNode node : nodes) {
             long delay = 1 + spread.nextInt(spread.nextInt(5) == 0 ? 1_500 : 60);
             clock.after(delay, node::mayRun, () -> news.accept(node));
@@ -288,7 +292,7 @@ final class Cluster implements AutoCloseable {
         nodes.get(id).stop();
         for (ClusterNode other : nodes) {
             if (other.id != id) {
-                clock.after(1, other::mayRun, () -> other.peers.reset(id));
+                clock.after(1, other::mayRun, () -> other.reset(id));
             }
         }
         clock.after(100 + spread.nextInt(2_000), now -> now, () -> {
@@ -297,6 +301,7 @@ final class Cluster implements AutoCloseable {
                     moveLeader(number, anyUp(id));
                 }
             }
+            deadLetters.leave(id);
             for (int number = 0; number < STATE_PARTITIONS; number++) {
                 if (states.get(number).leader() == id && !nodes.get(id).isUp()) {
                     moveCoordinator(number, anyUp(id));
@@ -317,6 +322,7 @@ final class Cluster implements AutoCloseable {
         }
         ClusterNode node = new ClusterNode(this, id);
         nodes.set(id, node);
+        deadLetters.tell();
         for (int number = 0; number < PARTITIONS; number++) {
             TopicPartition place = partitions.get(number).topicPartition();
             int partition = number;

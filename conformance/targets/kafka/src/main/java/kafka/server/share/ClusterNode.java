@@ -33,10 +33,12 @@ import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.AbstractRequest;
 import org.apache.kafka.common.requests.AbstractResponse;
+import org.apache.kafka.common.requests.CreateTopicsRequest;
 import org.apache.kafka.common.requests.FindCoordinatorRequest;
 import org.apache.kafka.common.requests.FindCoordinatorResponse;
 import org.apache.kafka.common.requests.InitializeShareGroupStateRequest;
 import org.apache.kafka.common.requests.InitializeShareGroupStateResponse;
+import org.apache.kafka.common.requests.ProduceRequest;
 import org.apache.kafka.common.requests.ReadShareGroupStateRequest;
 import org.apache.kafka.common.requests.ReadShareGroupStateResponse;
 import org.apache.kafka.common.requests.ReadShareGroupStateSummaryRequest;
@@ -62,13 +64,13 @@ import org.apache.kafka.image.MetadataProvenance;
 import org.apache.kafka.server.partition.PartitionListener;
 import org.apache.kafka.server.share.PartitionMetadataProvider;
 import org.apache.kafka.server.share.SharePartitionKey;
-import org.apache.kafka.server.share.dlq.NoOpShareGroupDLQManager;
 import org.apache.kafka.server.share.fetch.InFlightBatch;
 import org.apache.kafka.server.share.persister.Persister;
 import org.apache.kafka.server.share.persister.PersisterStateManager;
 import org.apache.kafka.server.share.persister.ShareCoordinatorMetadataCacheHelper;
 import org.apache.kafka.server.share.session.ShareSessionCache;
 import org.apache.kafka.server.storage.log.FetchIsolation;
+import org.apache.kafka.server.storage.log.FetchParams;
 import org.apache.kafka.server.util.InterBrokerSendThread;
 import org.apache.kafka.server.util.timer.Timer;
 import org.apache.kafka.server.util.timer.TimerTask;
@@ -93,11 +95,13 @@ final class ClusterNode {
     final SharePartitionCache partitions = new Partitions();
     final SharePartitionManager manager;
     final Persister persister;
-    final PeerClient peers;
+    final DeadLetterTopic.Queue letters;
+    private final PeerClient peers;
 
     private final Cluster cluster;
     private final Purgatory purgatory;
     private final InterBrokerSendThread sender;
+    private final PeerClient letterPeers;
     private final ShareCoordinatorService coordinator;
     private final Metrics metrics = new Metrics();
     private final Map<TopicPartition, Leader> leaders = new HashMap<>();
@@ -113,24 +117,25 @@ final class ClusterNode {
         this.id = id;
         peers = new PeerClient(cluster, this, () -> soon(this::send));
         PersisterStateManager states = new PersisterStateManager(peers, new Coordinators(), cluster.clock, timer);
-        sender = senderOf(states);
+        sender = (InterBrokerSendThread) fieldOf(states, "sender");
+        letterPeers = new PeerClient(cluster, this, () -> soon(this::sendLetters));
+        letters = cluster.deadLetters.queue(this, letterPeers, this::read);
         persister = new WrittenPersister(cluster, this, id, defaultPersister(states));
         coordinator = coordinator();
         coordinator.startup(() -> Cluster.STATE_PARTITIONS);
         learnTopics();
         purgatory = Purgatory.of(this);
-        manager = new SharePartitionManager(purgatory, (params, wanted, offsets, sizes, minOne) ->
-            CompletableFuture.completedFuture(read(wanted, offsets, params.isolation)), new Metadata(),
+        manager = new SharePartitionManager(purgatory, this::read, new Metadata(),
             purgatory::completeDelayedShareFetchRequest, cluster.clock, new ShareSessionCache(1000), partitions,
             cluster.settings.lockMs, timer, cluster.settings.deliveryLimit, cluster.settings.maxLocks, 1000,
-            persister, cluster.settings, cluster.groupMetrics, TOPIC_STATS, () -> false, new NoOpShareGroupDLQManager());
+            persister, cluster.settings, cluster.groupMetrics, TOPIC_STATS, () -> true, letters);
     }
 
-    private static InterBrokerSendThread senderOf(PersisterStateManager states) {
+    static Object fieldOf(Object owner, String name) {
         try {
-            var field = PersisterStateManager.class.getDeclaredField("sender");
+            var field = owner.getClass().getDeclaredField(name);
             field.setAccessible(true);
-            return (InterBrokerSendThread) field.get(states);
+            return field.get(owner);
         } catch (ReflectiveOperationException wrong) {
             throw new IllegalStateException(wrong);
         }
@@ -193,6 +198,16 @@ final class ClusterNode {
 
     private void send() {
         sender.doWork();
+    }
+
+    private void sendLetters() {
+        letters.sender.doWork();
+    }
+
+    /** Its connections to a node are lost with all that they carry. */
+    void reset(int to) {
+        peers.reset(to);
+        letterPeers.reset(to);
     }
 
     /** The log has more records: fetches that wait look again. */
@@ -289,6 +304,10 @@ final class ClusterNode {
         } else if (request instanceof ReadShareGroupStateSummaryRequest summary) {
             coordinator.readStateSummary(null, summary.data())
                 .thenAccept(data -> answer.accept(new ReadShareGroupStateSummaryResponse(data)));
+        } else if (request instanceof CreateTopicsRequest) {
+            answer.accept(cluster.deadLetters.create());
+        } else if (request instanceof ProduceRequest produce) {
+            answer.accept(cluster.deadLetters.append(this, produce));
         } else {
             throw new IllegalArgumentException("no node answers " + request);
         }
@@ -308,8 +327,9 @@ final class ClusterNode {
         return new FindCoordinatorResponse(new FindCoordinatorResponseData().setCoordinators(List.of(row)));
     }
 
-    private LinkedHashMap<TopicIdPartition, LogReadResult> read(Set<TopicIdPartition> wanted,
-            Map<TopicIdPartition, Long> offsets, FetchIsolation isolation) {
+    private CompletableFuture<LinkedHashMap<TopicIdPartition, LogReadResult>> read(FetchParams params,
+            Set<TopicIdPartition> wanted, Map<TopicIdPartition, Long> offsets, Map<TopicIdPartition, Integer> sizes,
+            boolean minOne) {
         LinkedHashMap<TopicIdPartition, LogReadResult> out = new LinkedHashMap<>();
         for (TopicIdPartition partition : wanted) {
             if (!leads(partition.topicPartition())) {
@@ -322,11 +342,11 @@ final class ClusterNode {
                 out.put(partition, new LogReadResult(Errors.OFFSET_OUT_OF_RANGE));
                 continue;
             }
-            FetchDataInfo read = cluster.plants.read(log, offset, isolation);
+            FetchDataInfo read = cluster.plants.read(log, offset, params.isolation);
             out.put(partition, new LogReadResult(read, Optional.empty(), log.end(), log.start(), log.end(), -1,
                 cluster.clock.milliseconds(), OptionalLong.of(log.end(FetchIsolation.TXN_COMMITTED)), OptionalInt.empty(), Errors.NONE));
         }
-        return out;
+        return CompletableFuture.completedFuture(out);
     }
 
     /** Kafka's, which also keeps the objects that are not present any more. */

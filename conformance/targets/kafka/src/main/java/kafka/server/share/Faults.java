@@ -47,6 +47,24 @@ final class Faults {
                 }
             }
         }
+        moveLetters(cluster, forMs, without);
+    }
+
+    /** The leader of the dead letters moves, where there are some. */
+    private void moveLetters(Cluster cluster, long forMs, Set<Integer> without) {
+        int until = drawn + (cluster.settings.errorsDLQTopicName(cluster.group).isEmpty() ? 0 : deletes.nextInt(4));
+        for (; drawn < until; drawn++) {
+            long delay = (long) (deletes.nextDouble() * forMs);
+            int to = deletes.nextInt(cluster.size());
+            if (!without.contains(drawn)) {
+                int place = drawn;
+                cluster.clock.after(delay, now -> now, () -> {
+                    cluster.deadLetters.move(up(cluster, to));
+                    cluster.history.add("fault", "number", place, "text", "dead letters move to node " + to,
+                        "paused_ms", 0);
+                });
+            }
+        }
     }
 
     /** Deletes a part of what a log has. */
@@ -71,7 +89,7 @@ final class Faults {
             case 1, 2 -> {
                 int home = leader.node();
                 int away = up(cluster, home == first ? second : first);
-                cluster.node(home).peers.reset(cluster.coordinatorOf(partition));
+                cluster.node(home).reset(cluster.coordinatorOf(partition));
                 if (kind == 2) {
                     cluster.network.block(home, cluster.coordinatorOf(partition), now + length);
                 }
@@ -85,7 +103,7 @@ final class Faults {
                 text = "state partition " + partition + " moves to node " + first;
             }
             case 4 -> {
-                cluster.node(first).peers.reset(second);
+                cluster.node(first).reset(second);
                 text = "connection of node " + first + " to " + second + " is reset";
             }
             case 5 -> {

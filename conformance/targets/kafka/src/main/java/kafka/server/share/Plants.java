@@ -3,9 +3,13 @@ package kafka.server.share;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
+import org.apache.kafka.common.TopicIdPartition;
+import org.apache.kafka.server.share.dlq.ShareGroupDLQManager;
+import org.apache.kafka.server.share.dlq.ShareGroupDLQRecordParameter;
 import org.apache.kafka.server.share.persister.PartitionAllData;
 import org.apache.kafka.server.share.persister.PartitionFactory;
 import org.apache.kafka.server.share.persister.PartitionStateBatchData;
@@ -70,6 +74,16 @@ final class Plants {
                 : is("read-over-limit") ? with(batch, AVAILABLE, batch.deliveryCount() + limit) : batch).toList();
         return PartitionFactory.newPartitionAllData(state.partition(), state.stateEpoch(), start, state.errorCode(),
             state.errorMessage(), batches);
+    }
+
+    /** Gives to the dead-letter queue what is accepted. */
+    void bury(ShareGroupDLQManager letters, String group, TopicIdPartition partition, PartitionStateBatchData written) {
+        for (PersisterStateBatch batch : is("accepted-buried") ? written.stateBatches() : List.<PersisterStateBatch>of()) {
+            if (batch.deliveryState() == ACKNOWLEDGED) {
+                letters.enqueue(new ShareGroupDLQRecordParameter(group, partition, batch.firstOffset(), batch.lastOffset(),
+                    Optional.of(batch.deliveryCount()), Optional.empty()));
+            }
+        }
     }
 
     /** Returns what a leader reads of its log. */

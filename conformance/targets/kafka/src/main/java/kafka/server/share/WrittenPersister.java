@@ -34,6 +34,7 @@ record WrittenPersister(Cluster cluster, ClusterNode at, int node, Persister kaf
             "start_offset", written.startOffset(), "batches", rows(written.stateBatches()));
         var altered = new WriteShareGroupStateParameters.Builder().setGroupTopicPartitionData(
             new GroupTopicPartitionData<>(cluster.group, List.of(new TopicData<>(topic.topicId(), List.of(written))))).build();
+        plants.bury(at.letters, cluster.group, cluster.partitions().get(partition), written);
         boolean dropped = plants.now("writes-lost") || plants.is("writes-stop") && cluster.isDraining();
         var sent = dropped ? CompletableFuture.completedFuture(answer(topic.topicId(), partition, Errors.NONE))
             : plants.inTurn(at, partition, epoch, () -> kafka.writeState(altered));
