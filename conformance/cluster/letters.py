@@ -37,9 +37,10 @@ class DeadLetters:
     """What is known of a run; keys are (partition, offset).
 
     ``wanted`` are records that a member accepted, or told are none, whatever the answer;
-    ``accepted`` those that it was told it had accepted, at or above the start offset; ``aborted`` those of aborted transactions;
-    ``letters`` those in the topic; ``given_up`` those that the queue was given and could not
-    produce; ``failed`` says of which ones a write failed, and whether it was fenced.
+    ``accepted`` those that it was told it had accepted, at or above the start offset; ``aborted``
+    those of aborted transactions; ``letters`` those in the topic; ``given_up`` those that the queue
+    was given and could not produce; ``failed`` says of which ones a write failed, and whether it
+    was fenced.
     """
 
     settings: GroupSettings | None = None

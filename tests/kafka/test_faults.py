@@ -44,6 +44,10 @@ SHOWN = {
         "what is given by a share-partition that was fenced"
         " ==> expected: <nothing> but was: <0 with delivery count 1>"
     ),
+    "SharePartitionFencedDeadLetterTest.testFencedLeaderGivesNothingToTheDeadLetterQueue": (
+        "what a leader gives to the dead-letter queue whose write was fenced"
+        " ==> expected: <[]> but was: <[0]>"
+    ),
     "ShareCoordinatorServiceMergedWritesTest.testFencedWriteIsNotAnsweredByWriteOfNextLeader": (
         "0-9 is not durable, and the answers are [NONE]; ==> expected: <true> but was: <false>"
     ),
@@ -68,6 +72,7 @@ CONTROLS = {
     "SharePartitionGapWindowTest": 3,
     "SharePartitionDeletedGapTest": 2,
     "SharePartitionFencedReadTest": 3,
+    "SharePartitionFencedDeadLetterTest": 2,
     "SharePartitionLogStartInGapTest": 2,
     "ShareCoordinatorServiceMergedWritesTest": 1,
     "PersisterStateManagerMergedWritesTest": 1,
