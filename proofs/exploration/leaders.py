@@ -171,11 +171,7 @@ def _seen_by_others(edge: Edge) -> tuple[object, ...]:
 
 
 def _edges(
-    number: int,
-    move: Move,
-    ends: tuple[Leader, Leader],
-    before: ExploredLeader,
-    outcome: Outcome,
+    number: int, move: Move, ends: tuple[Leader, Leader], before: ExploredLeader, outcome: Outcome
 ) -> Iterator[Edge]:
     """Yield an edge for each possible fate of the move's writes."""
     if move.kind is MoveKind.RESET:

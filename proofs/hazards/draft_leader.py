@@ -182,8 +182,7 @@ def _siblings(leader: DraftLeader, marked: Mapping[int, DraftRecord]) -> DraftLe
     duration = leader.rules.config.record_lock_duration_ms
     others = {
         offset: attrs.evolve(
-            record,
-            lock_end=ends[record.token] + duration if how is Siblings.RESCHEDULED else None,
+            record, lock_end=ends[record.token] + duration if how is Siblings.RESCHEDULED else None
         )
         for offset, record in enumerate(leader.records)
         if record.token in ends and record.state == RecordState.ACQUIRED

@@ -110,8 +110,7 @@ def _acknowledged(
     )
     consumers = tuple(
         attrs.evolve(
-            c,
-            unacknowledged=tuple(g for g in c.unacknowledged if (c.member, g.offset) not in done),
+            c, unacknowledged=tuple(g for g in c.unacknowledged if (c.member, g.offset) not in done)
         )
         for c in past.consumers
     )

@@ -6,17 +6,9 @@ from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from proofs.hazards.hazard import Absence, CaseFinding, HazardCase, HazardRun
 from proofs.hazards.machine import MachineView
-from proofs.hazards.world import (
-    BEGAN,
-    HazardMove,
-    HazardProperty,
-    HazardWorld,
-)
+from proofs.hazards.world import BEGAN, HazardMove, HazardProperty, HazardWorld
 
-_HEAD = (
-    "| Time (ms) | What happens | Records | Durable | Lag |",
-    "|---:|---|---|---|---|",
-)
+_HEAD = ("| Time (ms) | What happens | Records | Durable | Lag |", "|---:|---|---|---|---|")
 
 
 def page(findings: Sequence[CaseFinding]) -> str:

@@ -63,10 +63,7 @@ def an_archived_record_had_its_attempts(moment: HazardMoment) -> str | None:
     """Hold that a record that fails at the limit was delivered as often as the limit allows."""
     limit, failed = (
         moment.world.config.delivery_count_limit,
-        (
-            RecordState.ARCHIVED,
-            RecordState.ARCHIVING,
-        ),
+        (RecordState.ARCHIVED, RecordState.ARCHIVING),
     )
     for offset, before, after in _ended_by_time(moment):
         times = moment.after.past.deliveries[offset]

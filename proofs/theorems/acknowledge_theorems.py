@@ -110,10 +110,7 @@ def request_is_well_formed(s: OneOperation) -> Term:
 
 
 @_acknowledge.theorem(
-    33,
-    of="acknowledge",
-    where=lambda s: negate(_malformed_batch(s)[1]),
-    control=LENIENT,
+    33, of="acknowledge", where=lambda s: negate(_malformed_batch(s)[1]), control=LENIENT
 )
 def malformed_changes_nothing(s: OneOperation) -> Term:
     """A malformed request is INVALID_REQUEST, and no more."""

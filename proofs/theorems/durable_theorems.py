@@ -307,10 +307,7 @@ def initialize_fences_state_epochs_before(s: StateWrites) -> Term:
 
 
 @_durable.theorem(
-    26,
-    of="update",
-    where=lambda s: s.former_epoch < s.snapshot_epoch,
-    control=MERGES_ALL,
+    26, of="update", where=lambda s: s.former_epoch < s.snapshot_epoch, control=MERGES_ALL
 )
 def update_of_an_earlier_snapshot_is_passed_over(s: StateWrites) -> Term:
     """An update of before the latest snapshot changes nothing."""

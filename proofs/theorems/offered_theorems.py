@@ -98,9 +98,7 @@ def what_a_fetch_could_acquire_is_offered(s: AnyPartition, level: IsolationLevel
     55,
     of=FETCHES,
     control=wrong(
-        "spec.offered:_passed_over",
-        "sees one offset more",
-        returns(lambda passed: [*passed, 0]),
+        "spec.offered:_passed_over", "sees one offset more", returns(lambda passed: [*passed, 0])
     ),
 )
 def fetch_passes_over_each_record_it_could_take(s: AnyPartition, named: tuple[int, ...]) -> Term:
@@ -248,9 +246,7 @@ def own_choice_takes_what_it_may(s: AnyPartition, mode: AcquireMode, profile: Pr
 
 
 @_choice.theorem(
-    61,
-    of=_modes((OPTIMIZED, KIP), (OPTIMIZED, KAFKA), (LIMITED, KIP)),
-    control=GREEDY,
+    61, of=_modes((OPTIMIZED, KIP), (OPTIMIZED, KAFKA), (LIMITED, KIP)), control=GREEDY
 )
 def own_choice_keeps_to_the_maximum(s: AnyPartition, mode: AcquireMode, profile: Profile) -> Term:
     """What this project chooses is not more than the maximum, or than it and one log batch."""

@@ -93,9 +93,7 @@ def _starts_rightly(s: OneOperation, case: OperationCase, step: Step) -> Term:
 
 
 @_operation.theorem(
-    11,
-    of=[case for case in CASES if case.destroyed],
-    control=lambda case: case.destroyed,
+    11, of=[case for case in CASES if case.destroyed], control=lambda case: case.destroyed
 )
 def operation_is_accepted_when_each_record_allows_it(s: OneOperation, case: OperationCase) -> Term:
     """An operation is accepted exactly if each record that it names allows it."""
@@ -103,12 +101,7 @@ def operation_is_accepted_when_each_record_allows_it(s: OneOperation, case: Oper
     return (step if isinstance(step, Refusal) else None) == case.refuses(s)
 
 
-@_operation.theorem(
-    11,
-    32,
-    of=CASES,
-    control=lambda case: changes_nothing(case.target),
-)
+@_operation.theorem(11, 32, of=CASES, control=lambda case: changes_nothing(case.target))
 def operation_changes_the_records_it_names(s: OneOperation, case: OperationCase) -> Term:
     """An operation changes each record that it names as its rule says, and nothing else."""
     before, step = _step(s, case)

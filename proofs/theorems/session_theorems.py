@@ -1,7 +1,7 @@
 """Theorems about share sessions: which requests one accepts, and marks (KIP-932, KAFKA-20458)."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import product
 from typing import Any
@@ -14,6 +14,7 @@ from model.errors import ErrorCode
 from model.operations import MarkInProgress, ProgressBatch
 from model.outcome import Outcome
 from model.profile import DRAFT_RESOLVED
+from model.ranges import AcquiredRange
 from model.share_messages import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
@@ -22,6 +23,7 @@ from model.share_messages import (
     MarkResponse,
     PartitionMarks,
     PartitionRequest,
+    PartitionResponse,
     ShareAcknowledge,
     ShareFetch,
     ShareMark,
@@ -209,12 +211,7 @@ def a_session_epoch_never_opens_or_closes(s: OneSession) -> Term:
     return conjunction(after >= 1, after <= MAX_EPOCH, negate(after == s.epoch))
 
 
-@_session.theorem(
-    47,
-    of="next epoch",
-    where=lambda s: s.asked >= 1,
-    control=FOLLOWED_BY_2,
-)
+@_session.theorem(47, of="next epoch", where=lambda s: s.asked >= 1, control=FOLLOWED_BY_2)
 def session_epochs_are_told_apart(s: OneSession) -> Term:
     """No two session epochs are followed by the same one."""
     following, other = share_session.next_epoch(s.epoch), share_session.next_epoch(s.asked)
@@ -261,6 +258,33 @@ def a_session_opens_within_the_limit(s: OneSession) -> Term:
     if either(s.other, 1, 0) >= s.most:
         return error is ErrorCode.SHARE_SESSION_LIMIT_REACHED
     return conjunction(error is NONE, after[OURS].epoch == 1)
+
+
+def _fetch(epoch: Term, *asked: TopicPartition, less: Iterable[TopicPartition] = ()) -> ShareFetch:
+    return ShareFetch(GROUP, MEMBER, epoch, tuple(map(PartitionRequest, asked)), tuple(less))
+
+
+@_session.theorem(
+    66, of="fetch", where=lambda s: s.most > 1, control=wrong(
+        "spec.share_session:rotated", "stays", becomes(
+            lambda session, _epoch: tuple(p.topic_partition for p in session.partitions))),
+)  # fmt: skip
+def a_session_has_each_share_partition_in_turn(s: OneSession) -> Term:
+    """A session has what fetches named and none forgot, each once, and each first in its turn."""
+    (first, second), third = PLACES, TopicPartition("u", 0)
+    less = (second,) if s.batches else ()
+    _, opened = share_session.begin(_sessions(s), _fetch(INITIAL_EPOCH, first, second), "", s.most)
+    _, after = share_session.begin(opened, _fetch(1, second, third, less=less), "", s.most)
+    session, left = after[OURS], (first, third) if s.batches else (first, second, third)
+    turns = [share_session.rotated(session, epoch) for epoch in range(1, len(left) + 1)]
+    due = {part.topic_partition for part in session.partitions if part.answer_due}
+    gave = PartitionResponse(first, acquired=(AcquiredRange(0, 0, 1),))
+    failed = {first: gave, third: PartitionResponse(third, WRONG_EPOCH)}
+    then = share_session.after_response(session, failed).partitions
+    moved = then[-1].topic_partition == first
+    moved = moved and [p.topic_partition for p in then if p.answer_due] == [third]
+    once = all(sorted(turn) == sorted(left) for turn in turns)
+    return moved and once and due == {third} and {turn[0] for turn in turns} == set(left)
 
 
 @attrs.frozen
