@@ -121,7 +121,7 @@ class Subject:
     command: str | None = None
     bootstrap: str | None = None
     silence: float = 10.0
-    profile: str = "kip"
+    profile: str = "kafka"
     lock_ms: int | None = None
     sweep_ms: int = 1000
     offered_within: int | None = None

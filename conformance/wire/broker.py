@@ -32,7 +32,7 @@ class BrokerTarget:
         *,
         name: str = "",
         version: str = "",
-        profile: str = "kip",
+        profile: str = "kafka",
         lock_ms: int | None = None,
         bounds: Bounds | None = None,
     ) -> None:

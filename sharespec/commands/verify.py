@@ -37,7 +37,7 @@ def _java_file(context: click.Context, option: click.Parameter, path: Path | Non
 @click.option(
     "--profile",
     type=OneOf(["kip", "kafka"]),
-    default="kip",
+    default=Subject().profile,
     show_default=True,
     help="With --bootstrap: the rules that the broker must follow.",
 )

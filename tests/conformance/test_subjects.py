@@ -9,6 +9,7 @@ from conformance.cores.kit import CORES
 from conformance.subjects import SUBJECT_NAMES, Subject, opened
 from conformance.target import TargetError
 from conformance.wire.kit import BROKERS
+from serve.running import serving
 
 
 def test_a_subject_is_a_core_or_a_broker() -> None:
@@ -34,6 +35,15 @@ def test_targets_open_and_close() -> None:
         target.hello()
 
 
+def test_an_address_is_judged_by_the_rules_of_kafka_and_the_built_in_cores_by_the_kips() -> None:
+    with (
+        serving() as broker,
+        opened(Subject("spec")) as core,
+        opened(Subject(bootstrap=broker.address)) as target,
+    ):
+        assert (target.hello().profile, core.hello().profile) == ("kafka", "kip")
+
+
 def test_a_broker_that_does_not_start_is_named() -> None:
     said = "^kfake: kfake 'main' is no pseudo-version"
     with pytest.raises(TargetError, match=said), opened(Subject("kfake", version="main")):
@@ -48,7 +58,7 @@ def test_the_command_that_verifies_a_subject_is_quoted_for_a_shell() -> None:
         *("--exec", "node 'my driver.js'; x"),
         *("--offered-within", "3", "--silence", "2.5"),
     ]
-    broker = Subject(bootstrap="h:1", profile="kafka", lock_ms=200, sweep_ms=5)
+    broker = Subject(bootstrap="h:1", profile="kip", lock_ms=200, sweep_ms=5)
     assert broker.command_line == (
-        "sharespec verify --bootstrap h:1 --profile kafka --lock-ms 200 --sweep-ms 5"
+        "sharespec verify --bootstrap h:1 --profile kip --lock-ms 200 --sweep-ms 5"
     )

@@ -34,7 +34,7 @@ def test_hello_is_cached(fake: Fake, target: BrokerTarget) -> None:
     hello = target.hello()
     assert hello is target.hello()
     assert hello.name == f"127.0.0.1:{fake.brokers[0]['port']}"
-    assert hello.profile == "kip"
+    assert hello.profile == "kafka"
     assert hello.capabilities.fetch_versions == (1, 2)
     assert fake.asked == ["api_versions", "metadata", "describe_configs", "describe_configs"]
 
