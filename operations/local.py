@@ -13,7 +13,6 @@ from model.errors import InvalidValueError
 from replay.gather import STORED, gather
 from replay.pieces import PartitionRows
 from replay.plan import Plan
-from replay.scratch import scratch_folder
 from replay.sources import NoSuchTraceError, find_sources
 from replay.tasks import (
     Inputs,
@@ -26,6 +25,7 @@ from replay.tasks import (
     whole_rows,
 )
 from replay.verdict import Problem
+from report.scratch import scratch_folder
 
 _PLAN = Plan()
 

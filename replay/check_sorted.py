@@ -43,7 +43,6 @@ from replay.pieces import (
 )
 from replay.plan import CheckedPartition, InputFacts, Plan, is_sampled
 from replay.result_schema import Lag, LagFile, lag_table
-from replay.scratch import whole_file
 from replay.state_file import Carried, of_each_kind
 from replay.tables import gaps_in, without_copies
 from replay.tasks import CheckTask, each_partition
@@ -56,6 +55,7 @@ from replay.verdict import (
     merged,
     not_checked,
 )
+from report.scratch import whole_file
 
 
 @attrs.frozen

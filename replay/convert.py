@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 from model.trace_arrow import SCHEMA
 from model.trace_json import line_from_row
 from replay.gather import DEADLY, GENERATED, Gathered, GatherTask, gathered, surveyed, tables_of
-from replay.scratch import whole_file
 from replay.sources import Form, Source
 from replay.verdict import Problem, Recording
+from report.scratch import whole_file
 
 if TYPE_CHECKING:
     from io import BufferedWriter

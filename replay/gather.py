@@ -27,7 +27,6 @@ import pyarrow.parquet as pq
 from model.errors import InvalidValueError
 from model.trace_arrow import PLACE, SCHEMA, check_readable, completed, table_from_rows
 from replay.pieces import runs_of
-from replay.scratch import whole_file
 from replay.sources import (
     Bad,
     Form,
@@ -41,6 +40,7 @@ from replay.sources import (
     strict_row,
 )
 from replay.verdict import Problem, Recording
+from report.scratch import whole_file
 
 GENERATED = b"sharespec.generated"
 """The key in a file's metadata that marks results as computed by the implementation."""

@@ -19,8 +19,8 @@ from model.profile import KAFKA
 from model.trace_arrow import SCHEMA, table_from_rows
 from model.trace_codec import row_from_event
 from replay.gather import GENERATED, gathered
-from replay.scratch import whole_file
 from replay.sources import in_lots
+from report.scratch import whole_file
 
 EVENTS_PER_FILE = 250_000
 """About how many events one file holds."""

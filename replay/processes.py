@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeVar
 
 import attrs
 
-from replay.scratch import scratch_folder
+from report.scratch import scratch_folder
 
 TASK_ATTEMPTS = 4
 """How often a task is tried; Spark's default everywhere but in ``local[N]``, where it is 1."""

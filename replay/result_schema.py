@@ -20,8 +20,8 @@ from model.snapshot import SharePartitionSnapshot
 from model.states import RecordState
 from model.trace import TraceEvent
 from model.whole_state import WholeState
-from replay.scratch import whole_file
 from replay.verdict import PartitionVerdict
+from report.scratch import whole_file
 
 if TYPE_CHECKING:
     from impl.kernel import KernelResult

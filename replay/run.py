@@ -15,7 +15,6 @@ from replay.gather import Gathered, GatherTask, gather
 from replay.plan import CheckedPartition, InputFacts, Plan, is_sampled
 from replay.processes import HereRunner, ProcessRunner, Progress, Runner, Silent
 from replay.result_schema import result_tables
-from replay.scratch import scratch_folder, whole_file
 from replay.sources import Form, Source, Sources, text_of
 from replay.state_file import Carried, diverged_before, locked, read_states, write_states
 from replay.tasks import (
@@ -38,6 +37,7 @@ from replay.verdict import (
     not_checked,
     weighed,
 )
+from report.scratch import scratch_folder, whole_file
 
 if TYPE_CHECKING:
     from replay.check_sorted import Segment

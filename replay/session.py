@@ -33,7 +33,7 @@ from replay.processes import (
     SessionError,
     ctrl_c_blocked,
 )
-from replay.scratch import scratch_folder
+from report.scratch import scratch_folder
 
 T_ = TypeVar("T_")
 R_ = TypeVar("R_")

@@ -19,8 +19,8 @@ from judge.finding import Finding
 from model.errors import InvalidValueError
 from model.profile import Profile
 from model.whole_state import ReplayState
-from replay.scratch import DRAFT, whole_file
 from replay.verdict import LogKnowledge, PartitionVerdict, Verdict
+from report.scratch import DRAFT, whole_file
 
 VERSION = 5
 """The version of the format: of a file with other columns it is another."""

@@ -33,7 +33,6 @@ from replay.judged import (
     judged_of,
 )
 from replay.plan import Plan, is_sampled
-from replay.scratch import whole_file
 from replay.session import first_line
 from replay.state_file import StateError
 from replay.stream_file import (
@@ -48,6 +47,7 @@ from replay.stream_file import (
 )
 from replay.stream_source import completed_rows
 from replay.verdict import Problem
+from report.scratch import whole_file
 
 TASKS_PER_CORE = 2
 """In how many tasks a batch is checked, about."""

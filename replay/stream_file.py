@@ -19,9 +19,9 @@ from judge.weighing import Given, too_little
 from model.profile import Profile
 from replay.judged import ARRIVED, Counts, Waiting
 from replay.result_schema import divergence_row
-from replay.scratch import whole_file
 from replay.state_file import NAME, Carried, StateError, Written, read_left, write_states
 from replay.verdict import Problem
+from report.scratch import whole_file
 
 SPARK = "spark"
 """The folder in which Spark keeps which files belong to which batch."""

@@ -13,8 +13,8 @@ wheel ``sharespec.spec.step`` and so on, for it puts one name into ``site-packag
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # `typing` takes longer to load than what is here.
 if TYPE_CHECKING:
     from sharespec.api import *  # noqa: F403 - what __getattr__ returns
 

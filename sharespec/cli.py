@@ -11,6 +11,8 @@ from typing import NoReturn
 import click
 from click.shell_completion import CompletionItem
 
+from sharespec.__main__ import interrupted
+
 COMMANDS = {
     "replay": "Check recorded traces against the rules.",
     "watch": "Check recorded traces as they come into a folder.",
@@ -42,9 +44,6 @@ COMMANDS = {
 _OWN_PROCESS = "own process"
 """The object of click's context where the process ends with the command."""
 
-INTERRUPTED = 130
-"""The status after Ctrl-C, as ``sharespec.exit.Exit`` has it, which takes longer to load."""
-
 
 class _Commands(click.Group):
     """Imports a command when it is called: Z3, Spark and Numba take seconds to load."""
@@ -60,17 +59,17 @@ class _Commands(click.Group):
         name = cmd_name.replace("-", "_")
         try:
             module = import_module(f"sharespec.commands.{name}")
-        except KeyboardInterrupt:
-            sys.exit(INTERRUPTED)
         except ModuleNotFoundError as error:
             _fail_without_extra(error, cmd_name)
         command: click.Command = getattr(module, f"{name}_command")
         return command
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command; what is missing of an extra is told in one line."""
+        """Run a command; what is missing of an extra, and Ctrl-C, is told in one line."""
         try:
             return super().invoke(ctx)
+        except KeyboardInterrupt:  # Click would exit with 1.
+            interrupted()
         except ModuleNotFoundError as error:
             _fail_without_extra(error, str(ctx.invoked_subcommand))
 
@@ -115,7 +114,7 @@ def is_own_process() -> bool:
 
 
 def main() -> None:
-    """Run the command line; the entry point of the console script."""
+    """Run the command line."""
     # What is closed stays so for us, and no file that is opened later gets its number.
     for number in range(3):
         try:

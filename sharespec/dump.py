@@ -15,8 +15,8 @@ from operations.state_topic_file import RecordAt, read_records
 from replay.observed.inputs import Content, Input
 from replay.observed.rows import line_of
 from replay.observed.state_topic import observations_of
-from replay.scratch import scratch_folder
 from replay.sources import Form
+from report.scratch import scratch_folder
 from sharespec.exit import fail
 
 

@@ -35,7 +35,7 @@ class Exit(IntEnum):
 def exits_on(*errors: type[Exception]) -> Iterator[None]:
     """Exit with one line on the standard error for these errors, and for any OSError.
 
-    Exits without a word when interrupted (Ctrl-C). Also a decorator of a command.
+    Also a decorator of a command.
     """
     try:
         yield
@@ -45,8 +45,6 @@ def exits_on(*errors: type[Exception]) -> Iterator[None]:
         fail(str(error))
     except OSError as error:
         fail(problem_of(error))
-    except KeyboardInterrupt:
-        sys.exit(Exit.INTERRUPTED)
 
 
 def problem_of(error: OSError) -> str:

@@ -18,12 +18,12 @@ from replay.plan import Plan
 from replay.processes import HereRunner, ProcessRunner, SessionError
 from replay.report import Bar, document, json_line, junit_document, verdict_lines
 from replay.run import replay_sources
-from replay.scratch import scratch_folder
 from replay.sources import NoSuchTraceError, find_sources, is_address, local_path, text_of
 from replay.state_file import StateError
 from replay.verdict import Replay, light
 from replay.verdict import place as place_of
 from report.markdown import markdown_text
+from report.scratch import scratch_folder
 from report.terminal import show_document
 from sharespec.cli import is_own_process
 from sharespec.console import output, progress_console

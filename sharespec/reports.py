@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from replay.scratch import whole_file
+from report.scratch import whole_file
 from sharespec.exit import Exit, problem_of
 
 

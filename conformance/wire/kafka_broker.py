@@ -2,7 +2,6 @@
 
 import shlex
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -20,6 +19,7 @@ from conformance.wire.servers import HOST, free_ports
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.operations import AcknowledgementBatch
 from model.share_messages import PartitionRequest, ShareAcknowledge, ShareFetch, TopicPartition
+from report.scratch import scratch_folder
 
 _START_SECONDS, _STOP_SECONDS, _PAUSE_S = 300, 30, 0.1
 _TAIL_BYTES = 2000
@@ -57,7 +57,7 @@ _SINCE = "4.1.0", "since it speaks version 0 of ShareFetch alone, of early acces
 
 @contextmanager
 def kafka_broker(settings: Sequence[str] = (), version: str = NEWEST) -> Iterator[BrokerTarget]:
-    """Run a broker of a release in a temporary directory, with more lines of properties.
+    """Run a broker of a release in a scratch folder, with more lines of properties.
 
     Raises TargetError if there is no such release that the kit can speak to, Java 17 or Maven is
     missing, Maven Central cannot be reached, or the broker does not start: then with the end of
@@ -67,7 +67,7 @@ def kafka_broker(settings: Sequence[str] = (), version: str = NEWEST) -> Iterato
     java, path = kafka_java(version=version)
     settings = (*settings, *(_NARROW if is_before(version, "4.3") else _AT_ONCE))
     jar = next(Path(path.rpartition(":")[2]).parent.glob("kafka_2.13-*.jar")).stem
-    with tempfile.TemporaryDirectory(prefix="sharespec-kafka-") as folder:
+    with scratch_folder() as folder:
         command = f"{java} {_FLAGS} -cp '{path}' sharespec.Broker"
         with _running(command, Path(folder), settings) as address:
             target = BrokerTarget(

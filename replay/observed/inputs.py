@@ -14,7 +14,6 @@ from replay.observed.rows import facts_of, observation_of
 from replay.request_log.entry import MARK
 from replay.request_log.scan import MAX_LOG_LINE_BYTES, Tally, scan
 from replay.sources import Bad, Form, Line, Source, files_within, is_utf8, read_lines
-from replay.verdict import Problem
 
 LINES_LOOKED_AT = 50
 """In how many lines a file shows what it is."""
@@ -70,20 +69,19 @@ def read(
         if source.content is Content.REQUEST_LOG:
             yield from scan(lines, source.path, tally)
         else:
-            yield from _observed(lines, source.path, tally)
+            yield from _observed(lines, tally)
     except OSError as error:
-        tally.unusable += 1
-        text = f"cannot be read: {error.strerror or error}"
-        tally.troubles.append(Problem(source.path, tally.lines + 1, text))
+        tally.cannot_use(tally.lines + 1, f"cannot be read: {error.strerror or error}")
 
 
-def _observed(lines: Iterable[Line | Bad], path: str, tally: Tally) -> Iterator[Observation]:
+def _observed(lines: Iterable[Line | Bad], tally: Tally) -> Iterator[Observation]:
     for line in lines:
         if isinstance(line, Bad):
-            tally.unusable += 1
-            tally.troubles.append(Problem(path, line.number or 0, line.message))
+            tally.cannot_use(line.number or 0, line.message)
             continue
         tally.lines = line.number
+        if not line.content.strip():
+            continue
         try:
             row = json.loads(line.content)
             if not isinstance(row, dict):
@@ -91,8 +89,7 @@ def _observed(lines: Iterable[Line | Bad], path: str, tally: Tally) -> Iterator[
             fact = facts_of(row)
             each = None if fact is not None else observation_of(row)
         except (ValueError, RecursionError) as error:
-            tally.unusable += 1
-            tally.troubles.append(Problem(path, line.number, str(error)[:200]))
+            tally.cannot_use(line.number, str(error)[:200])
             continue
         tally.requests += 1
         if fact is not None:

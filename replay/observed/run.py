@@ -20,7 +20,6 @@ from replay.observed.settings import Settings
 from replay.observed.verdict import ObservedVerdict
 from replay.processes import HereRunner, Progress, Runner, Silent
 from replay.request_log.scan import Tally
-from replay.scratch import scratch_folder, whole_file
 from replay.sources import in_lots
 from replay.tasks import (
     FilePart,
@@ -31,6 +30,7 @@ from replay.tasks import (
     line_bases,
 )
 from replay.verdict import Problem, Replay, Verdict, counted, weighed
+from report.scratch import scratch_folder, whole_file
 
 ROWS_AT_ONCE = 20_000
 """How many observations a task holds before it writes them."""

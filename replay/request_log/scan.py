@@ -66,6 +66,12 @@ class Tally:
     sent: dict[str, dict[int, SentRun]] = attrs.field(factory=dict)
     more: list[Facts] = attrs.field(factory=list)
 
+    def cannot_use(self, line: int, message: str) -> None:
+        """Count a line that cannot be used."""
+        self.unusable += 1
+        if len(self.troubles) < MOST_PROBLEMS:
+            self.troubles.append(Problem(self.source, line, message))
+
     def facts(self) -> Facts:
         """Return the facts."""
         facts = Facts(
@@ -160,9 +166,7 @@ class _Scan:
     def lost(self, line: int, unusable: Unusable) -> None:
         """Note a line that cannot be used; what it may have shown is missing."""
         tally = self._tally
-        tally.unusable += 1
-        if len(tally.troubles) < MOST_PROBLEMS:
-            tally.troubles.append(Problem(self._source, line, unusable.message))
+        tally.cannot_use(line, unusable.message)
         if unusable.api is not None and unusable.api not in NEEDED:
             return
         end = unusable.end if unusable.end is not None else tally.last

@@ -16,7 +16,6 @@ from conformance.cluster.fault_plan import PlannedFault, drawn_plan, read_plan
 from conformance.target import TargetError
 from impl.cache import DISABLED
 from judge.finding import Finding
-from replay.scratch import LOCK, scratch_folder
 from report.document import (
     Command,
     Document,
@@ -29,6 +28,7 @@ from report.document import (
     fields,
     paragraph,
 )
+from report.scratch import LOCK, scratch_folder
 from report.terminal import show_document, shown_progress
 from sharespec.cli import is_own_process
 from sharespec.commands.options import JSON, SECONDS, OneOf, seed_option

@@ -12,8 +12,8 @@ from replay.observed.inputs import Input, sorted_out
 from replay.observed.observation import joined
 from replay.observed.rows import fact_lines, line_of
 from replay.observed.run import read_all
-from replay.scratch import whole_file
 from replay.sources import NoSuchTraceError, find_sources
+from report.scratch import whole_file
 from sharespec.commands.options import TRACES
 from sharespec.exit import Exit, exits_on, fail
 

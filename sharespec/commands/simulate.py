@@ -23,8 +23,8 @@ from conformance.cluster.simulated import (
 from conformance.target import TargetError
 from impl.cache import DISABLED
 from judge.finding import Finding
-from replay.scratch import scratch_folder
 from report.document import Command, Document, Heading, ItemList, Section, Toned, fields, paragraph
+from report.scratch import scratch_folder
 from report.terminal import show_document, shown_progress
 from sharespec.cli import is_own_process
 from sharespec.commands.options import JSON, OneOf, seed_option

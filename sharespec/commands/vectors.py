@@ -8,7 +8,7 @@ import click
 from conformance.vectors.source import CaseError, cases
 from conformance.vectors.written import DATA, VectorError, document
 from judge.words import many
-from replay.scratch import whole_file
+from report.scratch import whole_file
 from sharespec.exit import Exit, exits_on, fail
 
 

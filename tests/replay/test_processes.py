@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from replay.processes import HereRunner, ProcessRunner, Runner, SessionError, Silent, open_processes
-from replay.scratch import scratch_folder
+from report.scratch import scratch_folder
 from tests.replay.watching import Watching
 
 ROOT = Path(__file__).parents[2]

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from model.profile import KAFKA
-from replay.scratch import DRAFT
 from replay.state_file import NAME, Carried, StateError, locked, read_states, write_states
+from report.scratch import DRAFT
 from sharespec.exit import Exit
 from tests.replay.samples import kafka_rows, write_lines
 

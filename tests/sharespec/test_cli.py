@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 import sharespec
-from sharespec.cli import COMMANDS, INTERRUPTED, cli
+from sharespec.__main__ import INTERRUPTED
+from sharespec.cli import COMMANDS, cli
 from sharespec.exit import Exit
 
 STATE_TOPIC = Path(__file__).parents[1] / "data" / "observed" / "state-topic.txt.gz"
@@ -129,13 +130,28 @@ def test_a_reader_that_has_enough_is_no_error(arguments: list[str]) -> None:
     assert (done.returncode, done.stderr) == (1, b"")
 
 
-def test_an_interruption_while_a_command_is_imported_is_no_error(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def interrupted(_name: str) -> None:
-        raise KeyboardInterrupt
+_CTRL_C = """
+import signal, sys
+where = sys.argv[1]
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == where:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+from sharespec.__main__ import main
+sys.argv = ["sharespec", "profiles"]
+main()
+"""
 
-    monkeypatch.setattr("sharespec.cli.import_module", interrupted)
-    done = CliRunner().invoke(cli, ["replay"])
-    assert (done.exit_code, done.output) == (Exit.INTERRUPTED, "")
+
+@pytest.mark.parametrize(
+    "while_importing",
+    ["sharespec.cli", "click", "sharespec.commands.profiles", "model.profile", "nothing"],
+)
+def test_who_is_interrupted_while_it_starts_says_so_in_one_line(while_importing: str) -> None:
+    command = [sys.executable, "-c", _CTRL_C, while_importing]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    ended = (0, "") if while_importing == "nothing" else (130, "sharespec: interrupted\n")
+    assert (done.returncode, done.stderr) == ended
     assert Exit.INTERRUPTED == INTERRUPTED

@@ -22,9 +22,8 @@ def command(error: BaseException) -> click.Command:
         (NoSuchTraceError("there is no trace\x1b"), 2, "sharespec: there is no trace\\x1b\n"),
         (OSError(28, "No space left", "/out"), 2, "sharespec: /out: No space left on device\n"),
         (OSError("odd"), 2, "sharespec: odd\n"),
-        (KeyboardInterrupt(), 130, ""),
     ],
-    ids=["no trace", "no space", "no file name", "interrupted"],
+    ids=["no trace", "no space", "no file name"],
 )
 def test_an_error_becomes_one_line_and_an_exit_status(
     error: BaseException, status: int, line: str

@@ -1,6 +1,7 @@
 """A whole Apache Kafka broker: what was recorded of it is what the specification says."""
 
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,7 @@ from model.share_messages import (
     ShareRequest,
     TopicPartition,
 )
+from report.scratch import LOCK, PREFIX
 from spec.coordinator import Durable
 from spec.log import Log
 from spec.share_broker import ShareBroker, append, disconnect, lead
@@ -252,13 +254,20 @@ def does(java: Path, script: str) -> None:
     java.chmod(0o755)
 
 
-def test_a_broker_that_does_not_start_is_quoted(fake_java: Path) -> None:
+def test_a_broker_that_does_not_start_is_quoted_and_what_killed_ones_left_goes(
+    fake_java: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left = tmp_path / f"{PREFIX}killed"
+    left.mkdir()
+    (left / LOCK).touch()
     does(fake_java, "import sys; sys.exit('no room')")
     with (
         pytest.raises(TargetError, match="did not start, exit status 1; it said: no room"),
         kafka_broker(),
     ):
         pass
+    assert list(tmp_path.glob(f"{PREFIX}*")) == []
 
 
 def test_a_broker_that_does_not_answer_is_ended_through_its_input(fake_java: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from replay.observed.inputs import sorted_out
 from replay.observed.run import judge_inputs, read_all
+from replay.request_log.scan import MOST_PROBLEMS
 from replay.verdict import Verdict
 from tests.replay.observed.real import KNOWN, LOG, judged, lines
 
@@ -162,9 +163,13 @@ def test_a_file_that_is_no_file_is_left_to_others(tmp_path: Path) -> None:
 
 def test_observations_are_judged_as_the_log_is(tmp_path: Path) -> None:
     path = tmp_path / "observed.jsonl"
-    path.write_text('{"observed":"node","node":1}\n{"observed":"acquire"}\nnot JSON\n[]\n')
+    path.write_text('{"observed":"node","node":1}\n{"observed":"acquire"}\n\nnot JSON\n[]\n \n')
     inputs, _ = sorted_out([path])
     [tally], seen = read_all(inputs)
     assert (tally.unusable, seen) == (3, [])
     assert tally.facts().nodes == {1}
+    assert [each.line for each in tally.troubles] == [2, 4, 5]
+    path.write_text('{"observed":"node","node":1}\n' + "[]\n" * 150)
+    [tally], _ = read_all(inputs)
+    assert (tally.unusable, len(tally.troubles)) == (150, MOST_PROBLEMS)
     assert json.loads(path.read_text().splitlines()[0])["node"] == 1

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from replay.scratch import LOCK, PREFIX, scratch_folder
+from report.scratch import LOCK, PREFIX, scratch_folder
 
 KILLED = """
 import sys
 from pathlib import Path
-from replay.scratch import scratch_folder
+from report.scratch import scratch_folder
 with scratch_folder(Path(sys.argv[1])) as folder:
     (Path(folder) / "part").write_text("x")
     print(folder, flush=True)
