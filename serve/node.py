@@ -24,6 +24,7 @@ from serve.members import Group
 from serve.rare import Rare
 from serve.record_log import RecordLog
 from serve.tracing import Trace
+from serve.turns import Turns
 from serve.witness import Witness
 from spec.partition import SharePartition
 from spec.share_broker import PartitionKey, ShareBroker, advance
@@ -70,8 +71,9 @@ class Cluster:
     ``real_clock`` gives that of heartbeats: clients keep theirs. ``wall_clock`` is that of records'
     timestamps. ``coordinators`` are those of groups that were moved. ``rare`` is what happens next
     that is allowed and unusual, ``witness`` who is told of requests and answers. ``ids``: topics by
-    id. ``locks``: when acquisition locks of a group end at a broker; ``silence``: when members
-    of a group have been silent for too long; ``earlier`` is set when one of these comes first.
+    id. ``room``: how many bytes more logs may take, at least. ``locks``: when acquisition locks of
+    a group end at a broker; ``silence``: when members of a group have been silent for too long;
+    ``earlier`` is set when one of these comes first. ``turns`` has who works on much.
     """
 
     options: Options
@@ -87,7 +89,9 @@ class Cluster:
     producers: "count[int]" = attrs.field(factory=lambda: count(1))
     trace: Trace | None = None
     rare: Rare = attrs.field(factory=Rare)
+    turns: Turns = attrs.field(factory=Turns)
     earlier: asyncio.Event = attrs.field(factory=asyncio.Event)
+    room: int = 0
     locks: Deadlines[tuple[int, str]] = attrs.field(init=False)
     silence: Deadlines[str] = attrs.field(init=False)
     witness: Witness | None = None

@@ -186,6 +186,16 @@ class Server:
             self.cluster.witness.ended(connection)
 
 
+def _size(node: Node, api: Api, asked: Asked) -> int:
+    """Return how many share-partitions a request works on before it waits for anything."""
+    if api.name == _ACKNOWLEDGE:
+        return len(node.share(asked.body.group_id or "").partitions)
+    if api.name == _HEARTBEAT and asked.body.member_epoch == 0:
+        topics = map(node.cluster.topics.get, asked.body.subscribed_topic_names or ())
+        return sum(len(topic.logs) for topic in topics if topic)
+    return 0
+
+
 def _line(text: str) -> str:
     """Return a text as one short line: a client may have chosen parts of it."""
     return "".join(sign if sign.isprintable() else "?" for sign in text[:_LONGEST_LINE])
@@ -294,6 +304,7 @@ class _Connection:
         try:
             if api.name == _ACKNOWLEDGE and (late := cluster.rare.lateness(self.node.id)):
                 await asyncio.sleep(late)
+            await cluster.turns.take(_size(self.node, api, asked))
             values = api.handler(self.node, asked)
             return await values if isawaitable(values) else values
         except asyncio.CancelledError:

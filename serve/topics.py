@@ -90,13 +90,17 @@ def _retopic(cluster: Cluster, topic: Topic) -> None:
 def produce(cluster: Cluster, topic: Topic, partition: int, batch: Batch) -> int:
     """Append a batch for every group; return its first offset. Raises RefusedError."""
     limits, log = cluster.options.limits, topic.logs[partition]
-    total = sum(log.size for topic in cluster.topics.values() for log in topic.logs)
-    if total + len(batch.data) + BATCH_BYTES > limits.log_bytes:
-        text = f"the broker is full: its partitions hold {total:,} bytes"
-        raise RefusedError(KafkaError.policy_violation, text)
+    size = len(batch.data) + BATCH_BYTES
+    if size > cluster.room:  # Only then are the logs counted, from which records may have gone.
+        total = sum(log.size for topic in cluster.topics.values() for log in topic.logs)
+        cluster.room = limits.log_bytes - total
+        if size > cluster.room:
+            text = f"the broker is full: its partitions hold {total:,} bytes"
+            raise RefusedError(KafkaError.policy_violation, text)
     leader = topic.leaders[partition]
     first, kept = append(log, batch, limits, leader.epoch)
     if kept is not None:
+        cluster.room -= size
         operation = Produce((OffsetRange(kept.first, kept.last),), log.end)
         node, place = cluster.node(leader.id), TopicPartition(str(topic.id), partition)
         for group, share in tuple(node.shares.items()):

@@ -12,11 +12,16 @@ _LONGEST_WAIT_MS = 600_000
 async def wait_until(
     enough: Callable[[], bool], wait_ms: int, node: Node, asked: Asked, group: str | None = None
 ) -> None:
-    """Wait until there is enough of a group, or in logs; or the time is over, or nobody waits."""
+    """Wait until there is enough of a group, or in logs; or the time is over, or nobody waits.
+
+    Then it is the turn of the group, until the caller waits again.
+    """
     loop = asyncio.get_running_loop()
     until = loop.time() + min(wait_ms, _LONGEST_WAIT_MS) / 1000
     gone = asyncio.ensure_future(asked.gone.wait())
+    size = 0 if group is None else len(node.share(group).partitions)
     try:
+        await node.cluster.turns.take(size)
         while not (enough() or asked.gone.is_set() or loop.time() >= until):
             changed = asyncio.ensure_future(node.changed(group).wait())
             await asyncio.wait(
@@ -25,5 +30,6 @@ async def wait_until(
                 return_when=asyncio.FIRST_COMPLETED,
             )
             changed.cancel()
+            await node.cluster.turns.take(size)
     finally:
         gone.cancel()

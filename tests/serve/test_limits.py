@@ -1,5 +1,6 @@
 import gc
 import tracemalloc
+from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
@@ -7,9 +8,10 @@ import pytest
 import serve.record_log
 from conformance.wire.records import record_batch
 from serve.batches import RefusedError, produced_batch
-from serve.limits import Limits
+from serve.limits import BATCH_BYTES, Limits
 from serve.node import Cluster, Options
-from serve.topics import create_topic, produce
+from serve.record_log import RecordLog
+from serve.topics import create_topic, delete_records, produce
 
 LOG_BYTES = 1 << 20
 
@@ -33,6 +35,31 @@ def filled() -> int:
         return tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
+
+
+class Counted(list[RecordLog]):
+    times = 0
+
+    def __iter__(self) -> Iterator[RecordLog]:
+        self.times += 1
+        return super().__iter__()
+
+
+def test_logs_are_counted_where_there_may_be_no_room_and_deleted_records_make_some() -> None:
+    data = record_batch(1)
+    limits = Limits(log_bytes=9 * (len(data) + BATCH_BYTES))
+    cluster = Cluster(Options(limits=limits), int, int, int)
+    topic, batch = create_topic(cluster, "t", 2), produced_batch(data, limits)
+    topic.logs = logs = Counted(topic.logs)
+    assert [produce(cluster, topic, nth % 2, batch) for nth in range(9)][-1] == 4
+    assert logs.times == 1
+    with pytest.raises(RefusedError, match="the broker is full"):
+        produce(cluster, topic, 1, batch)
+    delete_records(cluster.nodes[0], topic, 0, 2)
+    assert [produce(cluster, topic, 0, batch) for _ in range(2)] == [5, 6]
+    assert logs.times == 3
+    with pytest.raises(RefusedError, match="the broker is full"):
+        produce(cluster, topic, 1, batch)
 
 
 def test_small_batches_take_no_more_than_they_are_counted() -> None:
