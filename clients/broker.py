@@ -9,9 +9,10 @@ from typing import Concatenate, ParamSpec, TypeVar
 import attrs
 
 from clients.drivers import GROUP
-from clients.events import Compacted, Corrupted, Moved, Place
+from clients.duties import Duty
+from clients.events import Called, Compacted, Corrupted, Moved, Place, Returned, Settings
 from clients.journal import Journal
-from clients.judge import HUNG_UP, RESTARTED
+from clients.judge import HUNG_UP, RESTARTED, judge
 from clients.odd_batches import control_batch, corrupt_batch, empty_batch, transaction_batch
 from conformance.wire.records import Producer, record_batch
 from model.ranges import OffsetRange
@@ -20,7 +21,7 @@ from serve.batches import produced_batch
 from serve.coordination import Beat, heartbeat, move_coordinator, move_on, remove, update_all
 from serve.members import Group, Member
 from serve.node import Cluster, Options
-from serve.rare import START_SECONDS
+from serve.rare import START_SECONDS, Habit
 from serve.running import EARLIEST, ServedBroker, in_thread
 from serve.server import Server
 from serve.topics import add_partition, create_topic, move_leader, produce, reconfigure
@@ -57,6 +58,27 @@ class Broker:
 
     served: ServedBroker
     journal: Journal
+
+    @property
+    def address(self) -> str:
+        """The address for ``bootstrap.servers``."""
+        return self.served.address
+
+    def happen(self, habit: str) -> None:
+        """Let something rare happen at the next occasion, by its name in scripts."""
+        self.do(lambda cluster: cluster.rare.arm(Habit[habit.replace("-", "_").upper()]))
+
+    @contextmanager
+    def closing(self) -> Iterator[None]:
+        """Take note that the client closes, and has closed without an error at the end."""
+        self.journal.note(Called(self.journal.now(), "close"))
+        yield
+        self.journal.note(Returned(self.journal.now(), "close"))
+
+    def violations(self, duty: str) -> list[str]:
+        """Return how a duty was violated, by its name, as far as the broker sees it."""
+        found = judge(self.journal.record(Settings()))
+        return [each.text for each in found if each.duty is Duty(duty)]
 
     def do(self, what: Callable[[Cluster], _T]) -> _T:
         """Run a function in the broker's thread, between two requests."""
@@ -294,6 +316,14 @@ def _of_others(cluster: Cluster) -> frozenset[TopicPartition]:
 
 def _members(group: Group) -> tuple[Member, ...]:
     return tuple(group.members.values())
+
+
+@contextmanager
+def scripted(partitions: int = 1, brokers: int = 1) -> Iterator[Broker]:
+    """Serve a topic ``t`` until the block ends. Raises OSError."""
+    with running(count=brokers) as broker:
+        broker.topic("t", partitions)
+        yield broker
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from difflib import get_close_matches
 from functools import partial
 from math import inf
@@ -12,8 +12,9 @@ from typing import Any, NoReturn
 import attrs
 import click
 
+from clients.pasted import python_module, python_test
 from conformance.campaign import Campaign, Limits, Replayed, alone, campaign, replayed, unknown
-from conformance.cores.java_calls import NoJavaTestError
+from conformance.cores.java_calls import NoTestError
 from conformance.cores.java_test import JavaCase, class_name, java_class, java_method
 from conformance.junit import as_junit
 from conformance.kit import AnyKit, Hello
@@ -50,6 +51,7 @@ class VerifyOptions:
     operations: int | None = None
     vector: str | None = None
     junit_test: Path | None = None
+    test: Path | None = None
 
 
 _OPTIONS = (
@@ -189,25 +191,40 @@ def verify(target: Any, plan: Plan, command: str, title: str) -> NoReturn:  # no
     sys.exit(Exit.WRONG if report.verdict is KitVerdict.DEVIATES else status)
 
 
-def _write_java(target: Any, report: Report, wanted: VerifyOptions) -> Exit:  # noqa: ANN401 - a core
-    """Write each deviation that can be expressed as a test in Java; say of the others why not."""
+def _write_tests(target: Any, report: Report, wanted: VerifyOptions) -> Exit:  # noqa: ANN401 - of the kit
+    """Write each deviation that can be expressed as a test to paste."""
+    if wanted.test is not None:
+        return _write_test(report, wanted.test, python_test, python_module)
     if wanted.junit_test is None:
         return Exit.WELL
-    methods: dict[str, str] = {}
+    name, version = class_name(wanted.junit_test), report.campaign.hello.version
+    one = partial(java_method, target, report.kit)
+    return _write_test(
+        report, wanted.junit_test, one, lambda tests: java_class(name, tests, version)
+    )
+
+
+def _write_test(
+    report: Report,
+    path: Path,
+    one: Callable[[JavaCase, Collection[str]], tuple[str, str]],
+    whole: Callable[[Sequence[str]], str],
+) -> Exit:
+    """Write a file of tests: ``one`` for each deviation; say of the others why there is none."""
+    tests: dict[str, str] = {}
     for case in _java_cases(report):
         try:
-            name, text = java_method(target, report.kit, case, methods)
-        except NoJavaTestError as error:
+            name, text = one(case, tests)
+        except NoTestError as error:
             click.echo(f"sharespec: no test of {case.name}: {error}", err=True)
         else:
-            methods[name] = text
-    if not methods:
+            tests[name] = text
+    if not tests:
         why = "is not written: no deviation shows that can be expressed"
-        click.echo(f"sharespec: {wanted.junit_test} {why}", err=True)
+        click.echo(f"sharespec: {path} {why}", err=True)
         return Exit.COULD_NOT_RUN
-    name, version = class_name(wanted.junit_test), report.campaign.hello.version
-    text = java_class(name, tuple(methods.values()), version)
-    return write_reports([(wanted.junit_test, lambda: text)])
+    text = whole(tuple(tests.values()))
+    return write_reports([(path, lambda: text)])
 
 
 def _java_cases(report: Report) -> Iterator[JavaCase]:
@@ -232,7 +249,7 @@ def _write(target: Any, report: Report, wanted: VerifyOptions) -> Exit:  # noqa:
     if not report.unknown:
         listed = partial(known_now, report)
         files.append((wanted.write_known, lambda: as_toml(listed(), report.kit.plain)))
-    status = write_reports(files) or _write_java(target, report, wanted)
+    status = write_reports(files) or _write_tests(target, report, wanted)
     if wanted.json_lines:
         for line in as_json(report):
             click.echo(line)

@@ -10,7 +10,7 @@ from judge.words import span
 from model.states import AcknowledgeType, AcquireMode
 
 
-class NoJavaTestError(Exception):
+class NoTestError(Exception):
     """A deviation cannot be expressed as a test; one line says why."""
 
 
@@ -48,7 +48,7 @@ def _configured(exchange: Exchanged, config: dict[str, Any], hello: Hello) -> It
     """Yield the settings that an operation changes."""
     given = exchange.operation.get("config", config)
     if exchange.operation["op"] == "alter_config" and not hello.capabilities.alter_config:
-        raise NoJavaTestError("the configuration cannot be altered in this release")
+        raise NoTestError("the configuration cannot be altered in this release")
     for name, form in _SETTINGS.items():
         if given.get(name) != config.get(name):
             yield f"{form.format(given[name])};"
@@ -60,7 +60,7 @@ def _configured(exchange: Exchanged, config: dict[str, Any], hello: Hello) -> It
         name = "TXN_COMMITTED" if level == "read_committed" else "HIGH_WATERMARK"
         yield f"isolation = FetchIsolation.{name};"
     if given.get("renew_acknowledge_enable") is False:
-        raise NoJavaTestError("it needs a group in which renewals are switched off")
+        raise NoTestError("it needs a group in which renewals are switched off")
     config.update(given)
 
 
@@ -123,13 +123,13 @@ def _call(  # noqa: C901, PLR0911 - one for each operation
             return [], f"write{operation['id']}.complete(answer(Errors.{operation['status']}))"
         case "finish_dead_letter":
             return [], f"finishDeadLetter({operation['nth']})"
-    raise NoJavaTestError(f"no call stands for {operation['op']}")
+    raise NoTestError(f"no call stands for {operation['op']}")
 
 
 def _leads(operation: Request) -> tuple[list[str], str]:
     persisted, log_start = operation["persisted"], operation["log_start_offset"]
     if persisted["start_offset"] < 0:
-        raise NoJavaTestError("it needs a share-partition without a start offset")
+        raise NoTestError("it needs a share-partition without a start offset")
     setup = [f"logStartOffset = {number(log_start)};"] if log_start else []
     batches = [
         f"new PersisterStateBatch({number(first)}, {number(last)}, (byte) {state}, (short) {count})"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import attrs
 
-from conformance.cores.java_calls import NoJavaTestError, java_text, number
+from conformance.cores.java_calls import NoTestError, java_text, number
 from conformance.cores.scene import Exchanged, Scene
 from conformance.cores.target import Hello
 from conformance.vectors.free import allowed_of, lowest_start
@@ -36,7 +36,7 @@ class LastStep:
 def asserted(last: LastStep, call: str) -> list[str]:
     """Return the lines that make the last call and assert what it must do.
 
-    Raises NoJavaTestError where no assertion is known for the rule.
+    Raises NoTestError where no assertion is known for the rule.
     """
     deviation = last.deviation
     write = _ASSERTIONS.get(deviation.name)
@@ -46,7 +46,7 @@ def asserted(last: LastStep, call: str) -> list[str]:
     ):
         write = _judged  # The other guards of an acknowledgement are about its answer.
     if write is None:
-        raise NoJavaTestError(f"no assertion in Java is known for the rule {deviation.name}")
+        raise NoTestError(f"no assertion in Java is known for the rule {deviation.name}")
     return [line for text in write(last, call) for line in text.splitlines()]
 
 
@@ -126,7 +126,7 @@ def _end(last: LastStep, call: str) -> Iterator[str]:
 
 def _complete(last: LastStep, call: str) -> Iterator[str]:
     if not last.hello.capabilities.delivery_complete_count:
-        raise NoJavaTestError("this release has no delivery complete count")
+        raise NoTestError("this release has no delivery complete count")
     yield f"{call};"
     told, expected = "the delivery complete count", last.deviation.expected
     yield f'assertEquals({expected}, sharePartition.deliveryCompleteCount(), "{told}");'
@@ -146,7 +146,7 @@ def _records(last: LastStep, call: str) -> Iterator[str]:
             state = java_text(_state(wanted))
             yield f'assertEquals({state}, stateOf({number(offset)}), "{told}");'
         elif last.hello.version.startswith("4.0."):
-            raise NoJavaTestError("4.0 hides whether a write is outstanding")
+            raise NoTestError("4.0 hides whether a write is outstanding")
         else:
             truth = "assertTrue" if wanted and wanted.pending else "assertFalse"
             told = f"a write of offset {offset} is outstanding"
@@ -156,7 +156,7 @@ def _records(last: LastStep, call: str) -> Iterator[str]:
 def _expected(last: LastStep) -> SharePartitionSnapshot:
     state = last.deviation.state_expected
     if state is None:
-        raise NoJavaTestError(f"{last.deviation.name} allows more than one state")
+        raise NoTestError(f"{last.deviation.name} allows more than one state")
     return state
 
 
@@ -253,7 +253,7 @@ def _writes(last: LastStep, call: str) -> Iterator[str]:
     expected = _written(last.scene.expected.writes)
     differing = [o for o in sorted(recorded | expected) if recorded.get(o) != expected.get(o)]
     if not differing:
-        raise NoJavaTestError("the writes differ in more than the states of records")
+        raise NoTestError("the writes differ in more than the states of records")
     yield "written.clear();"
     yield f"{call};"
     for offset in differing:

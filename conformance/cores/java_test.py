@@ -13,7 +13,7 @@ import attrs
 from conformance.campaign import Fault
 from conformance.citations import cited
 from conformance.cores import asks
-from conformance.cores.java_calls import NoJavaTestError, statements
+from conformance.cores.java_calls import NoTestError, statements
 from conformance.cores.java_expected import LastStep, asserted
 from conformance.cores.scene import Exchanged
 from conformance.cores.target import Target
@@ -46,10 +46,10 @@ class JavaCase:
 
 
 def class_name(path: Path) -> str:
-    """Return the class that a file must have. Raises NoJavaTestError if that is no name."""
+    """Return the class that a file must have. Raises NoTestError if that is no name."""
     if path.suffix != ".java" or not _CLASS.fullmatch(path.stem):
         allowed = "an upper-case letter, then letters, digits and _, as in StartOffsetTest.java"
-        raise NoJavaTestError(f"{path.name!r:.80} is no file of a Java class; allowed: {allowed}")
+        raise NoTestError(f"{path.name!r:.80} is no file of a Java class; allowed: {allowed}")
     return path.stem
 
 
@@ -58,7 +58,7 @@ def java_method(
 ) -> tuple[str, str]:
     """Play a deviation once more; return the name of a test, not one taken, and its method.
 
-    The test expects what the rules do. Raises TargetError, and NoJavaTestError where it cannot be
+    The test expects what the rules do. Raises TargetError, and NoTestError where it cannot be
     expressed.
     """
     name = "test" + "".join(part.capitalize() for part in re.findall("[A-Za-z0-9]+", case.name))
@@ -149,7 +149,7 @@ def _played(target: Target, kit: AnyKit, case: JavaCase) -> tuple[list[Exchanged
         if isinstance(ask, asks.Compact):
             gone = [batch for batch in log if batch not in scene.log]
             exchanges.append(Exchanged(-1, {"op": "compact", "gone": gone}, (), {}))
-    raise NoJavaTestError(f"{case.name} did not show when it was played again")
+    raise NoTestError(f"{case.name} did not show when it was played again")
 
 
 def _method(name: str, case: JavaCase, exchanges: Sequence[Exchanged], last: LastStep) -> str:

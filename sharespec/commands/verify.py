@@ -7,7 +7,7 @@ import attrs
 import click
 from click.core import ParameterSource
 
-from conformance.cores.java_calls import NoJavaTestError
+from conformance.cores.java_calls import NoTestError
 from conformance.cores.java_test import class_name
 from conformance.known import KnownError
 from conformance.releases import NEWEST
@@ -23,7 +23,7 @@ def _java_file(context: click.Context, option: click.Parameter, path: Path | Non
     """Check that the file can be written and can have a class of its name."""
     try:
         class_name(path) if path else None
-    except NoJavaTestError as error:
+    except NoTestError as error:
         raise click.BadParameter(str(error)) from None
     return writable_file(context, option, path)
 

@@ -1,6 +1,7 @@
 """``sharespec verify-client``: judge a share consumer by the duties of a client."""
 
 import shlex
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -12,6 +13,7 @@ from conformance.known import KnownError
 from conformance.target import TargetError
 from sharespec.commands.options import SECONDS, OneOf
 from sharespec.exit import exits_on
+from sharespec.reports import writable_file
 from sharespec.verifying import VerifyOptions, read_plan, verify, verifying_options
 
 
@@ -37,6 +39,13 @@ from sharespec.verifying import VerifyOptions, read_plan, verify, verifying_opti
     help="How long the client may take for one call, in seconds.",
 )
 @click.option("--version", metavar="X.Y.Z", help="Of the named client: another release than usual.")
+@click.option(
+    "--test",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    metavar="FILE.py",
+    callback=writable_file,
+    help="With librdkafka: write what shows as tests with confluent-kafka, a function each.",
+)
 @verifying_options
 @exits_on(TargetError, KnownError)
 def verify_client_command(
@@ -60,6 +69,8 @@ def verify_client_command(
     """
     if (name is None) == (command is None):
         raise click.UsageError(f"give one of {', '.join(NAMES)}, or --exec COMMAND")
+    if values["test"] is not None and name != "librdkafka":
+        raise click.UsageError("--test is for librdkafka")
     plan = read_plan(CLIENTS, VerifyOptions(**values), known_of(name))
     given = name or f"--exec {shlex.quote(command or '')}"
     given += f" --version {version}" if version else ""

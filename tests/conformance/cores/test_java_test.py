@@ -8,7 +8,7 @@ import pytest
 
 from conformance.campaign import alone
 from conformance.cores import asks
-from conformance.cores.java_calls import NoJavaTestError
+from conformance.cores.java_calls import NoTestError
 from conformance.cores.java_test import JavaCase, class_name, java_class, java_method
 from conformance.cores.kit import CORES
 from conformance.releases import NEWEST
@@ -136,7 +136,7 @@ NO_RENEWALS = attrs.evolve(BEGIN, config=SharePartitionConfig(renew_acknowledge_
     ],
 )
 def test_what_cannot_be_expressed_is_refused(begin: asks.Ask, reason: str) -> None:
-    with pytest.raises(NoJavaTestError, match=reason):
+    with pytest.raises(NoTestError, match=reason):
         written("skips the first record that it reads", (begin, *HELD[1:]))
 
 
@@ -145,7 +145,5 @@ def test_what_cannot_be_expressed_is_refused(begin: asks.Ask, reason: str) -> No
 )
 def test_a_file_must_have_the_name_of_a_class(name: str) -> None:
     assert class_name(Path("somewhere", "StartOffsetTest.java")) == "StartOffsetTest"
-    with pytest.raises(
-        NoJavaTestError, match=r"is no file of a Java class; allowed: an upper-case"
-    ):
+    with pytest.raises(NoTestError, match=r"is no file of a Java class; allowed: an upper-case"):
         class_name(Path(name))

@@ -1,0 +1,147 @@
+"""Violations of duties as tests in Python, to be pasted beside those of a client.
+
+They drive confluent-kafka's share consumer, and the broker of this package does what a script has.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from itertools import groupby
+from textwrap import indent, wrap
+
+from clients.broker import Broker
+from clients.duties import RULES, Duty
+from clients.kit import script_of
+from clients.play import TOPIC
+from clients.scripts import ACKNOWLEDGE, HABITS, Do, Script
+from conformance.cores.java_calls import NoTestError
+from conformance.cores.java_test import JavaCase
+
+HEAD = '''\
+"""Found by sharespec: each test expects what share consumers owe, and fails where it is not so.
+
+It needs pytest, confluent-kafka and sharespec.
+"""
+
+import time
+from contextlib import suppress
+
+from confluent_kafka import AcknowledgeType, KafkaException, ShareConsumer
+from {package}broker import scripted
+
+
+def opened(broker, mode, most):
+    """Return a share consumer of the broker."""
+    consumer = ShareConsumer(
+        {{
+            "bootstrap.servers": broker.address,
+            "group.id": "g",
+            "share.acknowledgement.mode": mode,
+            "max.poll.records": most,
+            "log_level": 0,
+        }}
+    )
+    consumer.subscribe(["{topic}"])
+    return consumer
+
+
+def poll(consumer, broker):
+    """Poll until something comes, for ten seconds and as long as there may be something."""
+    until = time.monotonic() + 10
+    while True:
+        records = [each for each in consumer.poll(timeout=0.5) if not each.error()]
+        if records or not broker.has_available(("{topic}",)) or time.monotonic() > until:
+            return records
+
+
+def acknowledge(consumer, records, kind):
+    """Acknowledge records."""
+    for each in records:
+        place = each.topic(), each.partition(), each.offset()
+        consumer.acknowledge_offset(*place, AcknowledgeType(kind))
+'''
+
+BY_WIRE = (
+    *(Duty.EPOCHS, Duty.CLOSES, Duty.LEAVES, Duty.MEMBER_ID, Duty.MEMBER_EPOCH),
+    *(Duty.THROTTLED, Duty.FOLLOWS, Duty.OWN_LEADER),
+)
+"""The duties that show without what an application is told, but that it closes."""
+
+_PLAIN = {
+    Do.POLL: "records = poll(consumer, broker)",
+    Do.POLL_ONCE: "records = [each for each in consumer.poll(timeout=0.5) if not each.error()]",
+    Do.COMMIT: "with suppress(KafkaException):\n    consumer.commit_sync(timeout=10)",
+    Do.COMMIT_ASYNC: "consumer.commit_async()",
+    **{Do[name.upper()]: f"broker.{name}()" for name in ("evict", "misnumber", "lapse")},
+}
+_FIRST = ("broker.happen", "broker.produce")
+_AT_ONCE = (Do.EXPEL, Do.FENCE, Do.MOVE_COORDINATOR)
+"""The steps that a script waits for, unless the one before says otherwise."""
+
+
+def python_test(case: JavaCase, taken: Collection[str] = ()) -> tuple[str, str]:
+    """Return the name of a test, not one taken, and its function, for a violation.
+
+    Raises NoTestError where it cannot be expressed.
+    """
+    duty = Duty(case.fault.deviation.name)
+    if duty not in BY_WIRE:
+        raise NoTestError(f"{duty.value} does not show by what goes over the wire alone")
+    script = script_of(case.fault.sequence)
+    name = "test_" + "_".join(re.findall("[a-z0-9]+", case.name.lower()))
+    while name in taken:
+        name += "_again"
+    told = [
+        *filter(None, case.told),
+        f"{duty.value}: “{RULES[duty].sentence}” ({RULES[duty].source})",
+    ]
+    lines = [
+        line
+        for text in told
+        for line in (*wrap(text.replace("\\", "/").replace('"""', "'"), 92), "")
+    ]
+    text = "\n".join([f'r"""{lines[0]}', *lines[1:], case.command, '"""'])
+    said = ((line, len([*same])) for line, same in groupby(_statements(script, duty)))
+    loops = (f"for _ in range({n}):\n    {line}" if n > 1 else line for line, n in said)
+    body = indent("\n".join(loops), " " * 4)
+    setup = f"with scripted({script.partitions}, {script.brokers}) as broker:\n{body}"
+    return name, f"\n\ndef {name}():\n" + indent(f"{text}\n{setup}\n", " " * 4)
+
+
+def python_module(functions: Sequence[str]) -> str:
+    """Return the source of a module with these tests."""
+    package = Broker.__module__.removesuffix("broker")
+    return HEAD.format(package=package, topic=TOPIC) + "".join(functions)
+
+
+def _statements(script: Script, duty: Duty) -> list[str]:
+    """Return what the application and the broker do, a statement each, and what is expected."""
+    mode = "explicit" if script.settings.explicit else "implicit"
+    opened = f'consumer = opened(broker, "{mode}", {script.settings.max_poll_records})'
+    lines: list[str] = []
+    produced, before = 0, None
+    for do, number in script.steps:
+        if do in HABITS:
+            lines.append(f'broker.happen("{do.value}")')
+        elif do is Do.PRODUCE:
+            lines.append(f'broker.produce(("{TOPIC}", {produced % script.partitions}), {number})')
+            produced += 1
+        elif do in ACKNOWLEDGE and do is not Do.RENEW:
+            some, kind = f"[:{number}]" if number else "", ACKNOWLEDGE.index(do) + 1
+            lines.append(f"acknowledge(consumer, records{some}, {kind})")
+            lines.append(f"records = records[{number}:]" if number else "records = []")
+        elif do is Do.IDLE:
+            lines.append(f"time.sleep({number / 1000})")
+        elif do is Do.RESTART:
+            lines.append(f"broker.restart({number})")
+        elif do in _AT_ONCE and before is Do.AT_ONCE:
+            lines.append(f"broker.{do.name.lower()}()")
+        elif do in _PLAIN:
+            lines.append(_PLAIN[do])
+        elif do is not Do.AT_ONCE:
+            raise NoTestError(f"the step {do.value} is none of a test in Python")
+        before = do
+    # What the broker does first awaits the client, whose first requests no test can time.
+    begins = next((n for n, do in enumerate(lines) if not do.startswith(_FIRST)), len(lines))
+    lines.insert(begins, opened)
+    expected = f'assert broker.violations("{duty.value}") == []'
+    return [*lines, "with broker.closing():", "    consumer.close()", expected]
