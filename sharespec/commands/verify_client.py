@@ -16,6 +16,9 @@ from sharespec.exit import exits_on
 from sharespec.reports import writable_file
 from sharespec.verifying import VerifyOptions, read_plan, verify, verifying_options
 
+_TESTS = {"librdkafka": ".py", "franz-go": "_test.go"}
+"""How the files of tests end that can be written, by the client."""
+
 
 @click.command("verify-client")
 @click.argument("name", required=False, type=OneOf(NAMES))
@@ -42,9 +45,10 @@ from sharespec.verifying import VerifyOptions, read_plan, verify, verifying_opti
 @click.option(
     "--test",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    metavar="FILE.py",
+    metavar="FILE",
     callback=writable_file,
-    help="With librdkafka: write what shows as tests with confluent-kafka, a function each.",
+    help="Write what shows as tests, a function each: of librdkafka in Python, with "
+    "confluent-kafka, to FILE.py; of franz-go, with kfake, to FILE_test.go.",
 )
 @verifying_options
 @exits_on(TargetError, KnownError)
@@ -69,8 +73,8 @@ def verify_client_command(
     """
     if (name is None) == (command is None):
         raise click.UsageError(f"give one of {', '.join(NAMES)}, or --exec COMMAND")
-    if values["test"] is not None and name != "librdkafka":
-        raise click.UsageError("--test is for librdkafka")
+    if (test := values["test"]) and not test.name.endswith(_TESTS.get(str(name), ("/",))):
+        raise click.UsageError("--test is FILE.py for librdkafka, and FILE_test.go for franz-go")
     plan = read_plan(CLIENTS, VerifyOptions(**values), known_of(name))
     given = name or f"--exec {shlex.quote(command or '')}"
     given += f" --version {version}" if version else ""

@@ -1,6 +1,7 @@
-"""Violations as tests in Python: what they say, and what cannot be one."""
+"""Violations as tests in Python and Go: what they say, and what cannot be one."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from click.testing import CliRunner
 
 from clients.duties import Duty
 from clients.kit import CLIENTS, commands_of
-from clients.pasted import python_module, python_test
+from clients.pasted import go_file, go_test, python_module, python_test
 from clients.scripts import ACKNOWLEDGE, HABITS, Do, Script
 from clients.subjects import driver_of, known_of
 from conformance.campaign import Fault
@@ -28,6 +29,27 @@ def case(duty: Duty, chosen: Script) -> JavaCase:
     deviation = target_finding(duty.value, "", "", "", "")
     fault = Fault(deviation, commands_of(chosen), (), ())
     return JavaCase('"it"', fault, ('It says """ and \\.',), "sharespec verify-client x")
+
+
+def pasted(client: str) -> list[tuple[str, str]]:
+    """Return the tests of what is known of a client, but where time decides, with names."""
+    listed = known_of(client)
+    assert listed is not None
+    tests = []
+    for known in read_known(listed, CLIENTS.read):
+        fault = Fault(target_finding(known.signature[0], "", "", "", ""), known.sequence, (), ())
+        one = go_test if client == "franz-go" else python_test
+        # Whether the first heartbeat is under way as the client closes, a busy machine decides.
+        if known.name != "closes-while-it-joins":
+            tests.append(one(JavaCase(known.name, fault, (known.title,))))
+    return tests
+
+
+def run(*command: str, cwd: Path, **more: str) -> "subprocess.CompletedProcess[str]":
+    environment = {**os.environ, **more}
+    return subprocess.run(
+        command, env=environment, cwd=cwd, capture_output=True, text=True, check=False
+    )
 
 
 def test_each_step_that_needs_no_waiting_is_a_statement() -> None:
@@ -60,9 +82,28 @@ def test_what_cannot_be_a_test_is_said(duty: Duty, steps: tuple[Do, ...], why: s
         python_test(case(duty, script(EXPLICIT, *steps)))
 
 
-def test_tests_are_written_for_librdkafka_only() -> None:
-    done = CliRunner().invoke(cli, ["verify-client", "kafkats", "--test", "x.py"])
-    assert (done.exit_code, "--test is for librdkafka" in done.output) == (2, True)
+@pytest.mark.parametrize("given", [("kafkats", "x.py"), ("franz-go", "x.py"), ("librdkafka", "x")])
+def test_the_file_is_of_the_language_of_the_client(given: tuple[str, str]) -> None:
+    done = CliRunner().invoke(cli, ["verify-client", given[0], "--test", given[1]])
+    said = "--test is FILE.py for librdkafka, and FILE_test.go for franz-go"
+    assert (done.exit_code, said in done.output) == (2, True)
+
+
+def test_a_test_in_go_has_what_kfake_can_be_told() -> None:
+    restarts = script(EXPLICIT, (Do.RESTART, 1), (Do.PRODUCE, 2), Do.POLL, Do.DRAIN)
+    name, text = go_test(case(Duty.EPOCHS, restarts), {"TestIt"})
+    said = ["s.restart(0)", "s.produce(0, 2)", "s.poll(500)", "s.poll(500)", "s.end()", "}"]
+    assert (name, text.replace(", 2)", ",2)").split()[-6:]) == (
+        "TestItAgain",
+        [each.replace(" ", "") for each in said],
+    )
+    for duty, steps, why in (
+        (Duty.LEAVES, (Do.POLL,), "counts-session-epochs alone, and not leaves-the-group"),
+        (Duty.EPOCHS, (Do.POLL, (Do.RESTART, 1)), "the step restart is none of a test in Go"),
+        (Duty.EPOCHS, (Do.EVICT,), "the step evict is none of a test in Go"),
+    ):
+        with pytest.raises(NoTestError, match=why):
+            go_test(case(duty, script(EXPLICIT, *steps)))
 
 
 @pytest.mark.slow
@@ -75,26 +116,37 @@ def test_the_tests_of_what_is_known_fail_and_pass_on_a_release_without_the_fault
         older = driver_of("librdkafka", None, 90, "2.15.0").command
     except TargetError as missing:
         skip_unbuilt(missing)
-    path, listed = tmp_path / "test_pasted.py", known_of("librdkafka")
-    names, texts = list[str](), list[str]()
-    assert listed is not None
-    # Whether the first heartbeat is under way as the client closes, a busy machine decides.
-    steady = (k for k in read_known(listed, CLIENTS.read) if k.name != "closes-while-it-joins")
-    for known in steady:
-        deviation = target_finding(known.signature[0], "", "", "", "")
-        fault = Fault(deviation, known.sequence, (), ())
-        name, text = python_test(JavaCase(known.name, fault, (known.title,)))
-        names.append(name)
-        texts.append(text)
+    path = tmp_path / "test_pasted.py"
+    names, texts = zip(*pasted("librdkafka"), strict=True)
     path.write_text(python_module(texts))
     wheel = older.partition("PYTHONPATH=")[2].partition(" ")[0].strip("'")
     for more, failing in (((), names), ((wheel,), names[1:])):
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-n0", "-q", "-p", "no:cacheprovider", str(path)],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join((*more, str(Path.cwd())))},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert [name for name in names if f"::{name} " in done.stdout] == failing, done.stdout
+        path_of = os.pathsep.join((*more, str(Path.cwd())))
+        options = ("-m", "pytest", "-n0", "-q", "-p", "no:cacheprovider", str(path))
+        done = run(sys.executable, *options, cwd=tmp_path, PYTHONPATH=path_of)
+        assert tuple(name for name in names if f"::{name} " in done.stdout) == failing, done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+@pytest.mark.parametrize(
+    ("client", "kfake", "verdict"),
+    [
+        ("v1.22.2", "v0.0.0-20260918054303-01f206a7e32c", "--- FAIL: TestOpensASecondSession"),
+        ("v1.21.6", "v0.0.0-20260515175617-8268a5d078c0", "ok "),
+    ],
+)
+def test_the_test_in_go_fails_and_passes_on_a_release_without_the_fault(
+    client: str, kfake: str, verdict: str, tmp_path: Path
+) -> None:
+    (tmp_path / "pasted_test.go").write_text(go_file([text for _, text in pasted("franz-go")]))
+    module = "github.com/twmb/franz-go"
+    requires = f"require {module} {client}\nrequire {module}/pkg/kfake {kfake}\n"
+    (tmp_path / "go.mod").write_text(f"module pasted\n\ngo 1.26.0\n\n{requires}")
+    if shutil.which("go") is None:
+        pytest.skip("Go is not installed")
+    got = run("go", "mod", "tidy", cwd=tmp_path)
+    if got.returncode:
+        pytest.skip(f"the modules cannot be had: {got.stderr[-200:]}")
+    done = run("go", "test", "-count=1", ".", cwd=tmp_path)
+    assert verdict in done.stdout, done.stdout + done.stderr
