@@ -55,8 +55,8 @@ def _state_topic(cluster: Cluster, access: Access) -> Recipe:
     read += ["--from-beginning", "--timeout-ms", "20000", "--formatter", _FORMATTER]
     commands = f"{shlex.join(read)} > state-topic.txt", "sharespec state-topic state-topic.txt"
     if topic is None:
-        because = f"there is no topic {STATE_TOPIC}, or this user may not see it"
-        return Recipe("state topic", False, (because,), commands)  # noqa: FBT003 - its second field
+        because = f"{STATE_TOPIC} comes with the first share group, or this user may not see it"
+        return Recipe("state topic", None, (because,), commands)
     if not isinstance(topic, StateTopic):
         return Recipe("state topic", False, (f"{STATE_TOPIC}: {topic}",), commands)  # noqa: FBT003
     may = _may(topic.may, "READ", f"READ {STATE_TOPIC}, {topic.partitions} partitions")

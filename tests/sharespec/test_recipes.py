@@ -54,7 +54,7 @@ def test_a_user_without_rights_is_told_so() -> None:
 
 def test_a_cluster_without_a_state_topic_or_loggers() -> None:
     mute = attrs.evolve(CLUSTER, state_topic=None, nodes=(Node(1, Address("a", 1), "", "no"),))
-    assert permitted(mute) == [False, False, None]
+    assert permitted(mute) == [None, False, None]
     refused = attrs.evolve(CLUSTER, state_topic="TOPIC_AUTHORIZATION_FAILED")
     assert of(refused)["state topic"].because[0].endswith("TOPIC_AUTHORIZATION_FAILED")
 
