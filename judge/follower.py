@@ -34,7 +34,7 @@ _DISAGREEMENT_SENTENCE = "the specification and the implementation give differen
 class Observer(Protocol):
     """Receives the state after each event that conforms."""
 
-    def __call__(self, event: TraceEvent, engine: Engine, state: SharePartitionSnapshot) -> None:
+    def __call__(self, event: TraceEvent, engine: Engine, state: SharePartitionSnapshot, /) -> None:
         """Take note of an event and the state after it."""
 
 

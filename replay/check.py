@@ -3,14 +3,15 @@
 from collections.abc import Iterator
 
 import attrs
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from impl.cache import is_compiled, is_interpreted, note_compiled
 from impl.kernel import KernelDivergence, KernelResult, replay_partition
-from judge.engine import engines_for
+from judge.engine import Engine, engines_for
 from judge.finding import Finding, FindingKind, FindingPlace
-from judge.follower import DISAGREEMENT, follow
+from judge.follower import DISAGREEMENT, Observer, follow
 from model.config import SharePartitionConfig
 from model.errors import InvalidValueError
 from model.operations import Initialize
@@ -38,6 +39,18 @@ MAX_RECORDS = 1000
 
 MAX_EVENT_TEXT = 4000
 """How much of an event's JSON a divergence carries, in characters."""
+
+
+class Windows:
+    """The window and the lag after each event, from an engine that applies one at a time."""
+
+    def __init__(self) -> None:
+        """Start with no rows."""
+        self.rows: list[tuple[int, int, int]] = []
+
+    def __call__(self, _event: TraceEvent, engine: Engine, state: SharePartitionSnapshot) -> None:
+        """Add the row of an event."""
+        self.rows.append((state.start_offset, state.end_offset, engine.lag()))
 
 
 def compile_ahead(plan: Plan) -> None:
@@ -71,7 +84,7 @@ def with_engines(
     """Replay rows that the kernel has gone through; return what ``verdict_at`` takes."""
     row, finding = None, None
     if "spec" in plan.against:
-        rows, row, finding = through_engines(rows, plan, plan.against, end_of(rows, kernel))
+        rows, row, finding = through_spec(rows, plan, end_of(rows, kernel), kernel)
     row, finding = _with_kernel(rows, plan, kernel, row, finding)
     if lag.wanted:
         lag.add(lag_table(rows.partition, rows.table, kernel))
@@ -145,16 +158,37 @@ def _reason(row: pa.Table) -> str | None:
     return None
 
 
+def through_spec(
+    rows: PartitionRows,
+    plan: Plan,
+    after: ReplayState | None,
+    kernel: KernelResult | None = None,
+) -> tuple[PartitionRows, int | None, Finding | None]:
+    """Replay the events one by one; return the row of the first that is wrong, and what is.
+
+    The specification does so, and the kernel has done it for the implementation. Up to an event
+    that is wrong the implementation does it, too, to give its own answer there. ``after`` is where
+    the kernel stood behind the events, if the engines must end there.
+    """
+    windows = Windows()
+    rows, row, finding = through_engines(rows, plan, ("spec",), after, windows)
+    if finding and row is not None:
+        head = attrs.evolve(rows, table=rows.table.slice(0, row + 1))
+        is_end = row + 1 == rows.table.num_rows
+        _, row, finding = through_engines(head, plan, plan.against, after if is_end else None)
+    elif kernel and not kernel.divergence:
+        row, finding = _windows_differ(windows, kernel)
+    return rows, row, finding
+
+
 def through_engines(
     rows: PartitionRows,
     plan: Plan,
     against: tuple[str, ...],
     after: ReplayState | None = None,
+    observe: Observer | None = None,
 ) -> tuple[PartitionRows, int | None, Finding | None]:
-    """Replay the events one by one; return the row of the first that is wrong, and what is.
-
-    ``after`` is where the kernel stood behind them, if the engines must end there.
-    """
+    """Replay the events one by one with these engines; return as ``through_spec`` does."""
     before = rows.start.state if rows.start else None
     engines = engines_for(against, plan.rules, before.state if before else None)
     finding, row = None, 0
@@ -166,7 +200,7 @@ def through_engines(
 
     try:
         every = plan.invariants_every
-        finding = follow(events(), engines, every, before=before, after=after)
+        finding = follow(events(), engines, every, observe, before=before, after=after)
     except BadRowError as error:
         rows = _cut(rows, error.bad)
     except InvalidValueError as error:
@@ -213,18 +247,41 @@ def _kernel_disagreement(
         f"{divergence.kind.name} at event {divergence.row}" if divergence else "no divergence"
     )
     of_engines = f"{finding.name} at event {row}" if finding else "no divergence"
+    answers = f"kernel: {of_kernel} — but — event by event: {of_engines}"
+    if finding is None:
+        return _disagreement(place, "the other engines", answers)
+    kept = (finding.recorded, finding.before, finding.after, finding.offset)
+    return _disagreement(place, finding.engine, answers, *kept)
+
+
+def _disagreement(  # noqa: PLR0913, PLR0917 - what a finding says
+    place: int,
+    engines: str,
+    answers: str,
+    recorded: str = "",
+    before: str = "",
+    after: str = "",
+    offset: int | None = None,
+) -> Finding:
+    sentence = "the columnar kernel and the replay event by event give different answers"
+    kind, engine = FindingKind.DISAGREEMENT, f"impl kernel, {engines}"
     return Finding(
-        place,
-        "impl kernel, " + (finding.engine if finding else "the other engines"),
-        FindingKind.DISAGREEMENT,
-        DISAGREEMENT,
-        "the columnar kernel and the replay event by event give different answers",
-        finding.recorded if finding else "",
-        f"kernel: {of_kernel} — but — event by event: {of_engines}",
-        finding.before if finding else "",
-        finding.after if finding else "",
-        finding.offset if finding else None,
+        place, engine, kind, DISAGREEMENT, sentence, recorded, answers, before, after, offset
     )
+
+
+def _windows_differ(windows: Windows, kernel: KernelResult) -> tuple[int | None, Finding | None]:
+    """Return the first event after which the kernel has another window or another lag."""
+    count = min(len(windows.rows), kernel.events)
+    ours = np.array(windows.rows[:count], np.int64).reshape(count, 3)
+    columns = (kernel.start_offsets, kernel.end_offsets, kernel.lag)
+    theirs = np.column_stack([np.asarray(each)[:count] for each in columns])
+    differs = np.flatnonzero((ours != theirs).any(axis=1))
+    if not differs.size:
+        return None, None
+    row = int(differs[0])
+    texts = [f"[{start}, {end}), lag {lag}" for start, end, lag in (theirs[row], ours[row])]
+    return row, _disagreement(row, "spec", f"kernel: {texts[0]} — but — spec: {texts[1]}")
 
 
 def _cut(rows: PartitionRows, bad: BadRow) -> PartitionRows:

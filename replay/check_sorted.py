@@ -25,8 +25,8 @@ from replay.check import (
     operations_in,
     standing_of,
     tells_no_log,
-    through_engines,
     through_kernel,
+    through_spec,
     unchecked,
     verdict_at,
     verdict_on,
@@ -331,8 +331,7 @@ def check_segment(segment: Segment) -> tuple[int, PartitionVerdict]:
         table = pa.ipc.open_file(file).read_all()
     start = Carried(segment.partition, segment.before) if segment.before else None
     rows = PartitionRows(segment.partition, table, table.num_rows, None, start)
-    against = segment.plan.against
-    rows, row, finding = through_engines(rows, segment.plan, against, after=segment.after)
+    rows, row, finding = through_spec(rows, segment.plan, segment.after)
     if finding or segment.is_last:
         divergence, end = segment.divergence, segment.first + rows.table.num_rows
         if rows.problem and divergence and divergence.row >= end:

@@ -26,6 +26,7 @@ from replay.check import (
     operations_in,
     through_engines,
     through_kernel,
+    through_spec,
     verdict_on,
     when_ready,
     with_engines,
@@ -172,7 +173,7 @@ def _diverging(rows: PartitionRows, plan: Plan, divergence: KernelDivergence, la
             lag.add(lag_table(rows.partition, head.table, kernel))
         before = kernel.states[-1][1]
     if row and "spec" in plan.against:
-        read, bad, finding = through_engines(head, plan, plan.against, after=when_ready(before))
+        read, bad, finding = through_spec(head, plan, when_ready(before))
         if finding or read.problem:
             bad, finding = agreed(divergence, bad, finding)
             return _Stretch(attrs.evolve(rows, problem=read.problem), bad, finding, None)

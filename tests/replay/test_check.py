@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import attrs
 import numpy as np
@@ -7,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import replay.check
-from impl.kernel import KernelDivergence, KernelResult
+from impl.kernel import KernelDivergence, KernelResult, replay_partition
 from judge.finding import FindingKind
 from model.errors import ErrorCode
 from model.guards import Difference, Guard
@@ -184,6 +185,23 @@ def test_a_kernel_that_finds_nothing_where_the_specification_does_is_shown(
     assert verdict.divergence
     assert verdict.divergence.kind is FindingKind.DISAGREEMENT
     assert verdict.divergence.seq == seq
+
+
+@pytest.mark.parametrize("field", ["lag", "start_offsets", "end_offsets"])
+def test_a_window_or_lag_of_the_kernel_that_is_not_the_specifications_is_shown(
+    monkeypatch: pytest.MonkeyPatch, field: str
+) -> None:
+    def altered(*arguments: Any) -> KernelResult:  # noqa: ANN401 - as the kernel takes them
+        result = replay_partition(*arguments)
+        getattr(result, field)[20] += 1
+        return result
+
+    monkeypatch.setattr(replay.check, "replay_partition", altered)
+    verdict = check(kafka_rows(), state="states")
+    assert verdict.divergence
+    assert verdict.divergence.kind is FindingKind.DISAGREEMENT
+    assert verdict.divergence.seq == 20
+    assert "kernel: [" in verdict.divergence.expected
 
 
 def test_the_sample_is_the_same_every_time_and_of_about_the_size_asked_for() -> None:

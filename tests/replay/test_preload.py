@@ -14,13 +14,13 @@ ROOT = Path(__file__).parents[2]
 CODE = """
 import gc, json, sys
 import replay.preload
-from impl.acquire import acquire
+from impl.replay import replay_rows
 try:
     import pandas
 except ModuleNotFoundError as error:
     hidden = str(error)
 used = [f"replay.{name}" in sys.modules for name in ("gather", "check_sorted")]
-loaded = len(getattr(acquire, "signatures", ()))
+loaded = len(getattr(replay_rows, "signatures", ()))
 print(json.dumps([hidden, gc.get_freeze_count() > 10_000, used, "numba" in sys.modules, loaded]))
 """
 
