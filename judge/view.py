@@ -1,7 +1,6 @@
 """The observable state of a share-partition."""
 
 from collections.abc import Mapping, Sequence
-from itertools import starmap
 from operator import attrgetter
 
 from judge.recorded_partition import recorded
@@ -82,11 +81,7 @@ def furthest(partition: SharePartition, written: Sequence[StateBatch]) -> int:
 
 
 def _ranges(window: Window) -> tuple[RecordRange, ...]:
-    records = window.records
     inside = tracked(window, window.start_offset, window.end_offset)
-    return tuple(starmap(_range, runs((offset, _SHOWN(records[offset])) for offset in inside)))
-
-
-def _range(first: int, last: int, shown: tuple[int, int, str | None, bool]) -> RecordRange:
-    state, delivery_count, owner, pending = shown
-    return record_range(first, last, RecordState(state), delivery_count, owner, pending)
+    shown = map(_SHOWN, map(window.records.__getitem__, inside))
+    of_equals = runs(zip(inside, shown, strict=True))
+    return tuple(record_range(first, last, *equal) for first, last, equal in of_equals)

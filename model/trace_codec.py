@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
-from functools import partial
+from functools import lru_cache, partial
 from operator import itemgetter
 from typing import Any, TypeVar
 
@@ -13,7 +13,14 @@ from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError, is_thrown
 from model.operation_table import OPERATION_TABLE, operation_row
 from model.outcome import Completion, Outcome, Write
-from model.ranges import AcquiredRange, OffsetRange, StateBatch, number_of_offsets, record_range
+from model.ranges import (
+    AcquiredRange,
+    OffsetRange,
+    RecordRange,
+    StateBatch,
+    number_of_offsets,
+    record_range,
+)
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import AcquireMode, RecordState
 from model.trace import TraceEvent
@@ -298,21 +305,20 @@ def _write(write: Row) -> Write:
     return Write(write["id"], *_numbers(write), status, made_after, counted)
 
 
+_RECORD = itemgetter("first", "last", "state", "delivery_count", "member", "pending")
+
+
+@lru_cache(maxsize=1 << 14, typed=True)
+def _record(first: int, last: int, state: str, *more: Any) -> RecordRange:  # noqa: ANN401 - as in the row
+    """Return a range of records; most stay as they are from event to event."""
+    return record_range(first, last, _named(RecordState, "after.records.state", state), *more)
+
+
 def _after(after: Row) -> SharePartitionSnapshot:
     rows = after.get("records")
     records = None
     if rows is not None:
-        records = tuple(
-            record_range(
-                r["first"],
-                r["last"],
-                _named(RecordState, "after.records.state", r["state"]),
-                r["delivery_count"],
-                r["member"],
-                r["pending"],
-            )
-            for r in rows
-        )
+        records = tuple(_record(*_RECORD(record)) for record in rows)
     return SharePartitionSnapshot(
         after["start_offset"], after["end_offset"], after["delivery_complete_count"], records
     )
