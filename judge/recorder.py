@@ -151,6 +151,8 @@ def note_sent(
         if answer.made_after is not None:
             made_after = made_after.set(write.id, answer.made_after)
     doubtful = _doubt(before, answered)
+    if (seen, made_after, doubtful) == (after.seen, after.made_after, after.doubtful):
+        return after
     return attrs.evolve(after, seen=seen, made_after=made_after, doubtful=doubtful)
 
 

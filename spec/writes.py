@@ -77,12 +77,15 @@ def as_written(write: Write, answer: Answer) -> Write:
     A write that has still to take its numbers has those of this moment until then.
     """
     seen = answer.written
-    if seen is not None:
-        write = attrs.evolve(write, state_batches=seen.state_batches)
-    if seen is not None and answer.made_after is None:
-        count = seen.delivery_complete_count if seen.counted else write.delivery_complete_count
-        write = attrs.evolve(write, start_offset=seen.start_offset, delivery_complete_count=count)
-    return write
+    if seen is None:
+        return write
+    start, count = write.start_offset, write.delivery_complete_count
+    if answer.made_after is None:
+        start, count = seen.start_offset, seen.delivery_complete_count if seen.counted else count
+    batches = seen.state_batches
+    return attrs.evolve(
+        write, start_offset=start, delivery_complete_count=count, state_batches=batches
+    )
 
 
 def send(partition: SharePartition, sent: Outstanding, status: ErrorCode) -> SharePartition:

@@ -83,6 +83,7 @@ class Judge:
         self._seen = [each for each in seen if each.kind not in OF_LOG]
         self._leader = leader_of(self._seen)
         self._leaders = [each for each in self._seen if each.kind is Kind.READ]
+        self._apart = any(each.broker != self._leader for each in self._seen)
         settings = given.settings
         self._requests = requests_of(self._seen, settings, gaps, self._leader)
         self._known = Known(given, _locks(self._requests, given), allowed)
@@ -199,9 +200,7 @@ class Judge:
         What came before a log begins, or after one ends, is not in it.
         """
         given, settings = self._given, self._given.settings
-        margin = settings.slack_ms + 1
-        if any(each.broker != self._leader for each in self._seen):
-            margin += settings.skew_ms
+        margin = settings.slack_ms + 1 + self._apart * settings.skew_ms
         seen = request.seen
         within = seen.earliest - margin > given.since and seen.end + margin < given.until
         return given.writes_seen and within and not request.blind
