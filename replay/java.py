@@ -23,7 +23,7 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-from replay.scratch import scratch_folder
+from report.scratch import scratch_folder
 
 MINIMUM_MAJOR = 17
 """The oldest Java release that PySpark 4 runs on."""
