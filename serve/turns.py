@@ -14,7 +14,10 @@ _BETWEEN = 5
 
 @attrs.define
 class Turns:
-    """Pieces of work on many share-partitions, one after the other, the smallest first."""
+    """Pieces of work on many share-partitions, one after the other, the smallest first.
+
+    As many others at most as it has share-partitions, of those that come later, go before one.
+    """
 
     _waiting: "list[tuple[int, int, asyncio.Future[None]]]" = attrs.field(factory=list)
     _numbers: "count[int]" = attrs.field(factory=count)
@@ -25,7 +28,8 @@ class Turns:
         if size <= FEW:
             return
         mine = asyncio.get_running_loop().create_future()
-        heappush(self._waiting, (size, next(self._numbers), mine))
+        number = next(self._numbers)
+        heappush(self._waiting, (number + size, number, mine))
         if self._giving is None or self._giving.done():
             self._giving = asyncio.create_task(self._give())
         await mine

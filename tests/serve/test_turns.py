@@ -79,3 +79,17 @@ def test_the_smallest_is_next_and_who_is_gone_takes_no_turn() -> None:
         return order
 
     assert asyncio.run(run()) == [FEW, 100, 300, 50]
+
+
+def test_a_large_piece_of_work_is_passed_by_as_many_as_it_has_share_partitions() -> None:
+    async def run() -> int:
+        turns = Turns()
+        await turns.take(FEW + 1)
+        large = asyncio.create_task(turns.take(3 * FEW))
+        for passed in range(1000):
+            if large.done():
+                return passed
+            await turns.take(FEW + 1)
+        return 1000
+
+    assert 1 < asyncio.run(run()) <= 3 * FEW
