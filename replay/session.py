@@ -44,7 +44,7 @@ _ANSWER_SECONDS = 10
 SPARK_ERRORS = (PySparkException, Py4JError)
 """What PySpark raises: the second where it does not translate an exception of Java."""
 
-PACKAGES = ("model", "spec", "impl", "judge", "replay")
+PACKAGES = ("model", "spec", "impl", "judge", "report", "replay")
 """What workers need, each beside this one."""
 _SHIPPED = (".py", ".toml")
 """How the files end that those need: modules and tables."""

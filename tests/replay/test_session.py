@@ -94,7 +94,14 @@ def test_the_packages_that_workers_need_are_shipped(tmp_path: Path) -> None:
     shipped = shipped_code(tmp_path)
     with zipfile.ZipFile(shipped) as archive:
         names = archive.namelist()
-    assert {name.split("/")[0] for name in names} == {"model", "spec", "impl", "judge", "replay"}
+    assert {name.split("/")[0] for name in names} == {
+        "model",
+        "spec",
+        "impl",
+        "judge",
+        "report",
+        "replay",
+    }
     code = "import replay.check, replay.distant; print(replay.check.__file__)"
     alone = [sys.executable, "-P", "-c", code]
     environment = {"PYTHONPATH": str(shipped), "NUMBA_DISABLE_JIT": "1"}
