@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.message.ShareAcknowledgeResponseData;
@@ -234,7 +235,13 @@ final class ShareMember {
                 "batches", History.rows(rows, row -> new long[] {row.firstOffset(), row.lastOffset(),
                     row.acknowledgeTypes().get(0)}));
         });
-        broker.manager.acknowledge(name, cluster.group, batches).whenComplete((partitions, thrown) -> {
+        CompletableFuture<Map<TopicIdPartition, ShareAcknowledgeResponseData.PartitionData>> acknowledged;
+        try {
+            acknowledged = broker.manager.acknowledge(name, cluster.group, batches);
+        } catch (RuntimeException wrong) {
+            acknowledged = CompletableFuture.failedFuture(wrong); // As KafkaApis answers it.
+        }
+        acknowledged.whenComplete((partitions, thrown) -> {
             if (thrown != null) {
                 answer.accept(new Acknowledged(Errors.forException(thrown), Map.of()));
                 return;
