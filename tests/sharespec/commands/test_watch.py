@@ -122,7 +122,7 @@ def test_ctrl_c_while_spark_starts_leaves_no_java_with_the_output(tmp_path: Path
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         # The output ends when all have closed it.
-        assert process.communicate(timeout=300) == (b"", b"")
+        assert process.communicate(timeout=300) == (b"", b"sharespec: interrupted\n")
     assert process.returncode == Exit.INTERRUPTED
 
 
