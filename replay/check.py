@@ -168,15 +168,16 @@ def through_spec(
 
     The specification does so, and the kernel has done it for the implementation. Up to an event
     that is wrong the implementation does it, too, to give its own answer there. ``after`` is where
-    the kernel stood behind the events, if the engines must end there.
+    the kernel stood behind the events, if the engines must end there. With what the ``kernel`` has
+    of each event, unless it diverges, windows and lags are compared; of a segment nobody has it.
     """
-    windows = Windows()
+    windows = Windows() if kernel and not kernel.divergence else None
     rows, row, finding = through_engines(rows, plan, ("spec",), after, windows)
     if finding and row is not None:
         head = attrs.evolve(rows, table=rows.table.slice(0, row + 1))
         is_end = row + 1 == rows.table.num_rows
         _, row, finding = through_engines(head, plan, plan.against, after if is_end else None)
-    elif kernel and not kernel.divergence:
+    elif kernel and windows:
         row, finding = _windows_differ(windows, kernel)
     return rows, row, finding
 
