@@ -38,7 +38,7 @@ class Held:
     ``given`` is the type that was sent last. ``renewing``: how often the application said
     RENEW, less how often it was sent and not cut off or refused with its whole request.
     ``renewed``: where that succeeded, until a poll returns the record again; ``passed_over``: one
-    did not.
+    did not. ``untold``: how many renewals succeeded of which no callback told yet.
     """
 
     place: Place
@@ -60,13 +60,23 @@ class Held:
     renewing: int = 0
     renewed: int | None = None
     passed_over: bool = False
+    untold: int = 0
 
     def renew(self, position: int) -> None:
         """Take note that its lock was renewed: the record is the application's still."""
         self.fate, self.renewed = Fate.RENEWED, position
         self.passed_over = False
+        self.untold += 1
         if self.due == RENEW:
             self.due = None
+
+    def may_be_told(self) -> bool:
+        """Return whether a callback may tell success, and take note that one did.
+
+        What it tells may be a renewal, after which another acknowledgement is under way.
+        """
+        may, self.untold = self.untold > 0 or self.fate in SUCCEEDED, max(0, self.untold - 1)
+        return may
 
     @property
     def where(self) -> str:

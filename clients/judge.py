@@ -33,7 +33,7 @@ from clients.events import (
     Settings,
     Waited,
 )
-from clients.held import FAILED, REPEATABLE, SUCCEEDED, Fate, Held, Holdings
+from clients.held import FAILED, REPEATABLE, Fate, Held, Holdings
 from clients.leadership import Leadership
 from clients.liveness import empty_handed, starved, too_often, withheld
 from clients.membership import LEAVE, REFUSALS, UNHEARD, Membership
@@ -333,12 +333,12 @@ class _Judging:
             self.closed = event.error is None
         elif event.call == "acknowledge" and event.error is not None and self.call is not None:
             self._unacknowledged(self._delivered(self.call.place, self.call.offset))
-        if event.call == "commit" and event.error is None:
-            self._committed()
         for completed in event.completed:
             self._completed(completed)
         for place, error in event.results:
             self._result(place, error)
+        if event.call == "commit" and event.error is None:
+            self._committed()
         if event.error is not None and event.call in COMMITS:
             for held in self.holdings.every():
                 held.told_failure = held.told_failure or held.fate in FAILED
@@ -434,7 +434,7 @@ class _Judging:
             if completed.error is not None:
                 for held in known:
                     held.told_failure = True
-            elif not any(held.fate in SUCCEEDED for held in known):
+            elif not any(held.may_be_told() for held in known):
                 what = known[-1].fate.value if known else "is of no record that it had"
                 where = f"{_name(completed.place)} offset {offset}"
                 text = f"a callback tells success of {where}, whose acknowledgement {what}"

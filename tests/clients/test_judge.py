@@ -162,22 +162,50 @@ def test_a_renewal_that_did_not_arrive_may_be_sent_again_though_it_is_accepted_s
         assert [each.duty for each in found if each.duty in (Duty.AS_SAID, Duty.HELD)] == expected
 
 
+TOLD = Completed(PLACE, (0,), "lost")
+
+
 @pytest.mark.parametrize(
-    ("told", "expected"), [((Completed(PLACE, (0,), "lost"),), []), ((), [Duty.ALL_SENT])]
+    ("before", "meanwhile", "expected"),
+    [((TOLD,), (), []), ((), (TOLD,), []), ((), (), [Duty.ALL_SENT])],
 )
 def test_a_commit_need_not_send_a_renewal_of_which_the_application_was_told_that_it_failed(
-    told: tuple[Completed, ...], expected: list[Duty]
+    before: tuple[Completed, ...], meanwhile: tuple[Completed, ...], expected: list[Duty]
 ) -> None:
     events = (
         Asked(0, 1, "m", 0, fetches=True, max_records=1, named=(PLACE,)),
         Answered(0, 1, granted=(Granted(PLACE, 0, 0, 1),)),
         Returned(0, "poll", records=(Delivered(PLACE, 0, 1, value_of(0).decode()),)),
         *(Called(0, "acknowledge", place=PLACE, offset=0, type=RENEW), Returned(0, "acknowledge")),
-        *(Called(0, "poll"), Returned(0, "poll", error="lost", completed=told)),
-        *(Called(0, "commit"), Returned(0, "commit")),
+        *(Called(0, "poll"), Returned(0, "poll", error="lost", completed=before)),
+        *(Called(0, "commit"), Returned(0, "commit", completed=meanwhile)),
     )
     found = judge(Record(Settings(explicit=True), events))
     assert [each.duty for each in found if each.duty is Duty.ALL_SENT] == expected
+
+
+@pytest.mark.parametrize(("refused", "expected"), [(False, []), (True, [Duty.REFUSAL_TOLD])])
+def test_a_callback_may_tell_of_a_renewal_while_the_next_acknowledgement_is_under_way(
+    refused: bool,
+    expected: list[Duty],  # noqa: FBT001 - a parameter of the test
+) -> None:
+    def sent(number: int, type_: int) -> Asked:
+        batch = (Acknowledgement(PLACE, 0, 0, (type_,)),)
+        return Asked(0, number, "m", 1, fetches=False, acknowledgements=batch)
+
+    told = Completed(PLACE, (0,), None)
+    events = (
+        Asked(0, 1, "m", 0, fetches=True, max_records=1, named=(PLACE,)),
+        Answered(0, 1, granted=(Granted(PLACE, 0, 0, 1),)),
+        Returned(0, "poll", records=(Delivered(PLACE, 0, 1, value_of(0).decode()),)),
+        *(Called(0, "acknowledge", place=PLACE, offset=0, type=RENEW), sent(2, RENEW)),
+        *(Answered(0, 2, refused=((PLACE, 3),) if refused else ()), Returned(0, "acknowledge")),
+        *(Called(0, "acknowledge", place=PLACE, offset=0, type=ACCEPT), sent(3, ACCEPT)),
+        Returned(0, "acknowledge", completed=(told,)),
+        *(Answered(0, 3), Called(0, "close"), Returned(0, "close", completed=(told,))),
+    )
+    found = judge(Record(Settings(explicit=True), events))
+    assert [each.duty for each in found if each.duty is Duty.REFUSAL_TOLD] == expected
 
 
 def starved(*between: Event, by: int = 10_000, joins: bool = True) -> list[str]:
