@@ -17,7 +17,7 @@ from conformance.releases import NEWEST, RELEASES
 from conformance.target import TargetError
 
 _TARGETS = Path(__file__).parent / "targets"
-NAMES = ("librdkafka", "kafka", "kafkats", "franz-go")
+NAMES = ("librdkafka", "kafka", "kafkats", "franz-go", "krafka")
 OLDEST_KAFKA = "4.1.0"
 """The oldest release of Apache Kafka whose share consumer can be driven."""
 
@@ -29,6 +29,7 @@ VERSIONS: Mapping[str, tuple[str, ...]] = {
         *("1.21.0", "1.21.1", "1.21.2", "1.21.3", "1.21.4", "1.21.5", "1.21.6", "1.21.7"),
         *("1.22.0", "1.22.1", "1.22.2", "1.22.3"),
     ),
+    "krafka": ("0.28.1",),
 }
 """The releases of each client that can be driven; of librdkafka the wheels of confluent-kafka."""
 
@@ -48,6 +49,14 @@ _GO = Recipe(
     ("go.mod", "go.sum", "driver.go"),
     "build",
     600,
+)
+_CARGO = Recipe(
+    "the driver for krafka",
+    "Rust 1.95 or newer",
+    ("cargo", "build", "--locked"),
+    ("Cargo.toml", "Cargo.lock", "src/*.rs"),
+    "target",
+    1800,
 )
 _FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
@@ -175,9 +184,16 @@ def _franz_go(version: str | None) -> str:
     return shlex.quote(str(project / "build" / "driver"))
 
 
+def _krafka(_version: str | None) -> str:
+    """Build the one release that can be driven: another has another interface."""
+    project = build(_FOLDERS["krafka"], _CARGO)
+    return shlex.quote(str(project / "target" / "debug" / "sharespec-krafka"))
+
+
 _COMMANDS: Mapping[str, Callable[[str | None], str]] = {
     "librdkafka": _librdkafka,
     "kafka": _kafka,
     "kafkats": _kafkats,
     "franz-go": _franz_go,
+    "krafka": _krafka,
 }

@@ -93,10 +93,10 @@ def test_a_client_that_does_nothing_has_shown_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "give one of librdkafka, kafka, kafkats, franz-go, or --exec COMMAND"),
+        ((), "give one of librdkafka, kafka, kafkats, franz-go, krafka, or --exec COMMAND"),
         (
             ("librdkafka", "--exec", "x"),
-            "give one of librdkafka, kafka, kafkats, franz-go, or --exec COMMAND",
+            "give one of librdkafka, kafka, kafkats, franz-go, krafka, or --exec COMMAND",
         ),
         (("--exec", "/no/such/command"), "'/no/such/command' cannot be started"),
         (("--exec", f"{sys.executable} -c 'input()'"), "it ended"),
