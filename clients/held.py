@@ -38,7 +38,7 @@ class Held:
     ``given`` is the type that was sent last. ``renewing``: how often the application said
     RENEW, less how often it was sent and not cut off or refused with its whole request.
     ``renewed``: where that succeeded, until a poll returns the record again; ``passed_over``: one
-    did not. ``untold``: how many renewals succeeded of which no callback told yet.
+    did not. ``untold``: how many acknowledgements succeeded of which no callback told yet.
     """
 
     place: Place
@@ -66,14 +66,13 @@ class Held:
         """Take note that its lock was renewed: the record is the application's still."""
         self.fate, self.renewed = Fate.RENEWED, position
         self.passed_over = False
-        self.untold += 1
         if self.due == RENEW:
             self.due = None
 
     def may_be_told(self) -> bool:
         """Return whether a callback may tell success, and take note that one did.
 
-        What it tells may be a renewal, after which another acknowledgement is under way.
+        What it tells may be a renewal, or another, after which the next one is under way.
         """
         may, self.untold = self.untold > 0 or self.fate in SUCCEEDED, max(0, self.untold - 1)
         return may

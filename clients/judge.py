@@ -133,8 +133,7 @@ class _Judging:
             epochs = " or ".join(map(str, sorted(allowed)))
             self.violated(Duty.EPOCHS, f"session epoch {event.epoch}, where {epochs} is due")
         if event.epoch == INITIAL_EPOCH and event.acknowledgements:
-            text = "a request that opens a session acknowledges records"
-            self.violated(Duty.EPOCHS, text)
+            self.violated(Duty.EPOCHS, "a request that opens a session acknowledges records")
         haste = None if self.closing else session.haste(event.at_ms)
         if haste is not None:
             self.violated(Duty.THROTTLED, haste)
@@ -183,6 +182,9 @@ class _Judging:
                 known = here[::-1]
                 fitting = next((held for held in reversed(known) if held.sent is None), known[-1])
                 self._misfit(fitting, given, where)
+            elif any(held.lost is None and held.answer > fitting.answer for held in here):
+                text = f"{where}, acquired anew, is acknowledged for a delivery that ended"
+                self.violated(Duty.HELD, text)
             yield fitting, given
 
     def _fits(self, held: Held, given: int) -> bool:
@@ -226,6 +228,7 @@ class _Judging:
             if given != held.given:
                 continue  # Another was sent meanwhile.
             held.fate = Fate.REFUSED if held.place in refused else Fate.DONE
+            held.untold += held.fate is Fate.DONE and not event.error
             if event.error:
                 held.fate = Fate.REQUEST_REFUSED
                 held.renewing += given == RENEW
@@ -360,10 +363,8 @@ class _Judging:
         for held in self.holdings.every():
             unsent = held.due == RENEW and held.fate is Fate.UNSENT and held.lost is None
             if unsent and not held.told_failure:
-                where = held.where
-                self.violated(
-                    Duty.ALL_SENT, f"{where} was to be renewed, and a commit sent nothing"
-                )
+                text = f"{held.where} was to be renewed, and a commit sent nothing"
+                self.violated(Duty.ALL_SENT, text)
 
     def _polled(self, event: Returned) -> None:
         explicit, most = self.settings.explicit, self.settings.max_poll_records

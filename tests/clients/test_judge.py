@@ -186,8 +186,7 @@ def test_a_commit_need_not_send_a_renewal_of_which_the_application_was_told_that
 
 @pytest.mark.parametrize(("refused", "expected"), [(False, []), (True, [Duty.REFUSAL_TOLD])])
 def test_a_callback_may_tell_of_a_renewal_while_the_next_acknowledgement_is_under_way(
-    refused: bool,
-    expected: list[Duty],  # noqa: FBT001 - a parameter of the test
+    *, refused: bool, expected: list[Duty]
 ) -> None:
     def sent(number: int, type_: int) -> Asked:
         batch = (Acknowledgement(PLACE, 0, 0, (type_,)),)
@@ -206,6 +205,31 @@ def test_a_callback_may_tell_of_a_renewal_while_the_next_acknowledgement_is_unde
     )
     found = judge(Record(Settings(explicit=True), events))
     assert [each.duty for each in found if each.duty is Duty.REFUSAL_TOLD] == expected
+
+
+@pytest.mark.parametrize(("anew", "expected"), [(False, []), (True, [Duty.HELD])])
+def test_a_delivery_that_ended_is_not_acknowledged_once_its_record_is_acquired_anew(
+    *, anew: bool, expected: list[Duty]
+) -> None:
+    def fetched(number: int, epoch: int, *counts: int) -> tuple[Event, ...]:
+        granted = tuple(Granted(PLACE, 0, 0, count) for count in counts)
+        asked = Asked(0, number, "m", epoch, fetches=True, max_records=1, named=(PLACE,))
+        return asked, Answered(0, number, granted=granted)
+
+    accepted = (Acknowledgement(PLACE, 0, 0, (ACCEPT,)),)
+    events = (
+        *fetched(1, 0, 1),
+        Returned(0, "poll", records=(Delivered(PLACE, 0, 1, value_of(0).decode()),)),
+        Lost(0, "the broker ended its session", 1),
+        *(Called(0, "acknowledge", place=PLACE, offset=0, type=ACCEPT), Returned(0, "acknowledge")),
+        Asked(0, 2, "m", 1, fetches=False, acknowledgements=accepted),
+        Answered(0, 2, error=122),
+        *fetched(3, 0, *([2] if anew else [])),
+        Asked(0, 4, "m", 1, fetches=False, acknowledgements=accepted),
+        Answered(0, 4),
+    )
+    found = judge(Record(Settings(explicit=True), events))
+    assert [each.duty for each in found if each.duty is Duty.HELD] == expected
 
 
 def starved(*between: Event, by: int = 10_000, joins: bool = True) -> list[str]:
