@@ -11,7 +11,7 @@ from model.profile import KIP, Profile
 from model.ranges import StateBatch
 from model.states import RecordState
 from proofs.theorems.points import Points
-from proofs.theorems.situation import any_offset, flag, number
+from proofs.theorems.situation import any_like, any_offset, flag, number
 from proofs.theorems.symbolic import conjunction, implies
 from spec import coordinator
 from spec.coordinator import Durable
@@ -20,6 +20,7 @@ from spec.partition import SharePartition
 
 Entry = tuple[Term, Term]
 """The state and the delivery count of a record."""
+BATCH = StateBatch(0, 0, RecordState.AVAILABLE, 0)
 
 
 @attrs.frozen
@@ -44,16 +45,10 @@ class StateWrites:
     other_count: Term = number()
     one_start: Term = number(-1)
     one_complete: Term = number(-1)
-    one_first: Term = number()
-    one_last: Term = number()
-    one_state: Term = number()
-    one_count: Term = number()
+    one: StateBatch = any_like(BATCH)
     two_start: Term = number(-1)
     two_complete: Term = number(-1)
-    two_first: Term = number()
-    two_last: Term = number()
-    two_state: Term = number()
-    two_count: Term = number()
+    two: StateBatch = any_like(BATCH)
     leader_epoch: Term = number()
     state_epoch: Term = number()
     snapshot_epoch: Term = number()
@@ -78,8 +73,8 @@ class StateWrites:
                 start, max(durable.delivery_complete_count, 0),
                 offset, offset in durable.entries, known, count, state.window.end_offset + 1,
                 one_start=start, one_complete=0, two_start=start, two_complete=0,
-                one_first=offset, one_last=offset, one_state=2, one_count=count + 1,
-                two_first=offset, two_last=offset, two_state=4, two_count=count,
+                one=StateBatch(offset, offset, RecordState.ACKNOWLEDGED, count + 1),
+                two=StateBatch(offset, offset, RecordState.ARCHIVED, count),
                 leader_epoch=leader, state_epoch=epoch,
                 snapshot_epoch=durable.snapshot_epoch + 1, writer_leader_epoch=leader - 1,
                 writer_state_epoch=epoch - 1, due=5, another=start,
@@ -87,7 +82,7 @@ class StateWrites:
             for one, two in product(batches, batches):
                 named = _fields("one", *one) | _fields("two", *two)
                 yield attrs.evolve(here, **named, another=max(start, one[1].first))
-            newer = {"writer_leader_epoch": leader + 1, "writer_state_epoch": epoch + 1}
+            newer: Any = {"writer_leader_epoch": leader + 1, "writer_state_epoch": epoch + 1}
             yield attrs.evolve(here, **newer)
             following, following_count = durable.entries.get(offset + 1, (0, 0))
             both = attrs.evolve(
@@ -97,18 +92,13 @@ class StateWrites:
             yield both
             yield attrs.evolve(both, one_start=-1)
             yield attrs.evolve(both, updates=5)
-            yield attrs.evolve(both, two_first=offset + 1, two_last=offset + 1)
+            apart = attrs.evolve(here.two, first=offset + 1, last=offset + 1)
+            yield attrs.evolve(both, two=apart)
 
 
 def _fields(name: str, write: Write, batch: StateBatch) -> dict[str, Any]:
-    return {
-        f"{name}_start": write.start_offset,
-        f"{name}_complete": write.delivery_complete_count,
-        f"{name}_first": batch.first,
-        f"{name}_last": batch.last,
-        f"{name}_state": batch.state,
-        f"{name}_count": batch.delivery_count,
-    }
+    start, complete = write.start_offset, write.delivery_complete_count
+    return {f"{name}_start": start, f"{name}_complete": complete, name: batch}
 
 
 def durable_of(s: StateWrites) -> Durable:
@@ -125,20 +115,14 @@ def entries_of(s: StateWrites) -> tuple[tuple[Term, Entry | None], ...]:
     return (s.offset, first), (s.other, second)
 
 
-def batches_of(s: StateWrites) -> tuple[StateBatch, StateBatch]:
-    """Return the state batches of both writes."""
-    one = StateBatch(s.one_first, s.one_last, s.one_state, s.one_count)
-    return one, StateBatch(s.two_first, s.two_last, s.two_state, s.two_count)
-
-
 def first_write(s: StateWrites) -> Write:
     """Return the first write of the situation."""
-    return Write(0, s.one_start, s.one_complete, batches_of(s)[:1])
+    return Write(0, s.one_start, s.one_complete, (s.one,))
 
 
 def second_write(s: StateWrites) -> Write:
     """Return the second write of the situation."""
-    return Write(1, s.two_start, s.two_complete, batches_of(s)[1:])
+    return Write(1, s.two_start, s.two_complete, (s.two,))
 
 
 def is_persisted(state: Term) -> Term:
@@ -148,13 +132,13 @@ def is_persisted(state: Term) -> Term:
 
 def are_writes(s: StateWrites) -> Term:
     """Whether the durable state and both writes can be."""
-    states = s.state, s.other_state, s.one_state, s.two_state
+    states = s.state, s.other_state, s.one.state, s.two.state
     return conjunction(
         s.offset < s.other,
         implies(s.known, s.start <= s.offset),
         implies(s.other_known, s.start <= s.other),
-        s.one_first <= s.one_last,
-        s.two_first <= s.two_last,
+        s.one.first <= s.one.last,
+        s.two.first <= s.two.last,
         *(is_persisted(state) for state in states),
     )
 
@@ -162,7 +146,7 @@ def are_writes(s: StateWrites) -> Term:
 def are_started(s: StateWrites) -> Term:
     """Whether all start offsets and counts are known, and nothing of the second offset is."""
     numbers = s.start, s.complete, s.one_start, s.one_complete, s.two_start, s.two_complete
-    nothing = negate(s.other_known), s.one_last < s.other, s.two_last < s.other
+    nothing = negate(s.other_known), s.one.last < s.other, s.two.last < s.other
     return conjunction(are_writes(s), *nothing, *(number >= 0 for number in numbers))
 
 

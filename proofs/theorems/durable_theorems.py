@@ -82,7 +82,8 @@ SAME_SNAPSHOT = wrong("spec.coordinator:snapshot_record", "says 0", returns(_of_
 
 def _entries(s: StateWrites) -> tuple[Entry, Entry, Entry]:
     """Return any three states of a record."""
-    return (s.state, s.count), (s.one_state, s.one_count), (s.two_state, s.two_count)
+    one, two = s.one, s.two
+    return (s.state, s.count), (one.state, one.delivery_count), (two.state, two.delivery_count)
 
 
 def _join(entry: Entry, other: Entry) -> Entry:
@@ -107,7 +108,7 @@ def _name(s: StateWrites, *, one: bool, two: bool) -> Term:
 
     A batch is its parts, as is proved apart.
     """
-    named = ((s.one_first, s.one_last, one), (s.two_first, s.two_last, two))
+    named = ((s.one.first, s.one.last, one), (s.two.first, s.two.last, two))
     places = (first == s.offset if here else first > s.offset for first, _last, here in named)
     return conjunction(*places, *(first == last for first, last, _here in named))
 
@@ -191,7 +192,7 @@ def newest_write_wins(s: StateWrites) -> Term:
     return conjunction(
         newest.start_offset == s.two_start,
         newest.delivery_complete_count == s.two_complete,
-        is_same(newest.entries[s.offset], (s.two_state, s.two_count)),
+        is_same(newest.entries[s.offset], (s.two.state, s.two.delivery_count)),
         agree(s, newest, merged(durable, two, one)),
         agree(s, newest, merged(durable, one, two, one, two)),
     )
@@ -200,14 +201,14 @@ def newest_write_wins(s: StateWrites) -> Term:
 @_durable.theorem(
     32,
     of="write",
-    where=lambda s: conjunction(s.one_first <= s.another, s.another < s.one_last),
+    where=lambda s: conjunction(s.one.first <= s.another, s.another < s.one.last),
     control=SHORTENS,
 )
 def batches_equal_their_offsets(s: StateWrites) -> Term:
     """Writing a batch is writing its parts."""
-    entry = s.one_state, s.one_count
-    lower = StateBatch(s.one_first, s.another, *entry)
-    upper = StateBatch(s.another + 1, s.one_last, *entry)
+    entry = s.one.state, s.one.delivery_count
+    lower = StateBatch(s.one.first, s.another, *entry)
+    upper = StateBatch(s.another + 1, s.one.last, *entry)
     halves = attrs.evolve(first_write(s), state_batches=(lower, upper))
     return agree(s, merged(durable_of(s), first_write(s)), merged(durable_of(s), halves))
 
@@ -392,15 +393,15 @@ def _is_moving(s: StateWrites) -> Term:
     It moves from the start offset of the first write to that of the second. The record is as the
     first write says, also if that does not name it.
     """
-    named = is_between(s.one_first, s.offset, s.one_last)
-    record, durable = (s.one_state, s.one_count), (s.state, s.count)
+    named = is_between(s.one.first, s.offset, s.one.last)
+    record, durable = (s.one.state, s.one.delivery_count), (s.state, s.count)
     same = conjunction(s.known, is_same(durable, record))
     newer = implies(s.known, wins(record, durable))
     passed = conjunction(s.one_start <= s.offset, s.offset < s.two_start)
     below = conjunction(s.offset < s.one_start, s.start <= s.offset)
     return conjunction(
         negate(s.other_known),
-        s.one_last < s.other,
+        s.one.last < s.other,
         s.start >= 0,
         s.complete >= 0,
         s.start <= s.one_start,
@@ -408,7 +409,7 @@ def _is_moving(s: StateWrites) -> Term:
         s.two_start - s.one_start <= s.one_complete,
         implies(s.start == s.one_start, s.complete <= s.one_complete),
         implies(named, conjunction(s.one_start <= s.offset, newer)),
-        implies(passed, conjunction(_is_final(s.one_state), named | same)),
+        implies(passed, conjunction(_is_final(s.one.state), named | same)),
         implies(below, conjunction(s.known, _is_final(s.state))),
     )
 

@@ -15,7 +15,7 @@ from immutables import Map
 from model.share_messages import TopicPartition
 from proofs.theorems.controls import called_with, returns, wrong
 from proofs.theorems.reachable import runs_of
-from proofs.theorems.situation import flag, number
+from proofs.theorems.situation import any_like, flag, number
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Control, Subject
 from spec import group_lifecycle
@@ -45,8 +45,7 @@ class OneAssigned:
 
     ``stage``: 0 none, 1 initializing, 2 initialized, 3 deleting. ``group``: there is the group;
     ``exists``: the topic; ``subscribed``: a member has the topic. ``known``: a share coordinator
-    has the state, initialized at ``start`` in ``state_epoch``. ``target`` is the start offset that
-    an administrator sets.
+    has the ``durable`` state. ``target`` is the start offset that an administrator sets.
     """
 
     group: Term = flag()
@@ -55,8 +54,7 @@ class OneAssigned:
     exists: Term = flag()
     stage: Term = number()
     known: Term = flag()
-    start: Term = number(-1)
-    state_epoch: Term = number()
+    durable: Durable = any_like(Durable())
     target: Term = number()
 
     @classmethod
@@ -72,7 +70,7 @@ class OneAssigned:
             TOPIC in coordinators.topics,
             next(listed, 0),
             state is not None,
-            *((0, 0) if state is None else (state.start_offset, state.state_epoch)),
+            state or Durable(0),
             target=5,
         )
 
@@ -117,10 +115,7 @@ _PLANS: dict[str, Planned] = {
 
 
 def _coordinators(s: OneAssigned) -> Coordinators:
-    states: Map[TopicPartition, Durable] = Map()
-    if s.known:
-        durable = Durable(s.start, state_epoch=s.state_epoch)
-        states = Map({ASSIGNED: durable})
+    states = Map({ASSIGNED: s.durable}) if s.known else Map[TopicPartition, Durable]()
     topics = Map({TOPIC: 1}) if s.exists else Map()
     return Coordinators(topics, _group(s) if s.group else None, states)
 
@@ -254,7 +249,7 @@ def epochs_of_a_group_never_go_back(s: OneAssigned, planned: Planned, _control: 
             continue
         rise = conjunction(rise, implies(s.group, after.group.epoch >= s.epoch))
         if state := after.states.get(ASSIGNED):
-            kept = implies(s.known, state.state_epoch >= s.state_epoch)
+            kept = implies(s.known, state.state_epoch >= s.durable.state_epoch)
             rise = conjunction(rise, kept, state.state_epoch <= after.group.epoch)
     return rise
 
@@ -269,6 +264,6 @@ def an_altered_start_offset_has_an_epoch_of_its_own(s: OneAssigned) -> Term:
         state.start_offset == s.target,
         state.state_epoch == group_of(after).epoch,
         state.state_epoch > s.epoch,
-        implies(s.known, state.state_epoch > s.state_epoch),
+        implies(s.known, state.state_epoch > s.durable.state_epoch),
         ASSIGNED in group_of(after).metadata.initialized,
     )

@@ -21,7 +21,6 @@ from proofs.theorems.lifting import UndecidedError
 from proofs.theorems.situation import sizes, symbols, values
 from proofs.theorems.symbolic import MIXED, branches, meaning
 from proofs.theorems.theorem import Control, Theorem, instance, obligations
-from spec.record import Record
 
 LIMIT_MS = 60_000
 """The time limit of one Z3 query (ms); a proof that needs longer has failed.
@@ -205,7 +204,7 @@ def as_test(theorem: Theorem, situation: Any) -> str:  # noqa: ANN401 - any situ
     lines = _lines(theorem, situation)
     name = re.sub(r"\W+", "_", theorem.name())
     body = [f'"""{theorem.property.sentence}"""', *lines]
-    imports = _imports("\n".join(lines), type(situation))
+    imports = _imports("\n".join(lines), situation)
     return "\n".join(
         [*imports, "", "", f"def test_{name}() -> None:", *(f"    {line}" for line in body), ""]
     )
@@ -237,14 +236,14 @@ def _lines(theorem: Theorem, situation: Any) -> list[str]:  # noqa: ANN401 - any
     ]
 
 
-def _shown(value: object, name: str) -> str:
-    if isinstance(value, Record):
+def _shown(value: Any, name: str) -> str:  # noqa: ANN401 - any value
+    if attrs.has(type(value)):
         parts = (
             f"{field.name}={_shown(getattr(value, field.name), field.name)}"
-            for field in attrs.fields(Record)
+            for field in attrs.fields(type(value))
             if getattr(value, field.name) != field.default
         )
-        return f"Record({', '.join(parts)})"
+        return f"{type(value).__name__}({', '.join(parts)})"
     if isinstance(value, RecordState):
         return f"RecordState.{value.name}"
     if value is not None and name in _MEMBERS:
@@ -252,13 +251,20 @@ def _shown(value: object, name: str) -> str:
     return repr(value)
 
 
-def _imports(text: str, situation: type) -> list[str]:
-    states = [f"from {RecordState.__module__} import RecordState"] if "RecordState." in text else []
-    records = [f"from {Record.__module__} import Record"] if "Record(" in text else []
+def _imports(text: str, situation: Any) -> list[str]:  # noqa: ANN401 - any situation
+    kinds = {RecordState, *_kinds(situation)}
+    used = (kind for kind in kinds if re.search(rf"{kind.__name__}[.(]", text))
+    named = sorted((kind.__module__, kind.__name__) for kind in used)
     return [
-        *states,
+        *(f"from {module} import {name}" for module, name in named),
         f"from {__package__}.catalogue import theorem_named",
         f"from {__package__}.harness import holds_of",
-        f"from {situation.__module__} import {situation.__name__}",
-        *records,
     ]
+
+
+def _kinds(value: Any) -> set[type]:  # noqa: ANN401 - any value
+    """Return the attrs classes of a value and of its fields."""
+    if not attrs.has(type(value)):
+        return set()
+    inside = (getattr(value, field.name) for field in attrs.fields(type(value)))
+    return {type(value)}.union(*map(_kinds, inside))

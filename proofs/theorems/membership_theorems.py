@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
+from typing import Any
 
 import attrs
 from immutables import Map
@@ -12,7 +13,7 @@ from model.errors import ErrorCode
 from model.share_messages import TopicPartition
 from proofs.theorems.controls import becomes, called_with, returns, wrong
 from proofs.theorems.reachable import runs_of
-from proofs.theorems.situation import flag, number
+from proofs.theorems.situation import any_like, flag, number
 from proofs.theorems.symbolic import conjunction
 from proofs.theorems.theorem import Subject
 from spec import group_membership as membership
@@ -21,6 +22,7 @@ from spec.logic import Term, negate
 
 OURS, THEIRS = "m", "n"
 PLACES = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
+NEW = GroupMembership(0, 0, 0)
 NONE, FULL = ErrorCode.NONE, ErrorCode.GROUP_MAX_SIZE_REACHED
 
 
@@ -36,9 +38,7 @@ class OneBeat:
     group: Term = flag()
     known: Term = flag()
     other: Term = flag()
-    epoch: Term = number()
-    previous: Term = number()
-    ends: Term = number()
+    ours: GroupMembership = any_like(NEW)
     other_ends: Term = number()
     asked: Term = number()
     answered: Term = number(1)
@@ -57,9 +57,9 @@ class OneBeat:
     @classmethod
     def reached(cls, members: Members) -> Iterator["OneBeat"]:
         """Yield heartbeats to a group that a run reached."""
-        ours, theirs = (members.get(name, GroupMembership(0, 0, 0)) for name in (OURS, THEIRS))
-        times = {"ends": ours.ends_ms, "other_ends": theirs.ends_ms, "now": 20, "later": 25}
-        at = OURS in members, THEIRS in members, ours.epoch, ours.previous_epoch
+        ours, theirs = (members.get(name, NEW) for name in (OURS, THEIRS))
+        times: Any = {"other_ends": theirs.ends_ms, "now": 20, "later": 25}
+        at = OURS in members, THEIRS in members, ours
         for asked, most in product((JOINING, ours.epoch, ours.epoch + 1), (1, 2)):
             yield cls(True, *at, asked=asked, timeout=5, most=most, has_0=asked == 0, **times)  # noqa: FBT003 - there is a group
 
@@ -74,8 +74,7 @@ def _run(chance: random.Random) -> Iterator[Members]:
 
 
 def _members(s: OneBeat) -> Members:
-    ours = GroupMembership(s.epoch, s.previous, s.ends)
-    members = Map({OURS: ours}) if s.known else Map[str, GroupMembership]()
+    members = Map({OURS: s.ours}) if s.known else Map[str, GroupMembership]()
     return members.set(THEIRS, GroupMembership(1, 0, s.other_ends)) if s.other else members
 
 
@@ -100,8 +99,8 @@ _assigned = Subject("KIP-932, SimpleAssignor", OneBeat)
 )  # fmt: skip
 def a_heartbeat_has_the_epoch_of_its_member(s: OneBeat) -> Term:
     """A heartbeat has the epoch of its member, or the one before; any other is fenced."""
-    answers, is_own = _answers(s), s.asked == s.epoch
-    may_pass = is_own | (s.asked == s.previous)
+    answers, is_own = _answers(s), s.asked == s.ours.epoch
+    may_pass = is_own | (s.asked == s.ours.previous_epoch)
     expected = {NONE} if is_own else {NONE, membership.FENCED} if may_pass else {membership.FENCED}
     return answers == expected
 
@@ -129,7 +128,7 @@ def a_lost_answer_fences_nobody(s: OneBeat) -> Term:
     """After an answer with an epoch both that one and the one before are taken."""
     after = _beaten(s)
     new = membership.heartbeat_answers(after, OURS, s.answered)
-    before = membership.heartbeat_answers(after, OURS, s.epoch)
+    before = membership.heartbeat_answers(after, OURS, s.ours.epoch)
     again = membership.beat(after, OURS, s.answered, s.now, s.timeout)
     return conjunction(new == {NONE}, NONE in before, again == after)
 

@@ -28,13 +28,12 @@ from proofs.theorems.durable_situation import (
     Entry,
     StateWrites,
     are_writes,
-    batches_of,
     durable_of,
     entries_of,
     is_same,
     wins,
 )
-from proofs.theorems.situation import flag, number
+from proofs.theorems.situation import any_like, flag, number
 from proofs.theorems.symbolic import conjunction, is_between
 from proofs.theorems.theorem import Control, Subject
 from spec import coordinator as single
@@ -46,6 +45,7 @@ from spec.share_coordinator import HeldState, Reply, ShareCoordinator
 
 KEY = SharePartitionKey("group", UUID(int=1), 0)
 OTHER = SharePartitionKey("group", UUID(int=1), 1)
+HELD = HeldState(Durable(0, 0), 0, 0, 0)
 ANOTHERS = HeldState(Durable(3, 0), 0, 0, 0)
 """What is held of another share-partition."""
 NONE, INVALID_REQUEST = ErrorCode.NONE, ErrorCode.INVALID_REQUEST
@@ -63,12 +63,7 @@ class OneRequest:
     """
 
     present: Term = flag()
-    start: Term = number()
-    complete: Term = number()
-    fence: Term = number()
-    held_state_epoch: Term = number()
-    snapshot_epoch: Term = number()
-    updates: Term = number()
+    held: HeldState = any_like(HELD)
     due: Term = number(1)
     partitions: Term = number()
     leader_epoch: Term = number()
@@ -83,11 +78,8 @@ class OneRequest:
         durable = state.durable
         leader, epoch = durable.leader_epoch, durable.state_epoch
         start = max(durable.start_offset, 0)
-        known = cls(
-            present=True, start=start, fence=leader, held_state_epoch=epoch, due=5, partitions=2,
-            leader_epoch=leader + 1, state_epoch=epoch + 1, given_start=start, given_complete=1,
-            now=state.now,
-        )  # fmt: skip
+        held = HeldState(Durable(start, 0, Map(), epoch, leader), leader, 1, 1)
+        known = cls(True, held, 5, 2, leader + 1, epoch + 1, start, 1, state.now)  # noqa: FBT003 - it is held
         yield known
         yield attrs.evolve(known, present=False)
         yield attrs.evolve(known, leader_epoch=leader + 2)
@@ -96,20 +88,13 @@ class OneRequest:
 def _before(s: OneRequest) -> ShareCoordinator:
     held = Map({OTHER: ANOTHERS})
     if s.present:
-        held = held.set(KEY, _held(s))
+        held = held.set(KEY, s.held)
     return ShareCoordinator(KIP, Map({KEY.topic_id: s.partitions}), held, s.due)
 
 
-def _held(s: OneRequest) -> HeldState:
-    durable = Durable(
-        s.start,
-        s.complete,
-        state_epoch=s.held_state_epoch,
-        leader_epoch=s.fence,
-        snapshot_epoch=s.snapshot_epoch,
-        updates=s.updates,
-    )
-    return HeldState(durable, s.fence, 1, 1)
+def _can_be(s: OneRequest) -> Term:
+    """Whether the fence is the leader epoch that is durable, as under ``kip``."""
+    return s.held.leader_fence == s.held.durable.leader_epoch
 
 
 def _leader(s: OneRequest) -> Term:
@@ -133,53 +118,51 @@ REQUESTS: dict[str, Callable[[OneRequest], StateRequest]] = {
 
 def _held_after(s: OneRequest, name: str) -> HeldState | None:
     """Return what is held after a request that is accepted: None, of what is not there."""
-    held = _held(s) if s.present else None
+    held = s.held if s.present else None
     match name:
         case "InitializeShareGroupState":
-            if held and _state(s) == s.held_state_epoch:
+            if held and _state(s) == held.durable.state_epoch:
                 return held  # It may be repeated.
-            fence, epoch = (s.fence, s.snapshot_epoch + 1) if held else (0, 0)
+            fence, epoch = (held.leader_fence, held.durable.snapshot_epoch + 1) if held else (0, 0)
             return HeldState(
                 Durable(s.given_start, 0, Map(), _state(s), fence, epoch), fence, s.now, s.now
             )
         case "ReadShareGroupState":
-            durable = attrs.evolve(_held(s).durable, leader_epoch=_leader(s))
-            fenced = HeldState(durable, _leader(s), 1, 1)
-            return held if _leader(s) == s.fence else _logged(s, fenced)
+            durable = attrs.evolve(s.held.durable, leader_epoch=_leader(s))
+            fenced = attrs.evolve(s.held, durable=durable, leader_fence=_leader(s))
+            return held if _leader(s) == s.held.leader_fence else _logged(s, fenced)
         case "WriteShareGroupState":
-            ahead, level = s.given_start > s.start, s.given_start == s.start
-            larger = either(s.given_complete > s.complete, s.given_complete, s.complete)
-            count = either(ahead, s.given_complete, either(level, larger, s.complete))
-            start = either(ahead, s.given_start, s.start)
-            durable = attrs.evolve(
-                _held(s).durable,
-                start_offset=start,
-                delivery_complete_count=count,
-                leader_epoch=s.fence,
-            )
-            return _logged(s, attrs.evolve(_held(s), durable=durable))
+            durable = s.held.durable
+            ahead = s.given_start > durable.start_offset
+            level = s.given_start == durable.start_offset
+            kept, given = durable.delivery_complete_count, s.given_complete
+            count = either(ahead, given, either(level, either(given > kept, given, kept), kept))
+            start = either(ahead, s.given_start, durable.start_offset)
+            durable = attrs.evolve(durable, start_offset=start, delivery_complete_count=count)
+            return _logged(s, attrs.evolve(s.held, durable=durable))
         case _:
             return None if name == "DeleteShareGroupState" else held
 
 
 def _logged(s: OneRequest, held: HeldState) -> HeldState:
     """Return what is held once it is logged: by an update, or, when one is due, a snapshot."""
-    if s.updates >= s.due:
-        durable = attrs.evolve(held.durable, snapshot_epoch=s.snapshot_epoch + 1, updates=0)
+    before = s.held.durable
+    if before.updates >= s.due:
+        epoch = before.snapshot_epoch + 1
+        durable = attrs.evolve(held.durable, snapshot_epoch=epoch, updates=0)
         return HeldState(durable, held.leader_fence, s.now, s.now)
-    return attrs.evolve(held, durable=attrs.evolve(held.durable, updates=s.updates + 1))
+    return attrs.evolve(held, durable=attrs.evolve(held.durable, updates=before.updates + 1))
 
 
 def _record(s: OneRequest, after: HeldState | None) -> StateRecord | None:
     """Return the record of what is held after a request, if that is another than before."""
     if after is None:
         return StateRecord(KEY, None) if s.present else None
-    durable = after.durable
-    if s.present and conjunction(
-        durable.snapshot_epoch == s.snapshot_epoch, durable.updates == s.updates
-    ):
+    durable, before = after.durable, s.held.durable
+    same = s.present and durable.snapshot_epoch == before.snapshot_epoch
+    if conjunction(same, durable.updates == before.updates):
         return None
-    if s.present and durable.snapshot_epoch == s.snapshot_epoch:
+    if same:
         numbers = durable.leader_epoch, durable.start_offset, durable.delivery_complete_count
         return StateRecord(KEY, ShareUpdate(durable.snapshot_epoch, *numbers))
     return StateRecord(KEY, ShareSnapshot(durable.snapshot_epoch, _state_of(durable), s.now, s.now))
@@ -194,7 +177,7 @@ def _answered(s: OneRequest, name: str) -> DurableState | None:
     """Return the state that a request is answered, if it asks for one."""
     if not name.startswith("Read"):
         return None
-    return _state_of(_held(s).durable if s.present else Durable())
+    return _state_of(s.held.durable if s.present else Durable())
 
 
 def _is_the_same(one: Any, other: Any) -> Term:  # noqa: ANN401 - any values
@@ -214,18 +197,17 @@ def _refusal(s: OneRequest, name: str) -> ErrorCode:
     if compares_leader and not s.present:
         return UNKNOWN
     leads = compares_leader or (name == "ReadShareGroupStateSummary" and _leader(s) >= 0)
-    if s.present and leads and _leader(s) < s.fence:
+    if s.present and leads and _leader(s) < s.held.leader_fence:
         return FENCED_LEADER_EPOCH
-    older = s.present and compares_state and _state(s) < s.held_state_epoch
-    newer = name == "WriteShareGroupState" and s.present and _state(s) > s.held_state_epoch
+    held_epoch = s.held.durable.state_epoch
+    older = s.present and compares_state and _state(s) < held_epoch
+    newer = name == "WriteShareGroupState" and s.present and _state(s) > held_epoch
     if older or newer:
         return FENCED_STATE_EPOCH
     if s.partitions <= KEY.partition:
         return UNKNOWN
-    repeated = (
-        compares_state and not compares_leader and s.present and _state(s) == s.held_state_epoch
-    )
-    return INVALID_REQUEST if repeated and s.given_start > s.start else NONE
+    repeated = name == "InitializeShareGroupState" and s.present and _state(s) == held_epoch
+    return INVALID_REQUEST if repeated and s.given_start > s.held.durable.start_offset else NONE
 
 
 def _serve(s: OneRequest, name: str) -> tuple[ShareCoordinator, Reply]:
@@ -243,7 +225,7 @@ FUNCTIONS = {
 EACH = {name: (name,) for name in FUNCTIONS}
 REFUSES = becomes(lambda state, *_of, **_how: Reply(state, ErrorCode.NON_EMPTY_GROUP))
 FORGETS = returns(lambda reply: attrs.evolve(reply, coordinator=ShareCoordinator(KIP)))
-_REQUEST = Subject("KIP-932, Share coordinator", OneRequest)
+_REQUEST = Subject("KIP-932, Share coordinator", OneRequest, _can_be)
 
 
 def _each(how: str, change: Callable[[Any], Any]) -> dict[str, Control]:
@@ -283,7 +265,7 @@ def _holding(s: StateWrites) -> ShareCoordinator:
 
 def _written(s: StateWrites, batches: int) -> Reply:
     numbers = s.one_start, s.one_complete
-    named = batches_of(s)[:batches]
+    named = (s.one, s.two)[:batches]
     request = WriteState(KEY, s.state_epoch, s.leader_epoch, *numbers, named)
     return coordinator.serve(_holding(s), request, 1)
 
@@ -302,7 +284,7 @@ def _known_after(s: StateWrites, offset: Term, known: Entry | None, batches: int
     """Return what is known of an offset after the write, of which this was known before."""
     if offset < _numbers(s)[0]:
         return None
-    for batch in batches_of(s)[:batches]:
+    for batch in (s.one, s.two)[:batches]:
         if batch.first <= offset and offset <= batch.last:  # noqa: PLR1716 - two questions
             entry = batch.state, batch.delivery_count
             known = entry if known is None else _higher(known, entry)
@@ -343,14 +325,14 @@ def _is_due(s: StateWrites) -> Term:
 
 def _overlap(s: StateWrites) -> Term:
     """Whether neither batch names the second offset, which is durable."""
-    beyond = s.one_last < s.other, s.two_last < s.other
+    beyond = s.one.last < s.other, s.two.last < s.other
     return conjunction(_is_started(s), s.other_known, *beyond)
 
 
 def _are_apart(s: StateWrites) -> Term:
     """Whether the first batch names the first offset alone, and the second one the second."""
-    first = s.one_first <= s.offset, s.offset <= s.one_last, s.one_last < s.other
-    second = s.offset < s.two_first, s.two_first <= s.other, s.other <= s.two_last
+    first = s.one.first <= s.offset, s.offset <= s.one.last, s.one.last < s.other
+    second = s.offset < s.two.first, s.two.first <= s.other, s.other <= s.two.last
     return conjunction(_is_started(s), *first, *second)
 
 

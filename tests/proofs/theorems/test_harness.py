@@ -75,10 +75,10 @@ def test_counterexample_is_a_test_of_the_theorem_in_its_situation() -> None:
     theorem = theorem_named("accept owner_iff_held")
     assert check_control(theorem).test == (
         "from model.states import RecordState\n"
-        "from proofs.theorems.catalogue import theorem_named\n"
-        "from proofs.theorems.harness import holds_of\n"
         "from proofs.theorems.record_operations import OneRecord\n"
         "from spec.record import Record\n"
+        "from proofs.theorems.catalogue import theorem_named\n"
+        "from proofs.theorems.harness import holds_of\n"
         "\n\n"
         "def test_accept_owner_iff_held() -> None:\n"
         '    """A record has an owner exactly when it is ACQUIRED or IN_PROGRESS."""\n'
