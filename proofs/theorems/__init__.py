@@ -18,7 +18,7 @@ Read in this order:
   ``write_theorems``, ``takeover_theorems``, ``acquire_theorems``, ``acquire_guard_theorems``,
   ``offered_theorems``, ``counting_theorems``, ``durable_theorems``, ``request_theorems``,
   ``progress_theorems``, ``session_theorems``, ``broker_theorems``, ``group_theorems``,
-  ``membership_theorems``, ``partition_theorems``: the theorems;
+  ``membership_theorems``, ``serving_theorems``, ``partition_theorems``: the theorems;
 - ``catalogue``: all of them in one table;
 - ``harness``: proving, and showing that a proof says something, on a Python test; ``reachable``:
   states that runs reach;

@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
+from uuid import UUID
 
 import attrs
 from immutables import Map
@@ -46,7 +47,8 @@ from spec.share_session import SessionPartition, ShareSession
 from spec.window import Window, replace
 
 GROUP = "g"
-PLACE, AWAY = TopicPartition("t", 0), TopicPartition("t", 1)
+TOPIC = str(UUID(int=1))
+PLACE, AWAY = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)
 KEY = GROUP, PLACE
 NONE, PENDING, LATER = ErrorCode.NONE, ErrorCode.PENDING, ErrorCode.NOT_LEADER_OR_FOLLOWER
 
@@ -58,7 +60,8 @@ class OneLed:
     ``held``: the member holds its record until ``deadline``, or, where it is ``foreign``, another
     member, ``owner``. ``waits``: a write of the record is outstanding, for which a response waits;
     ``both``: that waits for one of another share-partition too. ``ours`` and ``theirs``: the two
-    have sessions. The share coordinator answers a read with the state epoch ``read``.
+    have sessions. The share coordinator answers a read with the state epoch ``read``, and has heard
+    of the leader epoch ``fence``; the broker leads in that of ``leader``.
     """
 
     led: Term = flag()
@@ -82,6 +85,8 @@ class OneLed:
     seq: Term = number()
     member: Term = number()
     owner: Term = number()
+    leader: Term = number()
+    fence: Term = number()
 
     @classmethod
     def reached(cls, broker: ShareBroker) -> Iterator["OneLed"]:
@@ -105,13 +110,14 @@ class OneLed:
     states = staticmethod(lru_cache(lambda: runs_of(_run, 25)))
 
 
-def _conduct(answer: Answer) -> Conduct:
-    return Conduct(((PLACE, PartitionConduct(release_answer=answer)),))
+def conduct(answer: Answer) -> Conduct:
+    """Return the conduct in which the writes at the share-partition are answered so."""
+    return Conduct(((PLACE, PartitionConduct(acknowledge_answer=answer, release_answer=answer)),))
 
 
 def _run(chance: random.Random) -> Iterator[ShareBroker]:
     broker = share_broker.lead(
-        ShareBroker(KAFKA, Map({"t": 2})),
+        ShareBroker(KAFKA, Map({TOPIC: 2})),
         *(KEY, SharePartitionConfig(record_lock_duration_ms=15), Log(0, 1), Durable(0, 0)),
     )
     yield broker
@@ -122,7 +128,7 @@ def _run(chance: random.Random) -> Iterator[ShareBroker]:
                 request = ShareFetch(GROUP, member, 0, (PartitionRequest(PLACE),))
                 broker = share_request.handle(broker, request, broker.now).broker
             case 2:
-                how = _conduct(Answer(chance.choice((NONE, PENDING))))
+                how = conduct(Answer(chance.choice((NONE, PENDING))))
                 broker = share_broker.disconnect(broker, member, broker.now, how).broker
             case 3:
                 for write in broker.partitions[KEY].outstanding:
@@ -157,7 +163,8 @@ def _partition(s: OneLed) -> SharePartition:
     return attrs.evolve(partition, window=window, outstanding=outstanding, ready=True, **now)
 
 
-def _broker(s: OneLed) -> ShareBroker:
+def broker_of(s: OneLed) -> ShareBroker:
+    """Return the broker of the situation."""
     parts = (SessionPartition(PLACE),)
     sessions = Map[Any, ShareSession]()
     for member, there in ((s.member, s.ours), (s.owner, s.theirs)):
@@ -171,7 +178,7 @@ def _broker(s: OneLed) -> ShareBroker:
         waiting = waiting.set(s.seq, WaitingResponse(GROUP, response, frozenset(awaited)))
     return ShareBroker(
         KAFKA,
-        Map({"t": 2}),
+        Map({TOPIC: 2}),
         frozenset({PLACE}) if s.elsewhere else frozenset(),
         Map({KEY: _partition(s)}) if s.led else Map(),
         frozenset({KEY}) if s.unvalidated else frozenset(),
@@ -182,16 +189,17 @@ def _broker(s: OneLed) -> ShareBroker:
     )
 
 
-def _in_memory(broker: ShareBroker) -> Term:
+def in_memory(broker: ShareBroker) -> Term:
+    """Whether the share-partition is in memory."""
     return KEY in broker.partitions and broker.partitions[KEY].ready
 
 
-def _owner(broker: ShareBroker) -> Any:  # noqa: ANN401 - a name, or None
+def owner_of(broker: ShareBroker) -> Any:  # noqa: ANN401 - a name, or None
     """Return who holds the one record, if it is in flight and anybody does."""
     return next((r.owner for r in broker.partitions[KEY].window.records.values()), None)
 
 
-def _is_sound(s: OneLed) -> Term:
+def is_sound(s: OneLed) -> Term:
     """Whether the invariants of a broker hold (``spec.share_broker_invariants``)."""
     if s.member == s.owner or not s.ready:
         return conjunction(s.member != s.owner, negate(s.unvalidated | s.waits | s.held))
@@ -203,22 +211,24 @@ def _is_sound(s: OneLed) -> Term:
 
 def _is_asked(s: OneLed) -> Term:
     """Whether the state is read for a fetch: it is not in memory, or was not validated."""
-    return _is_sound(s) and s.led and negate(s.elsewhere) and (s.unvalidated | negate(s.ready))
+    return is_sound(s) and s.led and negate(s.elsewhere) and (s.unvalidated | negate(s.ready))
 
 
-def _waits(s: OneLed) -> Term:
-    return _is_sound(s) and s.ready and s.waits
+def waits(s: OneLed) -> Term:
+    """Whether a write is outstanding."""
+    return is_sound(s) and s.ready and s.waits
 
 
-def _ends(s: OneLed, *_of: object) -> Term:
-    return _is_sound(s) and s.ready and s.ours
+def ends(s: OneLed, *_of: object) -> Term:
+    """Whether the share-partition is in memory, and the member has a session."""
+    return is_sound(s) and s.ready and s.ours
 
 
 RULES = "spec.share_broker:"
 _NOTED = share_broker._noted  # noqa: SLF001 - the rule
 LOAD = f"{RULES}load"
-_broker_of = Subject("KIP-932, Using the share coordinator", OneLed, _is_sound)
-_ANSWERS = {
+_broker_of = Subject("KIP-932, Using the share coordinator", OneLed, is_sound)
+ANSWERS = {
     f"end a session whose release is answered {error.name}": (Answer(error),)
     for error in (NONE, PENDING, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 }
@@ -240,7 +250,7 @@ _GONE = share_broker.FENCING | {ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.FENCED_
 )
 def what_is_loaded_is_what_was_read(s: OneLed) -> Term:
     """A share-partition that is loaded has the state epoch read, and nothing of another."""
-    before = _broker(s)
+    before = broker_of(s)
     error, after = share_broker.load(before, KEY, None, DurableState(s.offset, 0, (), s.read, 1))
     partition = after.partitions[KEY]
     loaded = conjunction(error is NONE, partition.ready, partition.durable.state_epoch == s.read)
@@ -256,14 +266,14 @@ def what_is_loaded_is_what_was_read(s: OneLed) -> Term:
 )  # fmt: skip
 def only_what_may_be_led_is_loaded(s: OneLed) -> Term:
     """Of another leader, or of one that was fenced, nothing is loaded, nor of a deleted group."""
-    before = _broker(s)
+    before = broker_of(s)
     error, after = share_broker.load(before, KEY, None)
     if s.elsewhere | s.fenced:
         told = error is LATER if s.elsewhere or s.led else error is not NONE
         return conjunction(told, after.partitions == before.partitions)
     if not s.led:
         return conjunction(error is not NONE, KEY not in after.partitions)
-    return conjunction(error is NONE, _in_memory(after))
+    return conjunction(error is NONE, in_memory(after))
 
 
 @_broker_of.theorem(
@@ -272,13 +282,13 @@ def only_what_may_be_led_is_loaded(s: OneLed) -> Term:
 )  # fmt: skip
 def what_cannot_be_read_leaves_memory_where_it_is_gone(s: OneLed, error: ErrorCode) -> Term:
     """A read that fails loads nothing, and drops what another has; no client is told a fence."""
-    told, after = share_broker.load(_broker(s), KEY, None, error)
+    told, after = share_broker.load(broker_of(s), KEY, None, error)
     retried = error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     stays = s.ready if retried else False
     is_fenced = error is ErrorCode.FENCED_LEADER_EPOCH
     return conjunction(
         told not in {NONE, *_FENCES, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS},
-        _in_memory(after) == stays,
+        in_memory(after) == stays,
         (KEY in after.fenced) == (True if is_fenced else s.fenced),
     )
 
@@ -287,46 +297,49 @@ _FENCES = {ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.FENCED_STATE_EPOCH, ErrorCod
 
 
 @_broker_of.theorem(
-    45, of=_ANSWERS, given=_ends,
+    45, of=ANSWERS, given=ends,
     where=lambda s, _answer: s.theirs,
     control=wrong(f"{RULES}end_session", "ends all", sets(sessions=Map())),
 )  # fmt: skip
 def who_ends_a_session_holds_nothing_of_it(s: OneLed, answer: Answer) -> Term:
     """What a session held is released, unless the write fails; others keep what they hold."""
-    after = share_broker.end_session(_broker(s), (GROUP, s.member), _conduct(answer))
+    after = share_broker.end_session(broker_of(s), (GROUP, s.member), conduct(answer))
     ours = s.held and not s.foreign
     lost = answer.status not in {NONE, PENDING}
     expected = (s.owner if s.foreign else s.member if lost else None) if s.held else None
     waits = bool(s.waits or (ours and answer.status is PENDING))
     writes = len(after.partitions[KEY].outstanding) == waits
-    return conjunction(set(after.sessions) == {(GROUP, s.owner)}, _owner(after) == expected, writes)
+    return conjunction(
+        set(after.sessions) == {(GROUP, s.owner)}, owner_of(after) == expected, writes
+    )
 
 
 @_broker_of.theorem(
-    52, of=_ANSWERS, given=_ends, where=lambda s, _answer: negate(s.theirs),
+    52, of=ANSWERS, given=ends, where=lambda s, _answer: negate(s.theirs),
     control=wrong(f"{RULES}_drop_if_idle", "keeps all", becomes(lambda broker, _group: broker)),
 )  # fmt: skip
 def a_group_without_a_session_leaves_memory(s: OneLed, answer: Answer) -> Term:
     """After the last session nothing is in memory but what waits for a write, unvalidated."""
-    after = share_broker.end_session(_broker(s), (GROUP, s.member), _conduct(answer))
+    after = share_broker.end_session(broker_of(s), (GROUP, s.member), conduct(answer))
     waits = bool(s.waits or (s.held and not s.foreign and answer.status is PENDING))
     unvalidated = KEY in after.unvalidated
-    return conjunction(not after.sessions, _in_memory(after) == waits, unvalidated == waits)
+    return conjunction(not after.sessions, in_memory(after) == waits, unvalidated == waits)
 
 
-def _completed(s: OneLed, error: ErrorCode) -> share_broker.Handled:
-    return share_broker.complete_write(_broker(s), KEY, CompleteWrite(s.write, error))
+def completed(s: OneLed, error: ErrorCode) -> share_broker.Handled:
+    """Return what comes of the answer to the write that is outstanding."""
+    return share_broker.complete_write(broker_of(s), KEY, CompleteWrite(s.write, error))
 
 
 @_broker_of.theorem(
-    63, of=_ANSWERED, given=lambda s, _of: _waits(s),
+    63, of=_ANSWERED, given=lambda s, _of: waits(s),
     control=wrong(f"{RULES}_answered", "answers nobody", becomes(
         lambda broker, key, operation, step: (
             _NOTED(broker, key, operation, step), step.outcome.status))),
 )  # fmt: skip
 def a_response_is_given_once_its_writes_are_answered(s: OneLed, error: ErrorCode) -> Term:
     """A response waits for each write of its acknowledgements, and has the error of each."""
-    done = _completed(s, error)
+    done = completed(s, error)
     if s.both:
         (part, other) = done.broker.waiting[s.seq].response.partitions
         waits = done.broker.waiting[s.seq].awaited == {AWAY} and not done.responses
@@ -340,18 +353,18 @@ def a_response_is_given_once_its_writes_are_answered(s: OneLed, error: ErrorCode
 
 
 @_broker_of.theorem(
-    51, of=_ANSWERED, given=lambda s, _of: _waits(s),
+    51, of=_ANSWERED, given=lambda s, _of: waits(s),
     control=wrong(f"{RULES}lead", "changes nothing", does_nothing),
 )  # fmt: skip
 def a_fenced_leader_loads_nothing_until_it_leads_anew(s: OneLed, error: ErrorCode) -> Term:
     """A broker that was fenced drops the share-partition, and loads it when it leads again."""
-    broker = _completed(s, error).broker
+    broker = completed(s, error).broker
     told, after = share_broker.load(broker, KEY, None)
-    gone = _in_memory(broker) == (error not in _GONE and (s.ours or s.theirs))
+    gone = in_memory(broker) == (error not in _GONE and (s.ours or s.theirs))
     is_fenced = error is ErrorCode.FENCED_LEADER_EPOCH
     log, state = broker.partitions[KEY].log, Durable(s.offset, 0, state_epoch=s.read)
     anew = share_broker.lead(after, KEY, SharePartitionConfig(), log, state)
-    there = not _in_memory(anew) and anew.partitions[KEY].durable is state
+    there = not in_memory(anew) and anew.partitions[KEY].durable is state
     again = share_broker.load(anew, KEY, None)[0] is NONE and there
     return conjunction(gone, told is (LATER if is_fenced else NONE), again)
 
@@ -362,10 +375,10 @@ def a_fenced_leader_loads_nothing_until_it_leads_anew(s: OneLed, error: ErrorCod
 )  # fmt: skip
 def a_broker_that_resigns_answers_whoever_waits(s: OneLed) -> Term:
     """Who no longer leads has nothing in memory, and answers each call that waits."""
-    done = share_broker.resign(_broker(s), PLACE)
+    done = share_broker.resign(broker_of(s), PLACE)
     told = not s.waits or s.both or done.responses[s.seq].partitions[0].acknowledge_error is LATER
-    idle = PLACE in done.broker.elsewhere and not _in_memory(done.broker)
-    sessions = done.broker.sessions == _broker(s).sessions
+    idle = PLACE in done.broker.elsewhere and not in_memory(done.broker)
+    sessions = done.broker.sessions == broker_of(s).sessions
     return conjunction(told, idle, sessions, share_broker.load(done.broker, KEY, None)[0] is LATER)
 
 
@@ -376,13 +389,13 @@ def a_broker_that_resigns_answers_whoever_waits(s: OneLed) -> Term:
 )  # fmt: skip
 def locks_end_wherever_a_broker_leads(s: OneLed) -> Term:
     """A record is held at a broker while its lock lasts, and by nobody from its deadline on."""
-    after = share_broker.advance(_broker(s), s.later)
+    after = share_broker.advance(broker_of(s), s.later)
     moved = conjunction(after.now == s.later, after.partitions[KEY].now == s.later)
     over = (s.later >= s.deadline) & (s.later > s.now)
     kept = after.partitions[KEY].outstanding == _partition(s).outstanding
     if not s.held:
-        return conjunction(moved, kept, _owner(after) is None)
-    return conjunction(moved, (_owner(after) is None) == over)
+        return conjunction(moved, kept, owner_of(after) is None)
+    return conjunction(moved, (owner_of(after) is None) == over)
 
 
 @_broker_of.theorem(
@@ -393,7 +406,7 @@ def locks_end_wherever_a_broker_leads(s: OneLed) -> Term:
 )  # fmt: skip
 def a_connection_ends_its_own_sessions(s: OneLed) -> Term:
     """A connection that closes ends the sessions that were opened over it, and no other."""
-    done = share_broker.disconnect(_broker(s), s.member, s.now)
+    done = share_broker.disconnect(broker_of(s), s.member, s.now)
     expected = {(GROUP, s.owner)} if s.theirs else set()
-    released = _owner(done.broker) != s.member or not s.ours
+    released = owner_of(done.broker) != s.member or not s.ours
     return conjunction(set(done.broker.sessions) == expected, released)

@@ -18,6 +18,7 @@ from proofs.theorems import (
     progress_theorems,
     record_theorems,
     request_theorems,
+    serving_theorems,
     session_theorems,
     takeover_theorems,
     window_theorems,
@@ -30,7 +31,7 @@ _MODULES = (
     *(takeover_theorems, acquire_theorems, acquire_guard_theorems, offered_theorems),
     *(counting_theorems, durable_theorems, request_theorems, progress_theorems),
     *(session_theorems, broker_theorems, group_theorems),
-    *(membership_theorems, partition_theorems),
+    *(membership_theorems, serving_theorems, partition_theorems),
 )
 LEMMAS = tuple(
     value for module in _MODULES for value in vars(module).values() if isinstance(value, Lemma)

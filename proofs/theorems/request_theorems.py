@@ -92,7 +92,7 @@ def _before(s: OneRequest) -> ShareCoordinator:
     return ShareCoordinator(KIP, Map({KEY.topic_id: s.partitions}), held, s.due)
 
 
-def _can_be(s: OneRequest) -> Term:
+def can_be(s: OneRequest) -> Term:
     """Whether the fence is the leader epoch that is durable, as under ``kip``."""
     return s.held.leader_fence == s.held.durable.leader_epoch
 
@@ -165,10 +165,11 @@ def _record(s: OneRequest, after: HeldState | None) -> StateRecord | None:
     if same:
         numbers = durable.leader_epoch, durable.start_offset, durable.delivery_complete_count
         return StateRecord(KEY, ShareUpdate(durable.snapshot_epoch, *numbers))
-    return StateRecord(KEY, ShareSnapshot(durable.snapshot_epoch, _state_of(durable), s.now, s.now))
+    return StateRecord(KEY, ShareSnapshot(durable.snapshot_epoch, state_of(durable), s.now, s.now))
 
 
-def _state_of(durable: Durable) -> DurableState:
+def state_of(durable: Durable) -> DurableState:
+    """Return the state that is durable, without batches."""
     numbers = durable.start_offset, durable.delivery_complete_count
     return DurableState(*numbers, (), durable.state_epoch, durable.leader_epoch)
 
@@ -177,15 +178,15 @@ def _answered(s: OneRequest, name: str) -> DurableState | None:
     """Return the state that a request is answered, if it asks for one."""
     if not name.startswith("Read"):
         return None
-    return _state_of(s.held.durable if s.present else Durable())
+    return state_of(s.held.durable if s.present else Durable())
 
 
-def _is_the_same(one: Any, other: Any) -> Term:  # noqa: ANN401 - any values
+def is_the_same(one: Any, other: Any) -> Term:  # noqa: ANN401 - any values
     """Whether two values are the same, field by field."""
     if not attrs.has(type(one)) or type(one) is not type(other):
         return one == other
     names = (field.name for field in attrs.fields(type(one)))
-    return conjunction(*(_is_the_same(getattr(one, n), getattr(other, n)) for n in names))
+    return conjunction(*(is_the_same(getattr(one, n), getattr(other, n)) for n in names))
 
 
 def _refusal(s: OneRequest, name: str) -> ErrorCode:
@@ -210,7 +211,8 @@ def _refusal(s: OneRequest, name: str) -> ErrorCode:
     return INVALID_REQUEST if repeated and s.given_start > s.held.durable.start_offset else NONE
 
 
-def _serve(s: OneRequest, name: str) -> tuple[ShareCoordinator, Reply]:
+def served(s: OneRequest, name: str) -> tuple[ShareCoordinator, Reply]:
+    """Return the share coordinator, and its reply to the request."""
     before = _before(s)
     return before, coordinator.serve(before, REQUESTS[name](s), s.now)
 
@@ -225,7 +227,7 @@ FUNCTIONS = {
 EACH = {name: (name,) for name in FUNCTIONS}
 REFUSES = becomes(lambda state, *_of, **_how: Reply(state, ErrorCode.NON_EMPTY_GROUP))
 FORGETS = returns(lambda reply: attrs.evolve(reply, coordinator=ShareCoordinator(KIP)))
-_REQUEST = Subject("KIP-932, Share coordinator", OneRequest, _can_be)
+_REQUEST = Subject("KIP-932, Share coordinator", OneRequest, can_be)
 
 
 def _each(how: str, change: Callable[[Any], Any]) -> dict[str, Control]:
@@ -236,20 +238,20 @@ def _each(how: str, change: Callable[[Any], Any]) -> dict[str, Control]:
 @_REQUEST.theorem(30, of=EACH, control=_each("refuses everything", REFUSES))
 def request_is_answered_as_the_kip_says(s: OneRequest, name: str) -> Term:
     """A request is refused for its numbers, then for absent state, then for its epochs."""
-    return _serve(s, name)[1].status is _refusal(s, name)
+    return served(s, name)[1].status is _refusal(s, name)
 
 
 @_REQUEST.theorem(30, of=EACH, control=_each("forgets all share-partitions", FORGETS))
 def request_does_what_it_says(s: OneRequest, name: str) -> Term:
     """An accepted request changes and logs what the KIP says, any other request nothing."""
-    before, reply = _serve(s, name)
+    before, reply = served(s, name)
     if reply.status is not NONE:
         return reply.coordinator is before and reply.record is None
     after, expected = reply.coordinator, _held_after(s, name)
     return conjunction(
-        _is_the_same(after.held.get(KEY), expected),
-        _is_the_same(reply.record, _record(s, expected)),
-        _is_the_same(reply.state, _answered(s, name)),
+        is_the_same(after.held.get(KEY), expected),
+        is_the_same(reply.record, _record(s, expected)),
+        is_the_same(reply.state, _answered(s, name)),
         after.held.get(OTHER) is ANOTHERS,
         after.topics is before.topics,
     )

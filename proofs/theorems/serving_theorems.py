@@ -1,0 +1,305 @@
+"""Theorems about requests at a broker, at brokers that lead in turn, and the topic of states.
+
+All are about one share-partition; at a broker it has the one record of ``broker_theorems``.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+from immutables import Map
+
+from model.checks import MAX_INT64
+from model.errors import ErrorCode, InvalidValueError
+from model.guards import CoordinatorGuard
+from model.operations import AcknowledgementBatch
+from model.outcome import Answer
+from model.profile import KAFKA
+from model.ranges import StateBatch
+from model.share_messages import (
+    FINAL_EPOCH,
+    PartitionRequest,
+    ShareAcknowledge,
+    ShareFetch,
+    ShareRequest,
+)
+from model.share_state_requests import WriteState
+from model.state_topic import ShareSnapshot, StateRecord
+from model.states import AcknowledgeType, RecordState
+from proofs.theorems import any_partition, request_theorems
+from proofs.theorems.any_partition import AnyPartition, is_fetched, is_in_hole, refused_by
+from proofs.theorems.broker_theorems import (
+    ANSWERS,
+    GROUP,
+    KEY,
+    NONE,
+    PENDING,
+    PLACE,
+    OneLed,
+    broker_of,
+    completed,
+    conduct,
+    ends,
+    in_memory,
+    is_sound,
+    owner_of,
+    waits,
+)
+from proofs.theorems.controls import becomes, called_with, does_nothing, returns, sets, wrong
+from proofs.theorems.operation_situation import same_record
+from proofs.theorems.points import Points
+from proofs.theorems.request_theorems import OneRequest
+from proofs.theorems.symbolic import conjunction
+from proofs.theorems.theorem import Control, Subject
+from spec import share_broker, share_cluster, share_request, state_topic
+from spec.coordinator import Durable
+from spec.logic import Term, negate
+from spec.record import UNDELIVERED, is_acquirable
+from spec.share_broker import Handled, ShareBroker
+from spec.share_broker_invariants import violated_by
+from spec.share_cluster import SentWrite, ShareCluster, state_key
+from spec.share_coordinator import HeldState, ShareCoordinator
+from spec.state_topic import StateTopicPartition
+
+DONE = Answer(NONE)
+REQUEST, CLUSTER = "spec.share_request:", "spec.share_cluster:"
+_requests = Subject("KIP-932, ShareFetch and ShareAcknowledge", OneLed, ends)
+_brokers = Subject("KIP-932, Using the share coordinator", OneLed, is_sound)
+_reads = Subject("KIP-932, ShareFetch", AnyPartition, is_fetched)
+_topic = Subject("KIP-932, ShareSnapshot and ShareUpdate", OneRequest)
+
+
+def _goes_on(s: OneLed) -> Term:
+    return s.ready & (s.later >= s.now) & (s.later <= MAX_INT64)
+
+
+def _acknowledging(s: OneLed, epoch: Term) -> ShareAcknowledge:
+    batch = AcknowledgementBatch(s.offset, s.offset, (AcknowledgeType.ACCEPT,))
+    return ShareAcknowledge(GROUP, s.member, epoch, (PartitionRequest(PLACE, (batch,)),))
+
+
+def _handled(s: OneLed, request: ShareRequest, answer: Answer = DONE) -> Handled:
+    return share_request.handle(broker_of(s), request, s.now, conduct(answer))
+
+
+@_requests.theorem(
+    10, 62, of="serve a fetch",
+    control=wrong(f"{REQUEST}_acquirable", "finds nothing", becomes(lambda _of: iter(()))),
+)  # fmt: skip
+def a_fetch_gives_what_nobody_holds(s: OneLed) -> Term:
+    """A fetch gives its member the record that nobody holds, and no other session changes."""
+    done, before = _handled(s, ShareFetch(GROUP, s.member, 1)), broker_of(s)
+    given = [each for part in done.responses[done.seq].partitions for each in part.acquired]
+    sessions = done.broker.sessions.delete((GROUP, s.member))
+    same = sessions == before.sessions.delete((GROUP, s.member))
+    if s.held | s.waits:
+        return conjunction(same, not given, owner_of(done.broker) == owner_of(before))
+    named = ((each.first == s.offset) & (each.last == s.offset) for each in given)
+    taken = conjunction(len(given) == 1, *named, *(each.delivery_count == 1 for each in given))
+    return conjunction(same, taken, owner_of(done.broker) == s.member)
+
+
+@_requests.theorem(
+    11, 59, of={name.replace("end a session whose release", "acknowledge, and the write"): of
+                for name, of in ANSWERS.items()},
+    given=lambda s, _answer: ends(s),
+    control=wrong(f"{REQUEST}_fault", "finds one", becomes(lambda *_of: ErrorCode.INVALID_REQUEST)),
+)  # fmt: skip
+def only_the_holder_acknowledges_at_a_broker(s: OneLed, answer: Answer) -> Term:
+    """An acknowledgement counts of who holds the record, once its write is done, and else not."""
+    before, done = broker_of(s), _handled(s, _acknowledging(s, 1), answer)
+    window, was = done.broker.partitions[KEY].window, before.partitions[KEY].window
+    told = done.response and done.response.partitions[0].acknowledge_error
+    same = same_record(window.records.get(s.offset), was.records.get(s.offset))
+    if not (s.held and not s.foreign):
+        return conjunction(told is ErrorCode.INVALID_RECORD_STATE, same)
+    if answer.status is NONE:
+        return conjunction(told is NONE, window.start_offset == s.offset + 1)
+    if answer.status is PENDING:
+        return conjunction(told is None, owner_of(done.broker) is None, not same)
+    return conjunction(told is answer.status, same)
+
+
+@_brokers.theorem(
+    44, of="serve a request", where=lambda s: s.ready, control=wrong(
+        f"{REQUEST}begin", "refuses nothing", returns(lambda answer: (NONE, answer[1]))),
+)  # fmt: skip
+def a_broker_changes_nothing_that_a_session_refuses(s: OneLed) -> Term:
+    """A request that its session refuses changes neither a session nor a share-partition."""
+    if s.ours and s.read == 1:
+        return True
+    before = broker_of(s)
+    done = share_request.handle(before, _acknowledging(s, s.read), s.now)
+    after = done.broker.partitions is before.partitions, done.broker.sessions is before.sessions
+    return conjunction(done.responses[done.seq].error is not NONE, *after)
+
+
+@_requests.theorem(
+    45, of="serve a last request",
+    control=wrong("spec.share_broker:end_session", "leaves it", does_nothing),
+)  # fmt: skip
+def who_closes_a_session_holds_nothing(s: OneLed) -> Term:
+    """A request that closes its session ends it and releases what it held; no other's."""
+    done = _handled(s, ShareAcknowledge(GROUP, s.member, FINAL_EPOCH))
+    left = {(GROUP, s.owner)} if s.theirs else set()
+    foreign = s.owner if s.held & s.foreign & (s.theirs | s.waits) else None
+    return conjunction(set(done.broker.sessions) == left, owner_of(done.broker) == foreign)
+
+
+@_reads.theorem(
+    53, of="choose what to read", control=wrong(
+        f"{REQUEST}readable", "leaves out the last", returns(lambda batches: batches[:-1])),
+)  # fmt: skip
+def a_broker_reads_what_may_be_acquired(s: AnyPartition) -> Term:
+    """By default a broker reads each record in the log that may be acquired, and no hole."""
+    before = any_partition.partition_of(s)
+    read = [batch.first for batch in share_request.readable(before, 2)]
+    each = ((s.offset, s.tracked, s.record), (s.other, s.other_tracked, s.other_record))
+    right: Term = True
+    for offset, tracked, record in each:
+        inside = conjunction(s.log_start <= offset, s.start <= offset, offset < s.log_end)
+        there = conjunction(inside, negate(is_in_hole(s, offset)))
+        free = bool(there) and bool(is_acquirable(record if tracked else UNDELIVERED))
+        right = conjunction(right, offset in read if free else not (offset in read and not there))
+    return right
+
+
+def _cluster(s: OneLed) -> ShareCluster:
+    """Return the broker and a share coordinator, to which its outstanding write is on its way."""
+    empty: Any = Points()
+    held = HeldState(Durable(s.offset, 0, empty, s.read, s.fence), s.fence, 0, 0)
+    key = state_key(KEY)
+    coordinator = ShareCoordinator(KAFKA, Map({key.topic_id: 2}), Map({key: held}))
+    sent = frozenset({_sent(s)}) if s.waits else frozenset[SentWrite]()
+    return ShareCluster(coordinator, Map({1: broker_of(s)}), Map({(1, PLACE): s.leader}), sent)
+
+
+def _sent(s: OneLed) -> SentWrite:
+    batches = (StateBatch(s.offset, s.offset, RecordState.ACKNOWLEDGED, 1),)
+    request = WriteState(state_key(KEY), s.epoch, s.leader, s.offset, 1, batches)
+    return SentWrite(1, KEY, s.write, request)
+
+
+@_brokers.theorem(
+    51, 59, of="a write arrives", given=waits, control=wrong(
+        f"{CLUSTER}serve", "fences nobody", called_with(
+            lambda state, request, now: (state, attrs.evolve(request, leader_epoch=9999), now))),
+)  # fmt: skip
+def a_fenced_write_leaves_no_trace(s: OneLed) -> Term:
+    """A write of an earlier leader, or in another state epoch, is undone; any other is durable."""
+    before = _cluster(s)
+    after, _done = share_cluster.arrive(before, _sent(s), s.now)
+    held = after.coordinator.held[state_key(KEY)]
+    entry = held.durable.entries.get(s.offset)
+    answered = not after.sent and not after.brokers[1].partitions[KEY].outstanding
+    if conjunction(s.leader >= s.fence, s.epoch == s.read):
+        return conjunction(answered, entry is not None)
+    return conjunction(answered, after.coordinator is before.coordinator)
+
+
+@_brokers.theorem(
+    51, of="elect", where=lambda s: s.ready,
+    control=wrong(f"{CLUSTER}elect", "elects nobody", becomes(lambda cluster, *_of, **_: cluster)),
+)  # fmt: skip
+def a_leader_has_a_later_epoch(s: OneLed) -> Term:
+    """Who is elected leads in an epoch later than every one before, with nothing in memory."""
+    before = _cluster(s)
+    partition = before.brokers[1].partitions[KEY]
+    how: Any = {"epoch": s.fence, "config": partition.config, "log": partition.log}
+    try:
+        after = share_cluster.elect(before, 1, KEY, **how)
+    except InvalidValueError:
+        return s.fence <= s.leader
+    epoch = after.leader_epochs[1, PLACE] == s.fence
+    return conjunction(s.fence > s.leader, epoch, not in_memory(after.brokers[1]))
+
+
+@_brokers.theorem(
+    52, of="serve a fetch of one that leads",
+    where=lambda s: s.led & s.ours & (s.leader >= s.fence),
+    control=wrong(f"{CLUSTER}_read_by", "reads nothing", becomes(lambda *_of: [])),
+)  # fmt: skip
+def what_a_leader_loads_is_what_is_held(s: OneLed) -> Term:
+    """A share-partition that a fetch loads has the state epoch of the share coordinator."""
+    before = _cluster(s)
+    after, _done = share_cluster.handle(before, 1, ShareFetch(GROUP, s.member, 1), s.now)
+    if s.elsewhere or (s.ready and not s.unvalidated):
+        return after.coordinator is before.coordinator
+    epoch, held = after.brokers[1].partitions[KEY].durable, after.coordinator.held[state_key(KEY)]
+    return conjunction(epoch.state_epoch == s.read, held.leader_fence == s.leader)
+
+
+@_brokers.theorem(
+    58, of="advance brokers", where=_goes_on,
+    control=wrong(f"{CLUSTER}_replaced", "sends nothing", sets(sent=frozenset())),
+)  # fmt: skip
+def each_write_is_sent_once(s: OneLed) -> Term:
+    """The end of a lock sends one write, in the epochs of its leader; nothing else sends any."""
+    before = _cluster(s)
+    after = share_cluster.advance(before, 1, s.later)
+    new, over = after.sent - before.sent, bool(s.held) and bool(s.later >= s.deadline)
+    again = share_cluster.advance(after, 1, s.later).sent == after.sent
+    told = (each.request for each in new)
+    epochs = ((r.state_epoch == s.epoch) & (r.leader_epoch == s.leader) for r in told)
+    return conjunction(len(new) == over, again, before.sent <= after.sent, *epochs)
+
+
+@_topic.theorem(
+    26, of=request_theorems.EACH,
+    given=lambda s, _name: request_theorems.can_be(s) and s.held.durable.updates == 0,
+    control=wrong("spec.state_topic:replay_held", "takes none", becomes(lambda held, *_of: held)),
+)  # fmt: skip
+def a_coordinator_recovers_what_it_logged(s: OneRequest, name: str) -> Term:
+    """A share coordinator that starts from its topic holds what it held, as do pruned topics."""
+    key, before, reply = request_theorems.KEY, *request_theorems.served(s, name)
+    topic = StateTopicPartition(7)
+    if s.present:
+        held = s.held
+        state = request_theorems.state_of(held.durable)
+        stamps = held.created_ms, held.written_ms
+        whole = ShareSnapshot(held.durable.snapshot_epoch, state, *stamps)
+        topic = state_topic.append(topic, StateRecord(key, whole))
+    topic = state_topic.append(topic, reply.record)
+    limit = state_topic.redundant_below(topic)
+    beyond = refused_by(lambda: state_topic.prune(topic, limit + 1))
+    if beyond is not CoordinatorGuard.PRUNED_IS_REDUNDANT:
+        return False
+    same = request_theorems.is_the_same
+    expected = reply.coordinator.held.get(key)
+    each = (state_topic.recover(t, before) for t in (topic, state_topic.prune(topic, limit)))
+    return conjunction(*(same(after.held.get(key), expected) for after in each))
+
+
+_IDLE = wrong(
+    "spec.share_broker:_drop_if_idle", "keeps all", becomes(lambda broker, _group: broker)
+)
+_LEFT = wrong("spec.share_broker:_in_memory", "is nothing", becomes(lambda _broker: []))
+_KEPT: dict[str, tuple[Callable[[OneLed], ShareBroker], Control]] = {
+    "disconnect": (lambda s: share_broker.disconnect(broker_of(s), s.member, s.now).broker, _IDLE),
+    "resign": (lambda s: share_broker.resign(broker_of(s), PLACE).broker, _LEFT),
+    "serve a fetch": (
+        lambda s: _handled(s, ShareFetch(GROUP, s.member, 1)).broker,
+        wrong("spec.share_session:_continued", "begins anew", sets(epoch=0)),
+    ),
+    "complete a write": (
+        lambda s: completed(s, NONE).broker,
+        wrong("spec.share_broker:settle", "waits on", becomes(lambda b, *_of: b)),
+    ),
+    "advance": (
+        lambda s: share_broker.advance(broker_of(s), s.later),
+        wrong("spec.share_broker:advance", "moves its clock alone", becomes(
+            lambda broker, now, *_of: attrs.evolve(broker, now=now))),
+    ),
+}  # fmt: skip
+
+
+@_brokers.theorem(
+    67, of=_KEPT, given=lambda s, *_of: waits(s) and ends(s) and negate(s.both),
+    where=lambda s, *_of: _goes_on(s),
+    control=lambda _of, control: control,
+)  # fmt: skip
+def a_broker_keeps_its_invariants(
+    s: OneLed, after: Callable[[OneLed], ShareBroker], _control: Control
+) -> Term:
+    """What holds of every broker holds after a request, an answer, and the loss of its lead."""
+    return not violated_by(after(s))
