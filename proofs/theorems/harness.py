@@ -151,28 +151,29 @@ def _decide(theorem: Theorem, limit_ms: int) -> tuple[ProofVerdict, int, object]
     statements = (partial(instance, citation, situation) for citation in theorem.cites)
     lemmas = [meaning(branches(statement, given, limit_ms, offsets)) for statement in statements]
     given = [*given, meaning(hypothesis), *lemmas]
-    solver = z3.Solver()
-    solver.set("timeout", limit_ms)
-    solver.add(given)
     ways: list[z3.BoolRef] = []
     unexplained = ""
     for branch in branches(lambda: theorem.claim(situation), given, limit_ms, offsets):
         ways.append(branch.condition)
         if not branch.is_known:
             unexplained = MIXED
-            continue
-        solver.push()
-        solver.add(branch.condition, z3.Not(branch.value))
-        if _is_possible(solver):
-            solver.add(*small(solver.assertions()), theorem.runnable(situation))
+        elif branch.value is not True:
+            solver = branch.solver
+            solver.push()
+            solver.add(z3.Not(branch.value))
             if _is_possible(solver):
-                counterexample = values(situation, _smallest(solver, sizes(situation)))
-                return ProofVerdict.REFUTED, len(ways), counterexample
-            unexplained = "it is false only of counts that cannot be, or of long ranges"
-        solver.pop()
+                solver.add(*small(solver.assertions()), theorem.runnable(situation))
+                if _is_possible(solver):
+                    counterexample = values(situation, _smallest(solver, sizes(situation)))
+                    return ProofVerdict.REFUTED, len(ways), counterexample
+                unexplained = "it is false only of counts that cannot be, or of long ranges"
+            solver.pop()
     if unexplained:
         raise UndecidedError(unexplained)
-    if _is_possible(solver, z3.Not(z3.Or(ways))):
+    whole = z3.Solver()
+    whole.set("timeout", limit_ms)
+    whole.add(given)
+    if _is_possible(whole, z3.Not(z3.Or(ways))):
         raise UndecidedError("not every way through the claim was followed")
     return ProofVerdict.PROVED, len(ways), None
 

@@ -16,7 +16,6 @@ from itertools import chain
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType, NoneType
 from typing import Any
-from unittest.mock import patch
 
 import attrs
 import z3
@@ -73,19 +72,35 @@ def lifted(decide: Ask, offsets: tuple[z3.ArithRef, ...], made: Made) -> Iterato
         return _may_be_of(kind) and ask(z3.FreshBool("kind"))
 
     words = {"range": between, "max": _largest, "min": _smallest, "len": _length}
+    keys = {"__hash__": lambda term: _hash_of_a_key(term, sys._getframe(1))}  # noqa: SLF001 - who asks
     with (
         attrs.validators.disabled(),
         _remembering(made),
         _standing_in_the_specification(words),
         _keeping_its_kinds(),
-        patch.object(builtins, "isinstance", is_instance),
-        patch.object(builtins, "hash", _hash_of_a_value),
-        patch.object(z3.ExprRef, "__hash__", lambda term: _hash_of_a_key(term, sys._getframe(1))),  # noqa: SLF001 - who asks
-        patch.multiple(z3.BoolRef, __bool__=ask, create=True, **_OF_CONDITIONS),
-        patch.multiple(z3.ArithRef, create=True, **_of_numbers(ask)),
-        patch.object(RecordState, "_missing_", _state_of, create=True),
+        _with_attributes(builtins, {"isinstance": is_instance, "hash": _hash_of_a_value}),
+        _with_attributes(z3.ExprRef, keys),
+        _with_attributes(z3.BoolRef, {"__bool__": ask, **_OF_CONDITIONS}),
+        _with_attributes(z3.ArithRef, _of_numbers(ask)),
+        _with_attributes(RecordState, {"_missing_": _state_of}),
     ):
         yield
+
+
+@contextmanager
+def _with_attributes(place: Any, names: Mapping[str, Any]) -> Iterator[None]:  # noqa: ANN401 - a module or a class
+    """Give a module or a class these attributes for a while; ``mock`` does it, and is slow."""
+    own = {name: vars(place)[name] for name in names if name in vars(place)}
+    for name, value in names.items():
+        setattr(place, name, value)
+    try:
+        yield
+    finally:
+        for name in names:
+            if name in own:
+                setattr(place, name, own[name])
+            else:
+                delattr(place, name)
 
 
 _MAKERS = (

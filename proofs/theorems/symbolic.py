@@ -16,6 +16,7 @@ from proofs.theorems.lifting import Made, MixedKeysError, UndecidedError, is_ter
 from spec.logic import Term
 
 _LONGEST_RUN = 400
+_TRUE = z3.BoolVal(val=True)
 MIXED = "a dict or a set may hold a term and a number that are equal"
 
 
@@ -24,10 +25,12 @@ class Branch:
     """What a function returned, and the condition of the path that it took.
 
     ``is_known``: False where a dict or a set could not be asked, so that there is no value.
+    ``solver`` has the condition, and all that was given, until the next branch is asked for.
     """
 
     condition: z3.BoolRef
     value: Term
+    solver: z3.Solver
     is_known: bool = True
 
 
@@ -47,8 +50,9 @@ def branches(
     solver.add(given)
     ahead = [_Way()]
     made: Made = {}
+    simplest: dict[int, tuple[z3.BoolRef, z3.BoolRef]] = {}
     while ahead:
-        run = _Run(solver, ahead.pop())
+        run = _Run(solver, ahead.pop(), simplest)
         value, is_known = None, True
         with lifted(run.decide, offsets, made):
             try:
@@ -56,7 +60,7 @@ def branches(
             except MixedKeysError:
                 is_known = False
         ahead += run.others
-        yield Branch(z3.And(*run.conditions, z3.BoolVal(val=True)), value, is_known)
+        yield Branch(run.condition, value, solver, is_known)
 
 
 def meaning(paths: Iterable[Branch]) -> z3.BoolRef:
@@ -100,11 +104,14 @@ def _knowing(known: Known, *answers: Answered) -> Known:
 class _Way:
     """The start of a run: the answer to each question, and the conditions that they make.
 
+    There are ``depth`` conditions, ``last`` is the last of them, and ``condition`` those before.
     ``known``: what is known by the conditions, by term. ``example``: a model of them.
     """
 
     answers: tuple[bool, ...] = ()
-    conditions: tuple[z3.BoolRef, ...] = ()
+    depth: int = 0
+    last: z3.BoolRef = _TRUE
+    condition: z3.BoolRef = _TRUE
     known: Known = Map()
     example: z3.ModelRef | None = None
 
@@ -116,25 +123,31 @@ class _Run:
     The solver has a scope for each condition; the last run's has all conditions of the way but one.
     """
 
-    def __init__(self, solver: z3.Solver, way: _Way) -> None:
+    def __init__(
+        self, solver: z3.Solver, way: _Way, simplest: dict[int, tuple[z3.BoolRef, z3.BoolRef]]
+    ) -> None:
         self.solver = solver
         self.way = way
+        self.simplest = simplest
         self.answers: list[bool] = []
-        self.conditions = list(way.conditions[:-1])
+        self.condition = way.condition
         self.known = way.known
         self.asked = 0
         self.others: list[_Way] = []
         self.example = way.example
-        solver.pop(solver.num_scopes() - len(self.conditions))
-        for condition in way.conditions[-1:]:
-            self._assume(condition)
+        solver.pop(solver.num_scopes() - max(way.depth - 1, 0))
+        if way.depth:
+            self._assume(way.last)
 
     def decide(self, term: z3.BoolRef) -> bool:
         """Answer a question about terms."""
         if len(self.answers) < len(self.way.answers):
             answer = self.way.answers[len(self.answers)]
         else:
-            answer = self._answer(z3.simplify(term))
+            # Both are kept: a term that is gone may leave its id to another.
+            known = self.simplest.get(id(term)) or (term, z3.simplify(term))
+            self.simplest[id(term)] = known
+            answer = self._answer(known[1])
         self.answers.append(answer)
         return answer
 
@@ -150,7 +163,7 @@ class _Run:
         answer = self._can_be(term)
         example = self.example
         if answer and self._can_be(opposite):
-            way = (*self.answers, False), (*self.conditions, opposite)
+            way = (*self.answers, False), self.solver.num_scopes() + 1, opposite, self.condition
             otherwise = _knowing(self.known, (term, False), (opposite, True))
             self.others.append(_Way(*way, otherwise, self.example))
             self._assume(term)
@@ -161,7 +174,7 @@ class _Run:
     def _assume(self, condition: z3.BoolRef) -> None:
         self.solver.push()
         self.solver.add(condition)
-        self.conditions.append(condition)
+        self.condition = z3.And(self.condition, condition)
 
     def _can_be(self, term: z3.BoolRef) -> bool:
         if self.example is not None and z3.is_true(self.example.eval(term, model_completion=True)):
