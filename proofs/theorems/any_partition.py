@@ -21,7 +21,7 @@ from model.ranges import OffsetRange
 from model.states import AcquireMode
 from proofs.theorems.operation_situation import Refusal, are_two, attempted, window_of
 from proofs.theorems.points import Points
-from proofs.theorems.situation import any_offset, any_record, flag, number, situation_at
+from proofs.theorems.situation import any_like, any_offset, flag, number, situation_at
 from proofs.theorems.symbolic import conjunction, is_between
 from spec.log import Log, hole_end
 from spec.logic import Term, negate
@@ -47,13 +47,13 @@ class AnyPartition:
     start: Term = number()
     end: Term = number()
     offset: Term = any_offset()
-    record: Record = any_record()
+    record: Record = any_like(UNDELIVERED)
     tracked: Term = flag()
-    after: Record = any_record()
+    after: Record = any_like(UNDELIVERED)
     other: Term = any_offset()
-    other_record: Record = any_record()
+    other_record: Record = any_like(UNDELIVERED)
     other_tracked: Term = flag()
-    other_after: Record = any_record()
+    other_after: Record = any_like(UNDELIVERED)
     elsewhere: Term = number()
     complete: Term = number()
     acquirable: Term = number()

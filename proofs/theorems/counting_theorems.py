@@ -16,7 +16,7 @@ from proofs.theorems.controls import adds, becomes, changes_nothing, keeps, retu
 from proofs.theorems.count import count, counts_on, has, put, unmarked
 from proofs.theorems.operation_situation import OneOperation, partition_of
 from proofs.theorems.record_operations import TRANSITIONS, Transition
-from proofs.theorems.situation import any_marks, ends_in_the_log, flag, number
+from proofs.theorems.situation import any_like, ends_in_the_log, flag, number
 from proofs.theorems.symbolic import conjunction, implies, is_between
 from proofs.theorems.theorem import (
     Claim,
@@ -47,7 +47,7 @@ class Range:
     ``offset`` is an offset that comes to be marked, or not, as ``marked`` says.
     """
 
-    marks: Term = any_marks()
+    marks: Term = any_like(frozenset())
     low: Term = number()
     high: Term = number()
     middle: Term = number()

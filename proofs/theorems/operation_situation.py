@@ -19,9 +19,8 @@ from model.states import RecordState
 from proofs.theorems.lifting import is_term
 from proofs.theorems.points import Points
 from proofs.theorems.situation import (
-    any_marks,
+    any_like,
     any_offset,
-    any_record,
     ends_in_the_log,
     flag,
     number,
@@ -54,10 +53,10 @@ class OneOperation:
     start: Term = number()
     end: Term = number()
     offset: Term = any_offset()
-    record: Record = any_record()
+    record: Record = any_like(UNDELIVERED)
     tracked: Term = flag()
     other: Term = any_offset()
-    other_record: Record = any_record()
+    other_record: Record = any_like(UNDELIVERED)
     other_tracked: Term = flag()
     elsewhere: Term = number()
     complete: Term = number()
@@ -86,7 +85,7 @@ class OneOperation:
     marks: Term = flag()
     awaited: Term = flag()
     other_awaited: Term = flag()
-    finished: Term = any_marks()
+    finished: Term = any_like(frozenset())
 
     @classmethod
     def reached(cls, state: SharePartition) -> Iterator[Self]:

@@ -10,9 +10,10 @@ import attrs
 
 from judge import recorder
 from judge.recorded_partition import RecordedPartition, recorded
+from model.config import IsolationLevel
 from model.errors import ErrorCode
 from model.guards import Guard
-from model.operations import AdvanceTime, Expire
+from model.operations import AdvanceTime, ArchiveAborted, Expire
 from model.outcome import Choice, Write
 from model.ranges import AcquiredRange, OffsetRange
 from proofs.theorems.controls import adds, becomes, called_with, changes_nothing, returns, wrong
@@ -185,6 +186,22 @@ def only_committed_is_given(s: OneOperation) -> Term:
     if not holding:
         return negate(conjunction(named, without))
     return conjunction(named, without, *(p.delivery_count == s.acquisition for p in holding))
+
+
+@_aborted.theorem(
+    56, of="records are withheld", where=lambda s: s.tracked, control=wrong(
+        "spec.aborted:_names", "names every offset", becomes(lambda *_of: True)),
+)  # fmt: skip
+def only_what_was_aborted_is_withheld(s: OneOperation) -> Term:
+    """Of available records only those are archived that an aborted transaction holds."""
+    before = partition_of(s, isolation_level=IsolationLevel.READ_COMMITTED)
+    ranges = (OffsetRange(s.first, s.last), OffsetRange(s.second, s.second_last))
+    told = Choice(archived=(AcquiredRange(s.offset, s.offset, s.acquisition),))
+    step = aborted.archive_aborted_records(before, ArchiveAborted(ranges), told)
+    named = any(is_between(each.first, s.offset, each.last) for each in ranges)
+    ends = named and (rules.is_acquirable(s.record) | rules.can_archive_aborted(s.record))
+    after = step.partition.window.records.get(s.offset)
+    return conjunction(same_record(after, s.record)) != ends
 
 
 _LOCKS = Subject("KIP-932, In-flight records", OneOperation, is_possible, names_no_others)

@@ -22,7 +22,7 @@ from model.snapshot import DurableState
 from model.states import AcknowledgeType, AcquireMode, RecordState
 from proofs.theorems.operation_situation import FAILED, Refusal, attempted, config_of
 from proofs.theorems.points import Points
-from proofs.theorems.situation import any_offset, any_record, flag, number, situation_at
+from proofs.theorems.situation import any_like, any_offset, flag, number, situation_at
 from proofs.theorems.symbolic import conjunction
 from spec import (
     aborted,
@@ -65,7 +65,7 @@ class OneRecord:
     """
 
     offset: Term = any_offset()
-    record: Record = any_record()
+    record: Record = any_like(rules.UNDELIVERED)
     member: Term = number()
     now: Term = number()
     lock: Term = number()

@@ -12,7 +12,7 @@ from immutables import Map
 from model.checks import MAX_INT64
 from model.errors import ErrorCode, InvalidValueError
 from model.guards import CoordinatorGuard
-from model.operations import AcknowledgementBatch
+from model.operations import AcknowledgementBatch, MemberLeaves
 from model.outcome import Answer
 from model.profile import KAFKA
 from model.ranges import StateBatch
@@ -229,19 +229,32 @@ def what_a_leader_loads_is_what_is_held(s: OneLed) -> Term:
     return conjunction(epoch.state_epoch == s.read, held.leader_fence == s.leader)
 
 
+Moves = Callable[[OneLed, ShareCluster], ShareCluster]
+_MOVES: dict[str, tuple[Moves, Callable[[OneLed], bool]]] = {
+    "advance brokers": (
+        lambda s, cluster: share_cluster.advance(cluster, 1, s.later),
+        lambda s: bool(s.held) and bool(s.later >= s.deadline),
+    ),
+    "have a member leave a broker": (
+        lambda s, cluster: share_cluster.operate(cluster, 1, KEY, MemberLeaves(s.member)),
+        lambda s: bool(s.held) and not s.foreign,
+    ),
+}
+
+
 @_brokers.theorem(
-    58, of="advance brokers", where=_goes_on,
+    58, of=_MOVES, given=lambda s, *_of: is_sound(s) and _goes_on(s),
     control=wrong(f"{CLUSTER}_replaced", "sends nothing", sets(sent=frozenset())),
 )  # fmt: skip
-def each_write_is_sent_once(s: OneLed) -> Term:
-    """The end of a lock sends one write, in the epochs of its leader; nothing else sends any."""
+def each_write_is_sent_once(s: OneLed, move: Moves, writes: Callable[[OneLed], bool]) -> Term:
+    """What ends a lock sends one write, in the epochs of its leader; nothing else sends any."""
     before = _cluster(s)
-    after = share_cluster.advance(before, 1, s.later)
-    new, over = after.sent - before.sent, bool(s.held) and bool(s.later >= s.deadline)
-    again = share_cluster.advance(after, 1, s.later).sent == after.sent
+    after = move(s, before)
+    new = after.sent - before.sent
     told = (each.request for each in new)
     epochs = ((r.state_epoch == s.epoch) & (r.leader_epoch == s.leader) for r in told)
-    return conjunction(len(new) == over, again, before.sent <= after.sent, *epochs)
+    again = move(s, after).sent == after.sent
+    return conjunction(len(new) == writes(s), again, before.sent <= after.sent, *epochs)
 
 
 @_topic.theorem(

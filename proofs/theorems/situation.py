@@ -44,16 +44,6 @@ def flag() -> Any:  # noqa: ANN401 - as attrs.field
     return any_like(False)  # noqa: FBT003 - an example
 
 
-def any_marks() -> Any:  # noqa: ANN401 - as attrs.field
-    """Return a field for any set of marked offsets, as ``theorems.count`` counts them."""
-    return any_like(frozenset())
-
-
-def any_record() -> Any:  # noqa: ANN401 - as attrs.field
-    """Return a field for a record in any state."""
-    return any_like(UNDELIVERED)
-
-
 def ends_in_the_log(start: Term, end: Term, log_end: Term) -> Term:
     """Whether a window is one of the log; an empty one may lie beyond its end (decision 119)."""
     return (end <= log_end) | (end == start)
