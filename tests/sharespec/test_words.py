@@ -1,9 +1,11 @@
-"""What commands say of themselves and of common mistakes, as one file for who reads it.
+"""What commands say of themselves and of mistakes, as one file for who reads it.
 
-``python -m tests.sharespec.test_words`` writes the file anew.
+``python -m tests.sharespec.test_words`` writes the file anew. Who adds a mistake puts the line
+``$ sharespec ...`` into it before.
 """
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -17,61 +19,28 @@ from sharespec.cli import COMMANDS, cli
 from tests.replay.samples import kafka_rows, write_lines
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden" / "words.txt"
-
-MISTAKES = """
-repaly trace.jsonl
-replay
-replay --colour trace.jsonl
-replay nowhere
-replay empty
-replay text.jsonl
-replay text.parquet
-replay trace.jsonl --profile kafak
-replay trace.jsonl --against rules
-replay trace.jsonl --html nowhere/page.html
-explain trace.jsonl --offset 99999
-explain trace.jsonl --from 10 --to 5
-explain trace.jsonl --from 1000
-view trace.jsonl --partition core:orders:9
-describe trace.jsonl --group code
-in-flight trace.jsonl --only-state acquire
-metrics trace.jsonl --from 10 --to 5
-convert trace.jsonl --out nowhere/trace.parquet
-state-topic text.jsonl
-watch nowhere --state states
-verify
-verify kafka-brocker
-verify spec --vector locks
-verify --exec none --play {
-verify --exec none
-verify --exec none --profile kafka
-verify --bootstrap localhost
-verify-client librdkafak
-serve --listen localhost
-vectors nowhere --check
-hazards --with sentence
-prove --only nothing
-drift nowhere
-generate trace.jsonl/more
-"""
-"""Command lines, each with something wrong in it."""
+ASKED = "$ sharespec "
 
 
 def shown(line: str) -> str:
-    """Return a command line with what it tells the user."""
+    """Return a command line with what it tells the user; of its usage only with ``--help``."""
     result = CliRunner().invoke(cli, shlex.split(line), prog_name="sharespec")
     assert result.exception is None or isinstance(result.exception, SystemExit), line
     status = f"[{result.exit_code}]\n" if result.exit_code else ""
-    return f"$ sharespec {line}\n{result.stderr if result.exit_code else result.stdout}{status}\n"
+    told = re.sub(r"Usage: .*?\n\n(?=Error: )", "", result.stderr, flags=re.DOTALL)
+    return f"{ASKED}{line}\n{told if result.exit_code else result.stdout}{status}\n"
 
 
 def text(folder: Path) -> Iterator[str]:
     """Yield what is told, with the files of the mistakes in the folder, which is the current."""
+    lines = GOLDEN.read_text().splitlines()
+    asked = [line.removeprefix(ASKED) for line in lines if line.startswith(ASKED)]
     write_lines(folder / "trace.jsonl", kafka_rows())
     for name in ("text.jsonl", "text.parquet"):
         folder.joinpath(name).write_text("good morning\n")
     folder.joinpath("empty").mkdir()
-    yield from (shown(line).replace(f"{folder}/", "") for line in MISTAKES.strip().splitlines())
+    for line in (line for line in asked if not line.endswith("--help")):
+        yield shown(line).replace(f"{folder}/", "")
     yield from map(shown, ("--help", *(f"{name} --help" for name in COMMANDS)))
 
 

@@ -52,12 +52,6 @@ def test_a_login_comes_from_the_file_of_the_tools(tmp_path: Path) -> None:
     assert "secret" not in result.output
 
 
-def test_a_cluster_that_does_not_answer_ends_with_2() -> None:
-    result = run("127.0.0.1:1")
-    assert result.exit_code == 2
-    assert "cannot be reached" in result.stderr
-
-
 @pytest.mark.broker
 def test_a_released_broker_is_examined() -> None:
     try:

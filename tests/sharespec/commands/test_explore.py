@@ -53,23 +53,6 @@ def test_properties_are_listed() -> None:
     assert len(result.stdout.splitlines()) == 12
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("--limit", "-1"), "limit is -1; allowed: an integer from 1 to 5"),
-        (("--offsets", "50"), "offsets is 50; allowed: an integer from 1 to 6"),
-        (("--late", "3"), "late is 3; allowed: an integer from 0 to 2"),
-        (("--property", "none"), "--property is 'none'; allowed: durable_start_never_ahead"),
-        (("--memory", "0"), "0.0 is not in the range 0.1<=x<=1000000."),
-    ],
-)
-def test_bad_arguments_exit_with_2_and_one_line(arguments: tuple[str, ...], words: str) -> None:
-    result = _run(*arguments)
-    assert result.exit_code == 2
-    assert words in result.stderr.splitlines()[-1]
-    assert result.stdout == ""
-
-
 def test_a_fault_exits_1_with_its_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writes, "roll_back", lambda record, *_: commit(record))
     result = _run()

@@ -57,14 +57,6 @@ def test_json_has_a_line_for_each_hazard() -> None:
     assert second["cases"][0]["draft_resolved"]["bound"].startswith("What a member held")
 
 
-def test_an_unknown_name_exits_with_2_and_one_line() -> None:
-    result = run("--show", "Z99")
-    assert result.exit_code == 2
-    assert result.output.splitlines()[0].startswith(
-        "sharespec: hazard is 'Z99'; allowed: Z1, Z1b, Z2"
-    )
-
-
 def test_a_hazard_that_is_not_as_claimed_exits_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
     case = attrs.evolve(FEW[0].cases[0], steps=3)
     monkeypatch.setattr(cli_hazards, "HAZARDS", (attrs.evolve(FEW[0], cases=(case,)),))
@@ -93,9 +85,3 @@ def test_a_sentence_that_is_changed_leaves_some_hazards_and_not_others() -> None
     first, _ = map(json.loads, run("--with", "marks_are_written", "--json").output.splitlines())
     (case,) = first["cases"]
     assert (case["steps"], case["states"], case["unfinished"]) == (None, 13, None)
-
-
-def test_a_reading_that_there_is_not_exits_with_2() -> None:
-    result = run("--with", "marks_are_writen")
-    assert result.exit_code == 2
-    assert "reading is 'marks_are_writen'; allowed: one of" in result.output

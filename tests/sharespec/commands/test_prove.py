@@ -54,13 +54,6 @@ def test_time_limit_exits_1(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "0 of 1 theorems proved" in result.output
 
 
-def test_unknown_name_exits_2_with_one_line() -> None:
-    result = CliRunner().invoke(prove_command, ["--only", "nothing"])
-    assert result.exit_code == 2
-    assert len(result.output.splitlines()) == 1
-    assert "--only is 'nothing'" in result.output
-
-
 def test_a_number_names_its_properties() -> None:
     result = CliRunner().invoke(prove_command, ["--list", "--only", "43"])
     heads = [line for line in result.output.splitlines() if not line.startswith(" ")]

@@ -152,30 +152,6 @@ def test_a_run_that_checked_nothing_exits_with_2(tmp_path: Path) -> None:
     assert "sharespec: nothing was checked" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["replay", "/nowhere"], "sharespec: /nowhere does not exist"),
-        (["replay", "."], "there is no trace in ."),
-        (["replay", "x", "--against", "guess"], "'guess' is not one of 'spec,impl', 'impl'"),
-        (["replay", "x", "--sample", "0"], "0.0 is not in the range 0<x<=1"),
-        (["replay", "x", "--sample", "nan"], "nan is not a number"),
-        (["replay", "x", "--profile", "other"], "'other' is not one of"),
-        (["replay", "x", "--against", "spec"], "'spec' is not one of"),
-        (["replay"], "give TRACES, or --table TABLE"),
-        (["replay", "--table", "events", "--state", "states"], "--state needs TRACES"),
-    ],
-)
-def test_bad_arguments_exit_with_2_and_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = run(*arguments)
-    assert done.exit_code == 2
-    assert message in done.stderr
-    assert "Traceback" not in done.output
-
-
 @pytest.mark.usefixtures("spark")
 def test_a_report_that_cannot_be_written_costs_nothing_else(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "t.jsonl", kafka_rows(count=20))
@@ -258,13 +234,6 @@ def test_a_table_that_is_not_there_is_one_line() -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("arguments", [[], ["trace.jsonl", "--table", "events"]])
-def test_either_traces_or_a_table_is_replayed(arguments: list[str]) -> None:
-    done = run("replay", *arguments)
-    assert done.exit_code == 2
-    assert "give TRACES, or --table TABLE" in done.stderr
-
-
 def test_a_replay_goes_on_where_the_one_before_left_off(tmp_path: Path) -> None:
     rows, states = kafka_rows(), tmp_path / "states"
     first = write_lines(tmp_path / "1.jsonl", rows[:25])
@@ -303,37 +272,12 @@ def test_a_page_shows_the_verdicts_and_draws_what_diverges(tmp_path: Path) -> No
     assert (out / "divergences.parquet").exists()
 
 
-def test_a_page_needs_files() -> None:
-    done = run("replay", "--table", "t", "--html", "p.html")
-    assert done.exit_code == 2
-    assert "--html and --faults need TRACES" in done.stderr
-
-
 def test_a_path_may_be_written_as_an_address(tmp_path: Path) -> None:
     path, out = write_lines(tmp_path / "t.jsonl", kafka_rows()), tmp_path / "out"
     done = run("replay", f"file:{path}", "--against", "impl", "--json", "--out", f"file://{out}")
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout.splitlines()[-1])["runner"] == "in this process"
     assert (out / "verdicts.parquet").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["hdfs://h/t", "--state", "s"], "--state needs TRACES and --out that are files of this"),
-        (["t", "--out", "s3a://b/o", "--state", "s"], "--state needs TRACES and --out that are"),
-        (["hdfs://h/t", "--html", "p.html"], "--html needs TRACES and --out that are files of"),
-        (["hdfs://h/t", "--master", "sc://h"], "Spark Connect knows tables only: give --table"),
-        (["t", "--master", "sc://h"], "Spark Connect knows tables only: give --table"),
-    ],
-)
-def test_what_needs_files_of_this_machine_takes_no_address(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = run("replay", *arguments)
-    assert done.exit_code == 2
-    assert message in done.stderr
 
 
 @pytest.mark.usefixtures("spark")

@@ -85,27 +85,7 @@ def test_a_trace_that_cannot_be_written_ends_it_with_one_line() -> None:
         client.wire.close()
 
 
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        (["--listen", "here"], "HOST:PORT"),
-        (["--advertise", "here"], "HOST:PORT"),
-        (["--advertise", "here:65535", "--brokers", "2"], "65535 is the last"),
-        (["--listen", "127.0.0.1:99999"], "HOST:PORT"),
-        (["--listen", "127.0.0.1:65535", "--brokers", "2"], "65535 is the last"),
-        (["--brokers", "0"], "brokers"),
-        (["--topic", "t:many"], "NAME:PARTITIONS"),
-        (["--topic", "a b"], "a topic has"),
-        (["--topic", "t:0"], "0 partitions"),
-        (["--config", "retention.ms=1"], "share.NAME=VALUE"),
-        (["--config", "share.nothing=1"], "share.nothing"),
-        (["--config", "share.record.lock.duration.ms=1"], "allowed"),
-        (["--speed", "0"], "speed"),
-        (["--speed", "nan"], "speed"),
-        (["--listen", "192.0.2.1:1"], "warning: who reaches"),
-    ],
-)
-def test_what_it_cannot_do_it_says(options: list[str], text: str) -> None:
-    result = CliRunner().invoke(cli, ["serve", *options])
+def test_it_warns_of_an_address_that_others_reach() -> None:
+    result = CliRunner().invoke(cli, ["serve", "--listen", "192.0.2.1:1"])
     assert result.exit_code == 2
-    assert text in result.output
+    assert "warning: who reaches" in result.output

@@ -132,31 +132,8 @@ def test_reports_are_written_to_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ([], "give one of spec, impl, kafka,"),
-        (["spec", "--exec", "x"], "--exec COMMAND, or --bootstrap HOST:PORT"),
-        (["spec", "--bootstrap", "x:1"], "give one of"),
-        (["--bootstrap", "127.0.0.1:9"], "127.0.0.1:9"),
-        (["--bootstrap", "nowhere"], "nowhere"),
-        (["--bootstrap", "x:1", "--profile", "odd"], "'odd' is not one of"),
-        (["--bootstrap", "x:1", "--lock-ms", "9"], "9 is not in the range"),
-        (["crab"], "is not one of"),
-        (["spec", "--seconds", "0"], "0.0 is not in the range 0<x<=604800."),
-        (["spec", "--sequences", "-1"], "is not in the range x>=0"),
-        (["--exec", "/no/such/driver"], "cannot be started"),
         (["--exec", f"{sys.executable} -c 'input()'"], "it ended"),
-        (["spec", "--known", "/no/such/file"], "/no/such/file"),
-        (["spec", "--vector", "reject", "--play", "[]"], "one of --only, --vector and --play"),
-        (["spec", "--vector", "reject", "--write-known", "x"], "--write-known is for a whole run"),
-        (["spec", "--vector", "rejekt"], "no vector 'rejekt' for this target; there is reject"),
         (["--exec", WRONG, "--vector", "renew-is-off"], "there is no vector"),
-        (["spec", "--play", "[]"], "the sequence has no commands"),
-        (["spec", "--play", "[{]"], "the sequence is not JSON: "),
-        (["spec", "--play", '[{"ask": "Fly"}]'], "the sequence: "),
-        (["spec", "--operations", "0"], "0 is not in the range x>=1"),
-        (["spec", "--version", "4.1.2"], "--version is for kafka, kafka-coordinator"),
-        (["kafka-coordinator", "--version", "4.9"], "'4.9' cannot be driven; allowed: 4.0.0"),
-        (["spec", "--junit", "/no/such/folder/x"], "there is no folder /no/such/folder"),
-        (["spec", "--html", "/"], "is a directory"),
     ],
     ids=str,
 )
@@ -350,13 +327,6 @@ def test_what_does_not_come_back_is_told_and_fails_no_run(
     assert (kinds.count("unconfirmed"), kinds.count("new")) == (1, 0)
 
 
-def test_a_profile_that_would_be_ignored_is_refused() -> None:
-    for target in (["spec"], ["--exec", WRONG]):
-        result = run(*target, *QUICK, "--profile", "kafka")
-        assert result.exit_code == 2
-        assert "--profile is for --bootstrap" in result.stderr
-
-
 _INTERRUPTIBLE = """
 import runpy, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -458,19 +428,3 @@ def test_what_shows_becomes_a_test_in_java(
     assert said in result.stderr
     assert result.exit_code == (Exit.COULD_NOT_RUN if "no deviation" in said else Exit.WRONG)
     assert (path.read_text() if path.exists() else "").count(asserted or "-") == bool(asserted)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("spec", "--junit-test", "FoundTest.java"), "--junit-test is for kafka"),
-        (("kafka", "--junit-test", "found.java"), "'found.java' is no file of a Java class"),
-        (("kafka", "--junit-test", "/nowhere/FoundTest.java"), "there is no folder /nowhere"),
-    ],
-)
-def test_a_test_in_java_needs_kafka_and_a_file_of_a_class(
-    arguments: tuple[str, ...], said: str
-) -> None:
-    result = run(*arguments)
-    assert result.exit_code == Exit.COULD_NOT_RUN
-    assert said in result.stderr

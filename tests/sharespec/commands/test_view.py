@@ -36,12 +36,9 @@ def test_a_page_is_as_small_as_asked_for(tmp_path: Path) -> None:
     page = tmp_path / "p.html"
     assert run(path, "--html", page, "--max-bytes", 120_000).exit_code == 0
     assert page.stat().st_size <= 120_000
-    assert run(path, "--html", page, "--max-bytes", 10).exit_code == 2
 
 
-def test_what_cannot_be_read_is_one_line(tmp_path: Path) -> None:
-    done = run("/nowhere")
-    assert (done.exit_code, done.stderr) == (2, "sharespec: /nowhere does not exist\n")
+def test_which_of_two_share_partitions_is_drawn_must_be_said(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "t.jsonl", [*kafka_rows(count=3), *kafka_rows(partition=1)])
     assert "--partition is needed" in run(path).stderr
 
