@@ -271,9 +271,9 @@ def rules_shown(events: Callable[[], Iterable[TraceEvent]], profile: Profile) ->
 
     The profile allows both, if either, and one throughout (docs/decisions.md, 161).
     """
-    if not profile.renewal_survives_refusal or not any(map(_refuses_renewals, events())):
+    strict = profile.all_or_none
+    if strict is None or not any(map(_refuses_renewals, events())):
         return profile
-    strict = attrs.evolve(profile, renewal_survives_refusal=False)
     for rules in (profile, strict):
         with contextlib.suppress(InvalidValueError):
             if follow(events(), engines_for(("spec",), rules)) is None:

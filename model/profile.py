@@ -82,6 +82,16 @@ class Profile:
     defect_newer_state_epoch_is_accepted: bool = False
     defect_unknown_count_keeps_the_former: bool = False
 
+    @property
+    def all_or_none(self) -> "Profile | None":
+        """These rules, but that a refused request renews nothing; None where they are these.
+
+        An implementation does one or the other throughout (docs/decisions.md, 161).
+        """
+        if not self.renewal_survives_refusal:
+            return None
+        return attrs.evolve(self, renewal_survives_refusal=False)
+
 
 KIP = Profile("kip")
 """The KIP texts, as docs/decisions.md settles them."""

@@ -249,7 +249,7 @@ def _through_kernel(
     Of the two a share-partition does one throughout: the plan has which.
     """
     cut, kernel = through_kernel(rows, plan, every)
-    if kernel.divergence and plan.rules.renewal_survives_refusal:
+    if kernel.divergence and plan.rules.all_or_none:
         strict = attrs.evolve(plan, all_or_none=True)
         again, other = through_kernel(rows, strict, every)
         if other.divergence is None:

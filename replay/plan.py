@@ -87,11 +87,11 @@ class Plan:
     def rules(self) -> Profile:
         """Return the profile, with the bounds of this plan."""
         profile, fetches, sweep = profile_named(self.profile), self.offered_within, self.sweep_ms
+        profile = (self.all_or_none and profile.all_or_none) or profile
         return attrs.evolve(
             profile,
             offered_within=profile.offered_within if fetches is None else fetches,
             sweep_ms=profile.sweep_ms if sweep is None else sweep,
-            renewal_survives_refusal=profile.renewal_survives_refusal and not self.all_or_none,
         )
 
 

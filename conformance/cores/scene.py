@@ -166,10 +166,10 @@ class Scene:
 
         KIP-932 has all or none, from which a profile may deviate: a core does either, throughout.
         """
-        profile = self.partition.profile
-        if not profile.renewal_survives_refusal:
+        rules = self.partition.profile.all_or_none
+        if rules is None:
             return False
-        strict = SpecEngine(attrs.evolve(profile, renewal_survives_refusal=False))
+        strict = SpecEngine(rules)
         follower = Follower("spec", strict, 1)
         if any(follower.step(event) for event in self.events):
             return False

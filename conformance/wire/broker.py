@@ -1,8 +1,9 @@
 """A broker at an address, as a target."""
 
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from functools import partial
 from uuid import uuid4
 
 import attrs
@@ -12,6 +13,7 @@ from conformance.wire.admin import Admin
 from conformance.wire.codec import exchange, message
 from conformance.wire.connection import Address, Bounds, Wire
 from conformance.wire.hooks import Hooks, admin_hooks
+from conformance.wire.servers import Server
 from conformance.wire.target import Described, Exchange, NamedNode, Place, WireHello
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
@@ -187,6 +189,16 @@ class BrokerTarget:
                 self.finish(place)
         self._topics.clear()
         self._wire.close()
+
+
+@contextmanager
+def served_target(
+    server: Server, hooks: Callable[[Admin], Hooks], name: str, silence: float
+) -> Iterator[BrokerTarget]:
+    """Drive a server that was started, and end it; ``silence``: its timeout in seconds."""
+    how = partial(BrokerTarget, name=name, version=server.version, bounds=Bounds(seconds=silence))
+    with closing(server), closing(how(server.address, hooks)) as target:
+        yield target
 
 
 def _error(code: int) -> ErrorCode:

@@ -1,13 +1,12 @@
 """crabka, a broker in Rust, as a target."""
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 
 import attrs
 
 from conformance.wire.admin import Admin
-from conformance.wire.broker import BrokerTarget
-from conformance.wire.connection import Bounds
+from conformance.wire.broker import served_target
 from conformance.wire.hooks import Hooks, admin_hooks
 from conformance.wire.servers import crabka_server
 from conformance.wire.target import WireCapabilities, WireTarget
@@ -50,17 +49,5 @@ def _capabilities(others: Hooks) -> WireCapabilities:
 @contextmanager
 def crabka_target(silence: float) -> Iterator[WireTarget]:
     """Run a crabka broker; ``silence`` is its timeout in seconds. Raises TargetError."""
-    with (
-        closing(crabka_server(_CONFIGS)) as server,
-        closing(
-            BrokerTarget(
-                server.address,
-                crabka_hooks,
-                name="crabka",
-                version=server.version,
-                profile="kafka",
-                bounds=Bounds(seconds=silence),
-            )
-        ) as target,
-    ):
+    with served_target(crabka_server(_CONFIGS), crabka_hooks, "crabka", silence) as target:
         yield target

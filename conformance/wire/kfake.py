@@ -1,14 +1,13 @@
 """kfake, a broker in Go for tests of clients, as a target."""
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from functools import partial
 
 import attrs
 
 from conformance.wire.admin import Admin
-from conformance.wire.broker import BrokerTarget
-from conformance.wire.connection import Bounds
+from conformance.wire.broker import served_target
 from conformance.wire.hooks import Hooks, admin_hooks
 from conformance.wire.servers import kfake_server
 from conformance.wire.target import WireCapabilities, WireTarget
@@ -66,17 +65,6 @@ def _configure(admin: Admin, group: str, config: SharePartitionConfig) -> None:
 @contextmanager
 def kfake_target(silence: float, version: str = "") -> Iterator[WireTarget]:
     """Run a kfake broker, of a version if given; ``silence``: its timeout in s. TargetError."""
-    with (
-        closing(kfake_server(_CONFIGS, version=version)) as server,
-        closing(
-            BrokerTarget(
-                server.address,
-                kfake_hooks,
-                name="kfake",
-                version=server.version,
-                profile="kafka",
-                bounds=Bounds(seconds=silence),
-            )
-        ) as target,
-    ):
+    server = kfake_server(_CONFIGS, version=version)
+    with served_target(server, kfake_hooks, "kfake", silence) as target:
         yield target

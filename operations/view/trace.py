@@ -157,8 +157,7 @@ def _large(rows: PartitionRows, profile: Profile, around: int | None) -> tuple[D
     total = rows.table.num_rows
     every = max(MAX_EVENTS, total // _STATES)
     kernel = replay_partition(rows.table.select(SCHEMA.names), profile, None, every)
-    if kernel.divergence and profile.renewal_survives_refusal:
-        strict = attrs.evolve(profile, renewal_survives_refusal=False)
+    if kernel.divergence and (strict := profile.all_or_none):
         other = replay_partition(rows.table.select(SCHEMA.names), strict, None, every)
         profile, kernel = (profile, kernel) if other.divergence else (strict, other)
     checked = kernel.events + (kernel.divergence is not None)

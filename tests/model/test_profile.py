@@ -30,6 +30,12 @@ def test_each_rule_is_a_question_on_which_two_profiles_differ() -> None:
     ]
 
 
+def test_what_renews_although_it_refuses_has_rules_that_do_not() -> None:
+    strict = KAFKA.all_or_none
+    assert strict == attrs.evolve(KAFKA, renewal_survives_refusal=False)
+    assert KIP.all_or_none is None
+
+
 def test_the_defects_of_kafka_are_in_a_profile_of_their_own() -> None:
     kafka, reproducing = attrs.asdict(KAFKA), attrs.asdict(KAFKA_4_4)
     assert {name for name in kafka if kafka[name] != reproducing[name]} == {"name", *DEFECTS}
