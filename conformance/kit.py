@@ -11,7 +11,7 @@ import attrs
 
 from conformance.commands import plain_commands, read_commands
 from conformance.deviation import StepText
-from conformance.goals import Coverage
+from conformance.goals import Coverage, coverage, goals
 from judge.finding import Finding
 
 C = TypeVar("C")
@@ -104,6 +104,8 @@ class Kit(ABC, Generic[C, T, H, S]):
     """Whether the invariants of a share-partition are checked after every command."""
     plays_vectors: ClassVar[bool] = False
     """Whether targets play the test vectors before the search."""
+    goals_of: ClassVar[str] = ""
+    """Whose goals a search counts, by the names of ``conformance.goals``."""
     sequences: ClassVar[int] = 100
     """How many sequences a search has that is told nothing else."""
     longer: ClassVar[int] = 1
@@ -128,9 +130,9 @@ class Kit(ABC, Generic[C, T, H, S]):
         None ends the sequence.
         """
 
-    @abstractmethod
     def coverage(self, counts: Mapping[str, int], hello: H, /) -> Coverage:
         """Return which goals such counts cover, for what a target can do."""
+        return coverage(goals(self.goals_of, counts), counts, hello.capabilities)
 
     def plain(self, sequence: Sequence[C], /, *, short: bool = False) -> Any:  # noqa: ANN401 - JSON
         """Return a sequence as JSON has it, ``short`` without what is the default."""

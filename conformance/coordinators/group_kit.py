@@ -12,7 +12,6 @@ from conformance.coordinators.group_generate import TIMES, begin, next_ask
 from conformance.coordinators.group_scene import GroupCapabilities, GroupScene, Hello
 from conformance.coordinators.share_asks import PassTime
 from conformance.cores.protocol import DriverTarget
-from conformance.goals import Coverage, coverage, goals
 from conformance.kit import Kit
 
 _ANSWERED = asks.MemberHeartbeat | asks.AlterOffsets | asks.DeleteOffsets | asks.DeleteGroup
@@ -31,6 +30,7 @@ class GroupCoordinators(Kit[asks.GroupAsk, DriverTarget[GroupCapabilities], Hell
     """The kit for group coordinators."""
 
     commands = asks.GroupAsk
+    goals_of = "group"
     sequences = 1000
     longer = 3
     examples = 3
@@ -102,10 +102,6 @@ class GroupCoordinators(Kit[asks.GroupAsk, DriverTarget[GroupCapabilities], Hell
     def needs(self, sequence: Sequence[asks.GroupAsk]) -> Mapping[str, bool]:
         """Return the capabilities that the commands need."""
         return dict.fromkeys(filter(None, map(_need, sequence)), True)
-
-    def coverage(self, counts: Mapping[str, int], hello: Hello) -> Coverage:
-        """Return the goals for what the group coordinator can do."""
-        return coverage(goals("group", counts), counts, hello.capabilities)
 
 
 GROUP_COORDINATORS = GroupCoordinators()

@@ -12,7 +12,6 @@ from conformance.coordinators.share_generate import next_state_ask, state_mix
 from conformance.coordinators.share_scene import ShareCapabilities, ShareScene
 from conformance.cores.protocol import DriverTarget
 from conformance.cores.target import DriverHello
-from conformance.goals import Coverage, coverage, goals
 from conformance.kit import Kit
 from model.share_state_requests import InitializeState, StateRequest, WriteState
 from model.state_topic import SharePartitionKey
@@ -30,6 +29,7 @@ class ShareCoordinators(Kit[asks.StateAsk, _Target, _Hello, ShareScene]):
     """The kit. What is known is told apart before it is shrunk: each defect is a cause."""
 
     commands = asks.StateAsk
+    goals_of = "coordinator"
     passes_over_known = True
     sequences = 1000
     longer = 8
@@ -93,10 +93,6 @@ class ShareCoordinators(Kit[asks.StateAsk, _Target, _Hello, ShareScene]):
         counts = (ask.delivery_complete_count for ask in sequence if isinstance(ask, WriteState))
         needs += ["delivery_complete_count"] * any(count != -1 for count in counts)
         return dict.fromkeys(needs, True)
-
-    def coverage(self, counts: Mapping[str, int], hello: _Hello) -> Coverage:
-        """Return the goals for what the coordinator can do."""
-        return coverage(goals("coordinator", counts), counts, hello.capabilities)
 
 
 SHARE_COORDINATORS = ShareCoordinators()

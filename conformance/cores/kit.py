@@ -12,7 +12,6 @@ from conformance.cores import asks
 from conformance.cores.generate import mixture, next_ask
 from conformance.cores.scene import Scene
 from conformance.cores.target import Hello, Target
-from conformance.goals import Coverage, coverage, goals
 from conformance.kit import Kit
 from model.errors import ErrorCode
 from model.operations import Acknowledge, AcknowledgementBatch
@@ -36,6 +35,7 @@ class Cores(Kit[asks.Ask, Target, Hello, Scene]):
     """
 
     commands = asks.Ask
+    goals_of = "core"
     judges_invariants = True
     plays_vectors = True
     sequences = 3000
@@ -129,10 +129,6 @@ class Cores(Kit[asks.Ask, Target, Hello, Scene]):
             "aborted_transactions": "aborted_transactions" in done,
         }
         return {name: needed for name, needed in wanted.items() if needed}
-
-    def coverage(self, counts: Mapping[str, int], hello: Hello) -> Coverage:
-        """Return the goals for what the core can do."""
-        return coverage(goals("core", counts), counts, hello.capabilities)
 
     def _profile(self, hello: Hello) -> Profile:
         profile = profile_named(hello.profile)

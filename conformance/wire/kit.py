@@ -1,13 +1,12 @@
 """The kit for brokers, over the wire and in real time."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from random import Random
 
 import attrs
 
 from conformance.cores.acknowledgements import Shape
-from conformance.goals import Coverage, coverage, goals
 from conformance.kit import Kit
 from conformance.wire import asks
 from conformance.wire.belief import SLACK_MS
@@ -47,6 +46,7 @@ class Brokers(Kit[asks.Ask, WireTarget, WireHello, WireScene]):
     """
 
     commands = asks.Ask
+    goals_of = "broker"
     longer = 3
     examples = 2
     shrink_seconds = 10.0
@@ -127,10 +127,6 @@ class Brokers(Kit[asks.Ask, WireTarget, WireHello, WireScene]):
             yield from ("forgotten",) if ask.forgotten else ()
             yield from ("some partitions",) if ask.partitions else ()
             yield from ("at most 0",) if ask.max_records == 0 else ()
-
-    def coverage(self, counts: Mapping[str, int], hello: WireHello) -> Coverage:
-        """Return the goals for what the broker can do."""
-        return coverage(goals("broker", counts), counts, hello.capabilities)
 
 
 BROKERS = Brokers()
