@@ -2,27 +2,24 @@ import gzip
 import json
 from pathlib import Path
 
-from click.testing import CliRunner
-
 from replay.plan import Plan
-from sharespec.cli import cli
 from tests.replay.observed.real import LOG, lines
 from tests.replay.samples import RECORDED, kafka_rows, replayed, write_lines
+from tests.sharespec.running import runner
 
+run = runner()
 IMPL = Plan(against=("impl",))
 KNOWN = ("--delivery-limit", "5", "--max-record-locks", "2000", "--not-compacted")
 
 
 def test_a_request_log_is_converted_and_judged_as_before(tmp_path: Path) -> None:
     out = tmp_path / "observed.jsonl.gz"
-    converted = CliRunner().invoke(cli, ["convert", str(LOG), "--out", str(out)])
+    converted = run("convert", LOG, "--out", out)
     assert converted.exit_code == 0, converted.output
     text = gzip.decompress(out.read_bytes()).decode()
     assert "127.0.0.1:19692-" not in text
     assert "consumer-g1" not in text
-    results = [
-        CliRunner().invoke(cli, ["replay", str(path), "--json", *KNOWN]) for path in (LOG, out)
-    ]
+    results = [run("replay", path, "--json", *KNOWN) for path in (LOG, out)]
     assert [result.exit_code for result in results] == [0, 0]
     first, second = (json.loads(result.output.splitlines()[-1]) for result in results)
     for name in ("partitions", "conforms", "diverged", "undetermined", "judged", "gaps"):
@@ -33,14 +30,12 @@ def test_a_request_log_is_converted_and_judged_as_before(tmp_path: Path) -> None
 def test_what_holds_neither_is_not_converted(tmp_path: Path) -> None:
     other = tmp_path / "other.txt"
     other.write_text("nothing\n")
-    result = CliRunner().invoke(cli, ["convert", str(other), "--out", str(tmp_path / "out")])
+    result = run("convert", other, "--out", tmp_path / "out")
     assert result.exit_code == 2
     assert "other.txt, line 1" in result.output
     assert "TRACES hold no event" in result.output
     assert not (tmp_path / "out").exists()
-    mixed = CliRunner().invoke(
-        cli, ["convert", str(LOG), str(other), "--out", str(tmp_path / "out")]
-    )
+    mixed = run("convert", LOG, other, "--out", tmp_path / "out")
     assert mixed.exit_code == 2
     assert "is not a request log" in mixed.output
 
@@ -49,7 +44,7 @@ def test_lines_that_could_not_be_used_are_counted(tmp_path: Path) -> None:
     log = tmp_path / "kafka-request.log"
     nth = next(n for n, line in enumerate(lines()) if '"SHARE_FETCH"' in line)
     log.write_text("".join([*lines()[:nth], lines()[nth][:400] + "\n", *lines()[nth + 1 :]]))
-    result = CliRunner().invoke(cli, ["convert", str(log), "--out", str(tmp_path / "out")])
+    result = run("convert", log, "--out", tmp_path / "out")
     assert result.exit_code == 1
     assert "1 line could not be used" in result.output
 
@@ -61,14 +56,14 @@ def test_a_report_names_the_rule_and_the_requests(tmp_path: Path) -> None:
             '"lastOffset":37,"deliveryCount":1', '"lastOffset":37,"deliveryCount":3'
         )
     )
-    result = CliRunner().invoke(cli, ["replay", str(log), *KNOWN])
+    result = run("replay", log, *KNOWN)
     assert result.exit_code == 1
     assert "Divergence: g1:orders:0" in result.output
     assert "kafka-request.log:199" in result.output
 
 
 def convert(*arguments: object) -> tuple[int, str]:
-    result = CliRunner().invoke(cli, ["convert", *map(str, arguments)])
+    result = run("convert", *arguments)
     return result.exit_code, result.output
 
 

@@ -1,9 +1,7 @@
 from pathlib import Path
 
-from click.testing import CliRunner, Result
-
-from sharespec.commands.describe import describe_command
 from tests.replay.samples import ABORTED, kafka_rows, renamed, write_lines
+from tests.sharespec.running import runner
 
 TABLE = """
 GROUP           TOPIC           PARTITION  START-OFFSET  LAG
@@ -11,9 +9,7 @@ core            orders          3          135           24
 core            orders          4          -             -
 """
 
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(describe_command, [str(argument) for argument in arguments])
+run = runner("describe")
 
 
 def test_the_output_is_what_kafka_should_print(tmp_path: Path) -> None:

@@ -4,18 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 from conformance.target import TargetError
 from conformance.wire.kafka_broker import kafka_broker
-from sharespec.commands.doctor import doctor_command
 from tests.conformance.unbuilt import skip_unbuilt
 from tests.conformance.wire.fake import faking
 from tests.conformance.wire.fake_cluster import FakeCluster, Guarded
+from tests.sharespec.running import runner
 
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(doctor_command, arguments)
+run = runner("doctor")
 
 
 def test_the_recipes_of_a_cluster() -> None:

@@ -1,22 +1,17 @@
 import json
 from pathlib import Path
 
-from click.testing import CliRunner, Result
-
-from sharespec.commands.explain import explain_command
-from sharespec.commands.generate import generate_command
 from tests.judge.test_written import refusing
 from tests.replay.samples import kafka_rows, write_lines
+from tests.sharespec.running import runner
 
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(explain_command, [str(argument) for argument in arguments])
+run = runner("explain")
 
 
 def test_a_generated_trace_is_explained(tmp_path: Path) -> None:
     out = tmp_path / "g"
     options = [str(out), "--partitions", "2", "--events", "40", "--seed", "3"]
-    done = CliRunner().invoke(generate_command, options)
+    done = runner("generate")(*options)
     assert done.exit_code == 0
     assert "40 events of 2 share-partitions in 1 file" in done.stdout
     done = run(out, "--partition", "generated-3:topic-0:1", "--to", 9)

@@ -2,12 +2,11 @@ import json
 
 import attrs
 import pytest
-from click.testing import CliRunner, Result
 
 from proofs.hazards.catalogue import hazard_named
 from proofs.hazards.hazard import Absence
 from sharespec.commands import hazards as cli_hazards
-from sharespec.commands.hazards import hazards_command
+from tests.sharespec.running import runner
 
 FEW = (hazard_named("Z1"), hazard_named("Z17"))
 WELL = (Absence("draft_resolved", 7, None),)
@@ -19,8 +18,7 @@ def _few_hazards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli_hazards, "all_together", lambda: WELL)
 
 
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(hazards_command, arguments)
+run = runner("hazards")
 
 
 def test_each_hazard_is_listed_with_its_finding() -> None:

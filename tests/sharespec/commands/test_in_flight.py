@@ -2,14 +2,11 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from sharespec.commands.in_flight import in_flight_command
 from tests.replay.samples import ABORTED, Row, kafka_rows, renamed, write_lines
+from tests.sharespec.running import runner
 
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(in_flight_command, [str(argument) for argument in arguments])
+run = runner("in-flight")
 
 
 @pytest.fixture(name="path")

@@ -3,15 +3,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 from operations.metrics import METRICS, NOT_DETERMINED
-from sharespec.commands.metrics import metrics_command
 from tests.replay.samples import ABORTED, kafka_rows, renamed, write_lines
+from tests.sharespec.running import runner
 
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(metrics_command, [str(argument) for argument in arguments])
+run = runner("metrics")
 
 
 def figures(*arguments: object) -> list[dict[str, Any]]:

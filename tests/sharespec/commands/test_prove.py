@@ -2,16 +2,17 @@ import json
 import re
 
 import pytest
-from click.testing import CliRunner
 
 from proofs.theorems.catalogue import theorems_about
-from sharespec.commands.prove import prove_command
 from spec.record import Record
 from tests.proofs.standing import HARD
+from tests.sharespec.running import runner
+
+run = runner("prove")
 
 
 def test_one_line_for_each_transition_and_property() -> None:
-    result = CliRunner().invoke(prove_command, ["--only", "owner_iff_held"])
+    result = run("--only", "owner_iff_held")
     lines = result.output.splitlines()
     assert result.exit_code == 0
     assert lines[2].startswith("accept preserves owner_iff_held ")
@@ -20,9 +21,7 @@ def test_one_line_for_each_transition_and_property() -> None:
 
 
 def test_controls_are_shown() -> None:
-    result = CliRunner().invoke(
-        prove_command, ["--only", "no_held_record_is_acquired", "--controls"]
-    )
+    result = run("--only", "no_held_record_is_acquired", "--controls")
     assert result.exit_code == 0
     assert "fails, as it must, if is_acquirable lets ACQUIRED records through" in result.output
     assert "1 controls fail" in result.output
@@ -30,7 +29,7 @@ def test_controls_are_shown() -> None:
 
 def test_json_has_one_object_a_line() -> None:
     arguments = ["--only", "accept owner_iff_held", "--json", "--controls"]
-    result = CliRunner().invoke(prove_command, arguments)
+    result = run(*arguments)
     first = json.loads(result.output)
     assert (first["verdict"], first["control"]["fails"]) == ("proved", True)
     assert first["witness_after_operations"] > 0
@@ -40,7 +39,7 @@ def test_json_has_one_object_a_line() -> None:
 def test_wrong_rule_exits_1_and_prints_a_test(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = "spec.acknowledge.renew"
     monkeypatch.setattr(wrong, lambda record, _deadline: Record(1, record.delivery_count))
-    result = CliRunner().invoke(prove_command, ["--only", "renew owner_iff_held"])
+    result = run("--only", "renew owner_iff_held")
     assert result.exit_code == 1
     assert "NOT TRUE" in result.output
     assert "def test_renew_owner_iff_held() -> None:" in result.output
@@ -48,14 +47,14 @@ def test_wrong_rule_exits_1_and_prints_a_test(monkeypatch: pytest.MonkeyPatch) -
 
 def test_time_limit_exits_1(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sharespec.commands.prove.THEOREMS", (HARD,))
-    result = CliRunner().invoke(prove_command, ["--limit-ms", "1"])
+    result = run("--limit-ms", "1")
     assert result.exit_code == 1
     assert "UNKNOWN" in result.output
     assert "0 of 1 theorems proved" in result.output
 
 
 def test_a_number_names_its_properties() -> None:
-    result = CliRunner().invoke(prove_command, ["--list", "--only", "43"])
+    result = run("--list", "--only", "43")
     heads = [line for line in result.output.splitlines() if not line.startswith(" ")]
     assert result.exit_code == 0
     assert heads
@@ -65,13 +64,13 @@ def test_a_number_names_its_properties() -> None:
 def test_without_only_there_is_a_line_for_each_property(monkeypatch: pytest.MonkeyPatch) -> None:
     two = tuple(theorems_about("owner_iff_held")[:2])
     monkeypatch.setattr("sharespec.commands.prove.THEOREMS", two)
-    short, whole = (CliRunner().invoke(prove_command, more).stdout for more in ([], ["--all"]))
+    short, whole = (run(*more).stdout for more in ([], ["--all"]))
     assert [line.split()[0] for line in short.splitlines()] == ["owner_iff_held", "2"]
     assert len(whole.splitlines()) == 3
 
 
 def test_what_is_not_proved_is_shown_in_a_summary_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sharespec.commands.prove.THEOREMS", (HARD,))
-    lines = CliRunner().invoke(prove_command, ["--limit-ms", "1"]).stdout.splitlines()
+    lines = run("--limit-ms", "1").stdout.splitlines()
     assert "undecided: " in lines[1]
     assert "0 of 1    NOT PROVED: 1" in lines[-2]

@@ -3,7 +3,6 @@ from typing import Any
 
 import attrs
 import pytest
-from click.testing import CliRunner, Result
 
 from impl import acknowledge
 from impl import layout as at
@@ -11,7 +10,7 @@ from impl.state import State
 from model.profile import KIP
 from proofs.refinement.families import FEW, Family
 from sharespec.commands import refine
-from sharespec.commands.refine import refine_command
+from tests.sharespec.running import runner
 
 SMALL = Family("a few", KIP, FEW, offers=("member leaves",))
 
@@ -22,8 +21,7 @@ def _one_family(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refine, "FAMILIES", (SMALL, attrs.evolve(SMALL, name="worn", worn=True)))
 
 
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(refine_command, arguments)
+run = runner("refine")
 
 
 def test_each_family_is_listed_with_what_was_compared() -> None:

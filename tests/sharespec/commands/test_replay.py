@@ -6,21 +6,18 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner, Result
 
 from replay.processes import SessionError
 from replay.verdict import PartitionVerdict, Problem, Replay, Verdict, counted
-from sharespec.cli import cli
 from tests.replay.conftest import spark
 from tests.replay.samples import kafka_rows, recorded, write_lines, write_parquet
+from tests.sharespec.running import runner
 
 __all__ = ["spark"]
 
 pytestmark = pytest.mark.xdist_group("spark")
 
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+run = runner()
 
 
 @pytest.mark.usefixtures("spark")

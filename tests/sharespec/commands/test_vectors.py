@@ -4,11 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 from conformance.vectors.source import Case, CaseError, cases
 from sharespec.commands import vectors as cli_vectors
-from sharespec.commands.vectors import vectors_command
+from tests.sharespec.running import runner
 
 
 @pytest.fixture(autouse=True)
@@ -17,8 +16,7 @@ def _few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli_vectors, "cases", lambda: few)
 
 
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(vectors_command, arguments)
+run = runner("vectors")
 
 
 def test_it_writes_only_files_that_are_not_current(tmp_path: Path) -> None:

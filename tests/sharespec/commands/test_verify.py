@@ -13,7 +13,6 @@ from time import sleep
 
 import attrs
 import pytest
-from click.testing import CliRunner, Result
 
 from conformance.cores.kit import CORES
 from conformance.known import read_known
@@ -22,12 +21,12 @@ from conformance.subjects import NAMED
 from conformance.target import TargetError
 from conformance.vectors.source import cases
 from conformance.wire.target import WireTarget
-from sharespec.commands.verify import verify_command
 from sharespec.exit import Exit
 from sharespec.verifying import Plan
 from tests.conformance.test_campaign import DyingBroker, SlippingBroker
 from tests.doubles.broker_faults import UNCOUNTED
 from tests.doubles.spec_broker import SpecBroker
+from tests.sharespec.running import runner
 from tools.promises.behaviour import HONEST
 from tools.promises.catalogue import BEHAVIOURS
 from tools.promises.faces import core
@@ -45,8 +44,7 @@ def _few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sharespec.verifying.all_cases", lambda: few)
 
 
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(verify_command, arguments)
+run = runner("verify")
 
 
 def test_the_specification_conforms() -> None:

@@ -1,14 +1,12 @@
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from sharespec.commands.view import file_name, view_command
+from sharespec.commands.view import file_name
 from tests.replay.samples import RECORDED, kafka_rows, write_lines
+from tests.sharespec.running import runner
 
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(view_command, [str(argument) for argument in arguments])
+run = runner("view")
 
 
 def test_a_page_is_written_under_the_name_of_the_share_partition(

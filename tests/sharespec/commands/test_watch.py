@@ -11,7 +11,6 @@ from pathlib import Path
 
 import attrs
 import pytest
-from click.testing import CliRunner, Result
 
 from model.profile import KAFKA
 from replay.judged import Counts
@@ -19,13 +18,13 @@ from replay.state_file import write_states
 from replay.stream import Batch
 from replay.stream_file import Left, Summary
 from replay.verdict import Problem
-from sharespec.cli import cli
 from sharespec.commands.watch import _awaited, _interruption, _last_line, _teller, _Totals
 from sharespec.exit import Exit
 from tests.replay.conftest import spark
 from tests.replay.samples import write_lines
 from tests.replay.streams import batches
 from tests.replay.test_state_file import DIVERGENCE, STATES
+from tests.sharespec.running import runner
 
 __all__ = ["spark"]
 
@@ -34,9 +33,7 @@ pytestmark = pytest.mark.xdist_group("spark")
 SUMMARY = Summary(7, Counts(100, 1, 2, 3, 4, 5), 3, 1, 1, 6, 0.5, 1.25)
 BATCH = Batch(SUMMARY, Left(total=SUMMARY.counts), (DIVERGENCE,), (Problem("f", 3, "cut", "p"),))
 
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, ["watch", *(str(argument) for argument in arguments)])
+run = runner("watch")
 
 
 def test_an_alarm_is_told_as_a_replay_tells_a_divergence(
