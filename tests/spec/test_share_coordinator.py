@@ -66,16 +66,6 @@ def test_a_coordinator_begins_with_nothing_and_the_default_of_the_configuration(
     assert ShareCoordinator(KIP) == ShareCoordinator(KIP, Map(), Map(), 500)
 
 
-def test_a_new_share_partition_gets_a_snapshot_of_epoch_0() -> None:
-    reply = serve(started(), InitializeState(KEY, 2, 7), 10)
-    snapshot = ShareSnapshot(0, DurableState(7, 0, (), 2, 0), 10, 10)
-    assert (reply.status, reply.record) == (NONE, StateRecord(KEY, snapshot))
-    unknown = serve(started(), InitializeState(KEY, 2, -1), 10).record
-    assert unknown is not None
-    assert isinstance(unknown.value, ShareSnapshot)
-    assert unknown.value.state == DurableState(-1, -1, (), 2, 0)
-
-
 @pytest.mark.parametrize("profile", [KIP, KAFKA])
 def test_only_what_can_be_a_repetition_is_answered_as_one(profile: Profile) -> None:
     first = started(profile, InitializeState(KEY, 2, 7))
@@ -131,27 +121,12 @@ def test_a_read_answers_the_state_and_writes_a_new_leader_epoch(profile: Profile
     assert serve(again.coordinator, write(5, 2), 30).status is OLD_LEADER
 
 
-def test_a_write_changes_no_epoch() -> None:
-    coordinator = started(KIP, *STARTED)
-    reply = serve(coordinator, write(9, 2), 20)
-    assert reply.record == StateRecord(KEY, ShareUpdate(0, 5, 0, 0, (BATCH,)))
-    durable = reply.coordinator.held[KEY].durable
-    assert (durable.leader_epoch, durable.state_epoch) == (5, 2)
-
-
 def test_a_summary_answers_all_but_the_batches() -> None:
     coordinator = started(KIP, *STARTED, write(5, 2, count=3))
     reply = serve(coordinator, ReadStateSummary(KEY, -1), 20)
     assert reply == Reply(coordinator, NONE, None, DurableState(0, 3, (), 2, 5))
     unknown = serve(started(), ReadStateSummary(KEY), 20)
     assert (unknown.status, unknown.state) == (NONE, DurableState(-1, -1))
-
-
-def test_a_deletion_can_be_repeated() -> None:
-    reply = serve(started(KIP, *STARTED), DeleteState(KEY), 20)
-    assert reply.record == StateRecord(KEY, None)
-    assert KEY not in reply.coordinator.held
-    assert serve(reply.coordinator, DeleteState(KEY), 20) == Reply(reply.coordinator, NONE)
 
 
 def test_a_share_partition_made_again_begins_at_snapshot_epoch_0_and_knows_no_leader() -> None:
@@ -233,16 +208,6 @@ def test_an_update_when_a_snapshot_is_due_breaks_a_guard() -> None:
     with pytest.raises(IllegalChoiceError, match="0 updates since") as refused:
         serve(coordinator, write(0, 2), 20, snapshot=False)
     assert refused.value.guard is CoordinatorGuard.SNAPSHOT_ON_TIME
-
-
-def test_an_idle_share_partition_is_written_again_when_its_snapshot_is_old() -> None:
-    coordinator = started(KIP, *STARTED, write(5, 2))
-    assert list(due_for_snapshot(coordinator, 1009, 1000)) == []
-    assert list(due_for_snapshot(coordinator, 1010, 1000)) == [KEY]
-    reply = snapshot_again(coordinator, KEY, 1010)
-    snapshot = ShareSnapshot(1, DurableState(0, 0, (BATCH,), 2, 5), 10, 1010)
-    assert reply.record == StateRecord(KEY, snapshot)
-    assert list(due_for_snapshot(reply.coordinator, 2009, 1000)) == []
 
 
 def test_an_unknown_share_partition_cannot_be_written_again() -> None:
