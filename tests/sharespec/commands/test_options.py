@@ -1,12 +1,9 @@
-"""Places that take no output, and an input that is closed."""
+"""An error of the system is one line, and an input that is closed has nothing in it."""
 
 import importlib
 import pkgutil
 import subprocess
 import sys
-from pathlib import Path
-
-import pytest
 
 from sharespec import commands
 from sharespec.cli import COMMANDS
@@ -21,22 +18,6 @@ def test_every_command_ends_with_one_line_for_an_error_of_the_system() -> None:
         command = getattr(module, f"{name}_command")
         # contextlib has the decorated function so; click wraps nothing.
         assert hasattr(command.callback, "__wrapped__"), f"{name} has no exits_on"
-
-
-def test_an_output_that_is_full_is_one_line() -> None:
-    full = Path("/dev/full")
-    if not full.exists():
-        pytest.skip("the system has no /dev/full")
-    with full.open("w") as out:
-        done = subprocess.run(
-            [sys.executable, "-m", "sharespec", "profiles"],
-            stdout=out,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-    assert done.returncode == Exit.COULD_NOT_RUN
-    assert done.stderr == "sharespec: No space left on device\n"
 
 
 def test_a_closed_input_has_nothing_in_it() -> None:
