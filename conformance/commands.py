@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -31,10 +32,16 @@ def plain_commands(sequence: Sequence[object], *, short: bool = False) -> list[d
     return json.loads(json.dumps(plain))  # type: ignore[no-any-return] # a list of objects
 
 
-def read_commands(plain: Any, commands: Any) -> tuple[Any, ...]:  # noqa: ANN401 - JSON; a union
-    """Return the commands in JSON, each of a union of classes. Raises KnownError."""
+@cache
+def _reading(commands: Any) -> cattrs.Converter:  # noqa: ANN401 - a union
     converter = _converter()
     configure_tagged_union(commands, converter, tag_name="ask")
+    return converter
+
+
+def read_commands(plain: Any, commands: Any) -> tuple[Any, ...]:  # noqa: ANN401 - JSON; a union
+    """Return the commands in JSON, each of a union of classes. Raises KnownError."""
+    converter = _reading(commands)
     try:
         return tuple(converter.structure(command, commands) for command in plain)
     except (ValueError, TypeError, KeyError, AttributeError, cattrs.BaseValidationError) as error:

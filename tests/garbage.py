@@ -1,55 +1,96 @@
-"""Garbage: what is right, with a few things in it replaced, left out, cut or turned to noise."""
+"""Garbage: what is right, with a few things in it replaced, left out, cut or turned to noise.
+
+Drawn by `random`, not by Hypothesis, which takes a hundred times as long for one input.
+"""
 
 import copy
 import json
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from random import Random
+from typing import Any, TypeVar
 
-from hypothesis import strategies as st
+from hypothesis import settings
 
+_What = TypeVar("_What")
+Garbage = Callable[[Random], _What]
 Place = tuple[list[Any] | dict[str, Any], int | str]
 
-
-def _nested(depth: int) -> list[Any]:
-    value: list[Any] = []
-    for _ in range(depth):
-        value = [value]
-    return value
+_NUMBERS = [float("nan"), float("inf"), -float("inf"), -0.0, 0.5, 1e-320, 1e19, 1.7e308, 10**400]
+_TEXTS = ["", "\ud800", "NONE", "acquire", "\x1b[2J", "9" * 30, "a\nb", "\0", "\u2028", "\r", "{}"]
+_SIGNS = "aZ09 -_.:/\\\"'\n\t\0\x7f\x85\u2028\ud83d\u00e9\u0660\U0001f600"
 
 
-NUMBERS = st.integers(-2, 9) | st.integers(-(2**70), 2**70) | st.floats()
-TEXTS = st.text(max_size=4) | st.sampled_from(["\ud800", "NONE", "acquire", "\x1b[2J", "9" * 30])
-DEEP = st.sampled_from([120, 990, 1100]).map(_nested)
-VALUES = st.recursive(
-    st.none() | st.booleans() | NUMBERS | TEXTS,
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2)
-    ),
-    max_leaves=4,
-)
+def tried(garbage: Garbage[_What], examples: int, try_it: Callable[[_What], None]) -> None:
+    """Try so many inputs: the same ones in every run, or with the profile `search` others."""
+    seed = 0 if settings().derandomize else Random().getrandbits(32)  # noqa: S311 - tests
+    for number in range(examples):
+        value = garbage(Random(f"{seed} {number}"))  # noqa: S311 - tests
+        try:
+            try_it(value)
+        except BaseException as error:
+            error.add_note(f"input {number} of seed {seed}: {value!r}")
+            raise
 
 
-@st.composite
-def mangled(draw: st.DrawFn, seeds: Sequence[Any], deep: bool = True) -> Any:  # noqa: ANN401, FBT001, FBT002 - whatever JSON holds
+def _number(draw: Random) -> float:
+    """An integer, small or about a power of two, or a float."""
+    power = 1 << draw.choice([7, 15, 31, 32, 53, 63, 64, 70])
+    numbers = (
+        draw.randint(-2, 9),
+        draw.choice(_NUMBERS),
+        draw.choice([-power, power]) + draw.randint(-1, 1),
+        draw.uniform(-10, 10) * 10.0 ** draw.randint(-3, 20),
+    )
+    return draw.choice(numbers)
+
+
+def text(draw: Random) -> str:
+    """A text of up to four signs, or one that something may trip over."""
+    if draw.random() < 0.5:
+        return draw.choice(_TEXTS)
+    return "".join(
+        draw.choice(_SIGNS) if draw.random() < 0.7 else chr(draw.randrange(0x110000))
+        for _ in range(draw.randrange(5))
+    )
+
+
+def value(draw: Random, depth: int = 2) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Whatever JSON holds, of a few values."""
+    what = draw.randrange(6 if depth else 4)
+    if what == 4:
+        return [value(draw, depth - 1) for _ in range(draw.randrange(4))]
+    if what == 5:
+        return {text(draw): value(draw, depth - 1) for _ in range(draw.randrange(3))}
+    return (None, draw.random() < 0.5, _number(draw), text(draw))[what]
+
+
+def _deep(draw: Random) -> list[Any]:
+    inner: list[Any] = []
+    for _ in range(draw.choice([120, 990, 1100])):
+        inner = [inner]
+    return inner
+
+
+def mangled(draw: Random, seeds: Sequence[Any]) -> Any:  # noqa: ANN401 - whatever JSON holds
     """One of the seeds, as JSON has them, with up to three of its values changed."""
-    value = [copy.deepcopy(draw(st.sampled_from(seeds)))]
-    for _ in range(draw(st.sampled_from([0, 1, 1, 1, 2, 3]))):
-        places = list(_places(value))
-        inside, key = draw(st.sampled_from(places))
-        what = draw(st.sampled_from(["replace", "replace", "replace", "remove", "add", "swap"]))
-        if what == "remove" and inside is not value:
+    whole = [copy.deepcopy(draw.choice(seeds))]
+    for _ in range(draw.choice([0, 1, 1, 1, 2, 3])):
+        places = list(_places(whole))
+        inside, key = draw.choice(places)
+        what = draw.choice(["replace", "replace", "replace", "remove", "add", "swap"])
+        if what == "remove" and inside is not whole:
             del inside[key]  # type: ignore[arg-type] # a key of it
         elif what == "add" and isinstance(inside[key], dict):  # type: ignore[index] # as above
-            inside[key][draw(st.text(max_size=3))] = draw(VALUES)  # type: ignore[index] # as above
+            inside[key][text(draw)] = value(draw)  # type: ignore[index] # as above
         elif what == "swap":
-            other, there = draw(st.sampled_from(places))
+            other, there = draw.choice(places)
             inside[key] = copy.deepcopy(other[there])  # type: ignore[index] # as above
         else:
-            inside[key] = draw(VALUES)  # type: ignore[index] # as above
-    if deep and draw(st.integers(0, 9)) == 0:  # The last change: nothing copies what is so deep.
-        inside, key = draw(st.sampled_from(list(_places(value))))
-        inside[key] = draw(DEEP)  # type: ignore[index] # as above
-    return value[0] if value else None
+            inside[key] = value(draw)  # type: ignore[index] # as above
+    if draw.randrange(10) == 0:  # The last change: nothing copies what is so deep.
+        inside, key = draw.choice(list(_places(whole)))
+        inside[key] = _deep(draw)  # type: ignore[index] # as above
+    return whole[0]
 
 
 def _places(value: list[Any] | dict[str, Any]) -> Iterator[Place]:
@@ -72,16 +113,23 @@ def as_json(value: object) -> bytes:
         return 1100 * b"[" + 1100 * b"]"
 
 
-@st.composite
-def spoiled(draw: st.DrawFn, texts: st.SearchStrategy[bytes]) -> bytes:
+def spoiled(draw: Random, whole: bytes) -> bytes:
     """A text, as it is or with a piece cut out, doubled, or turned to noise."""
-    text = draw(texts)
-    what = draw(st.sampled_from(["whole", "whole", "whole", "cut", "double", "noise"]))
-    if what == "whole" or not text:
-        return text
-    first = draw(st.integers(0, len(text) - 1))
-    last = min(len(text), first + draw(st.integers(1, 40)))
-    instead = {"cut": b"", "double": 2 * text[first:last]}.get(what)
-    return (
-        text[:first] + (draw(st.binary(max_size=8)) if instead is None else instead) + text[last:]
-    )
+    what = draw.choice(["whole", "whole", "whole", "cut", "double", "noise"])
+    if what == "whole" or not whole:
+        return whole
+    first = draw.randrange(len(whole))
+    last = min(len(whole), first + draw.randint(1, 40))
+    instead = {"cut": b"", "double": 2 * whole[first:last]}.get(what)
+    noise = draw.randbytes(draw.randrange(9)) if instead is None else instead
+    return whole[:first] + noise + whole[last:]
+
+
+def spoiled_json(seeds: Sequence[Any]) -> Garbage[bytes]:
+    """JSON of one of the seeds, mangled and spoiled."""
+    return lambda draw: spoiled(draw, as_json(mangled(draw, seeds)))
+
+
+def several(garbage: Garbage[bytes], least: int = 1, most: int = 4) -> Garbage[list[bytes]]:
+    """Draw some of a kind."""
+    return lambda draw: [garbage(draw) for _ in range(draw.randint(least, most))]

@@ -8,13 +8,13 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from itertools import islice
+from pathlib import Path
+from random import Random
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from conformance.cores import asks
 from conformance.cores.builtin import EngineTarget
@@ -39,7 +39,7 @@ from replay.observed.rows import line_of
 from replay.request_log.scan import Tally
 from replay.sources import Form, strict_row
 from tests.coordinator_recording import records
-from tests.garbage import as_json, mangled, spoiled
+from tests.garbage import as_json, mangled, several, spoiled, spoiled_json, tried
 from tests.replay.observed.real import lines
 from tests.replay.samples import draft_rows, kafka_rows
 
@@ -47,17 +47,6 @@ FEW, MANY = 150, int(os.environ.get("SHARESPEC_GARBAGE", "20000"))
 AS_MANY = pytest.mark.parametrize(
     "examples", [FEW, pytest.param(MANY, marks=[pytest.mark.slow, pytest.mark.long])]
 )
-
-
-def tried(garbage: st.SearchStrategy[Any], examples: int, try_it: Callable[[Any], None]) -> None:
-    """Try so many inputs."""
-
-    @settings(max_examples=examples, database=None)
-    @given(garbage)
-    def run(value: Any) -> None:  # noqa: ANN401 - whatever is tried
-        try_it(value)
-
-    run()
 
 
 def refused(error: Exception, what: str) -> str:
@@ -80,45 +69,51 @@ def test_a_line_of_a_trace(examples: int) -> None:
         except InvalidValueError as error:
             seen.add(refused(error, "none"))
 
-    tried(spoiled(mangled(ROWS).map(as_json)), examples, try_it)
+    tried(spoiled_json(ROWS), examples, try_it)
     assert seen == {"an event", "none"}
 
 
 SCALARS = [pa.int64(), pa.int32(), pa.string(), pa.binary(), pa.float64(), pa.bool_(), pa.null()]
-TYPES = st.sampled_from([*SCALARS, *(pa.list_(each) for each in SCALARS)])
+TYPES = [*SCALARS, *(pa.list_(each) for each in SCALARS)]
 
 
-@st.composite
-def parquet_tables(draw: st.DrawFn) -> pa.Table:
+def parquet_table(draw: Random) -> pa.Table:
     """A trace of which a column has other values, is missing, or is of another type."""
     rows = [dict(row) for row in kafka_rows(count=6)]
     table = table_from_rows(rows)
-    number = draw(st.integers(0, table.num_columns - 1))
+    number = draw.randrange(table.num_columns)
     name = table.schema.field(number).name
-    what = draw(st.sampled_from(["type", "type", "missing", "null", "order", "cut"]))
+    what = draw.choice(["type", "type", "missing", "null", "order", "cut"])
     if what == "missing":
         return table.drop_columns([name])
     if what == "order":
-        return table.take(draw(st.permutations(range(len(rows)))))
+        return table.take(draw.sample(range(len(rows)), len(rows)))
     if what == "cut":
-        return table.slice(0, draw(st.integers(0, len(rows))))
-    kind = table.schema.field(number).type if what == "null" else draw(TYPES)
+        return table.slice(0, draw.randint(0, len(rows)))
+    kind = table.schema.field(number).type if what == "null" else draw.choice(TYPES)
     return table.set_column(number, name, pa.nulls(len(rows), kind))
+
+
+def parquet_file(draw: Random) -> bytes:
+    """A table as a file, with noise in one place."""
+    written = io.BytesIO()
+    pq.write_table(parquet_table(draw), written)
+    content, noise = bytearray(written.getvalue()), draw.randbytes(draw.choice([0, 0, 3, 6]))
+    # Noise stays out of the footer: of some, PyArrow's own code ends the process.
+    footer = 8 + int.from_bytes(content[-8:-4], "little")
+    place = draw.randrange(len(content) - footer - len(noise))
+    content[place : place + len(noise)] = noise
+    return bytes(content)
 
 
 @AS_MANY
 def test_the_columns_of_a_parquet_file(
-    examples: int, tmp_path_factory: pytest.TempPathFactory
+    examples: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, seen = tmp_path_factory.mktemp("garbage") / "t.parquet", set()
+    path, seen = tmp_path / "t.parquet", set()
+    monkeypatch.setattr("replay.gather.in_child", lambda work: iter(work()))  # A fork costs most.
 
-    def try_it(table: pa.Table, noise: tuple[int, bytes]) -> None:
-        pq.write_table(table, path)
-        content = bytearray(path.read_bytes())
-        # Noise stays out of the footer: of some, PyArrow's own code ends the process.
-        footer = 8 + int.from_bytes(content[-8:-4], "little")
-        place = noise[0] % (len(content) - footer - len(noise[1]))
-        content[place : place + len(noise[1])] = noise[1]
+    def try_it(content: bytes) -> None:
         path.write_bytes(content)
         with opened_traces([path]) as traces:
             parts = list(share_partitions(traces))
@@ -126,17 +121,21 @@ def test_the_columns_of_a_parquet_file(
             seen.add(bool(problems))
             assert not any("\n" in problem.message for problem in problems)
 
-    noise = st.tuples(st.integers(0, 1 << 16), st.sampled_from([b"", b""]) | st.binary(max_size=6))
-    both = st.tuples(parquet_tables(), noise)
-    tried(both, min(examples, 2_000) // 2, lambda pair: try_it(*pair))
+    tried(parquet_file, examples, try_it)
     assert seen == {True, False}
 
 
 RECORDS = [written for _, _, written in islice(records(), 8)]
 
 
-def dump_line(record: dict[str, Any]) -> bytes:
-    return b" key: " + as_json(record.get("key")) + b" payload: " + as_json(record.get("value"))
+def dump_line(draw: Random) -> bytes:
+    """A line of a dump in one of its two forms."""
+    record = mangled(draw, RECORDS)
+    line = as_json(record)
+    if isinstance(record, dict) and draw.random() < 0.5:
+        key, payload = as_json(record.get("key")), as_json(record.get("value"))
+        line = b" key: " + key + b" payload: " + payload + b"\n"
+    return spoiled(draw, line)
 
 
 @AS_MANY
@@ -150,11 +149,7 @@ def test_a_dump_of_the_state_topic(examples: int) -> None:
             if isinstance(item, RecordAt):
                 assert not any("\n" in text for text in topic.take(item.record))
 
-    records_ = mangled(RECORDS, deep=True)
-    plain = records_.map(as_json)
-    dumped = records_.filter(lambda each: isinstance(each, dict)).map(dump_line)
-    text = spoiled(plain | dumped.map(lambda line: line + b"\n"))
-    tried(st.lists(text, max_size=4), examples, try_it)
+    tried(several(dump_line, least=0), examples, try_it)
     assert len(seen) == 2
 
 
@@ -178,7 +173,7 @@ def test_the_hello_of_a_driver(examples: int) -> None:
         except TargetError as error:
             seen.add(refused(error, "none"))
 
-    tried(spoiled(mangled([HELLO]).map(as_json)), examples, try_it)
+    tried(spoiled_json([HELLO]), examples, try_it)
     assert seen == {"a hello", "none"}
 
 
@@ -223,9 +218,8 @@ class Spoiling:
 def test_the_answers_of_a_driver(examples: int) -> None:
     seen = set()
 
-    def try_it(data: st.DataObject) -> None:
-        nth = data.draw(st.integers(0, 6))
-        target = Spoiling(lambda reply: data.draw(mangled([reply])), nth)
+    def try_it(draw: Random) -> None:
+        target = Spoiling(lambda reply: mangled(draw, [reply]), draw.randrange(7))
         scene = Scene(target, target.hello())
         try:
             deviations = [scene.ask(ask) for ask in SEQUENCE]
@@ -233,7 +227,7 @@ def test_the_answers_of_a_driver(examples: int) -> None:
         except TargetError as error:
             seen.add(refused(error, "no answer"))
 
-    tried(st.data(), examples, try_it)
+    tried(lambda draw: draw, examples, try_it)
     assert seen == {"a deviation", "none", "no answer"}
 
 
@@ -259,11 +253,17 @@ def as_toml(value: object) -> bytes:
     return text
 
 
+def known_file(draw: Random) -> bytes:
+    """A file of which a field, or the sequence in it, is mangled."""
+    if draw.random() < 0.5:
+        return spoiled(draw, as_toml(mangled(draw, [[KNOWN]])))
+    sequence = as_json(mangled(draw, [[{**COMMAND, "max_records": 1, "max_batches": 1}]]))
+    return spoiled(draw, as_toml({**KNOWN, "sequence": sequence.decode()}))
+
+
 @AS_MANY
-def test_a_file_of_known_deviations(
-    examples: int, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path, seen = tmp_path_factory.mktemp("garbage") / "known.toml", set()
+def test_a_file_of_known_deviations(examples: int, tmp_path: Path) -> None:
+    path, seen = tmp_path / "known.toml", set()
 
     def try_it(text: bytes) -> None:
         path.write_bytes(text)
@@ -278,9 +278,7 @@ def test_a_file_of_known_deviations(
             except allowed as error:
                 seen.add(refused(error, "refused"))
 
-    sequences = mangled([[{**COMMAND, "max_records": 1, "max_batches": 1}]]).map(as_json)
-    whole = sequences.map(lambda text: as_toml({**KNOWN, "sequence": text.decode()}))
-    tried(spoiled(mangled([[KNOWN]]).map(as_toml) | whole), examples, try_it)
+    tried(known_file, examples, try_it)
     assert seen == {"read", "refused"}
 
 
@@ -300,11 +298,14 @@ def logged() -> list[tuple[str, Any]]:
 
 
 @AS_MANY
-def test_a_request_log(examples: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_request_log(examples: int, tmp_path: Path) -> None:
     requests = logged()
-    path, seen = tmp_path_factory.mktemp("garbage") / "kafka-request.log", set[str]()
+    path, seen = tmp_path / "kafka-request.log", set[str]()
     head = requests[0][0].encode()
-    line = mangled([data for _, data in requests]).map(lambda data: head + as_json(data) + b"\n")
+    seeds = [data for _, data in requests]
+
+    def line(draw: Random) -> bytes:
+        return spoiled(draw, head + as_json(mangled(draw, seeds)) + b"\n")
 
     def try_it(texts: list[bytes]) -> None:
         path.write_bytes(b"".join(texts))
@@ -315,18 +316,17 @@ def test_a_request_log(examples: int, tmp_path_factory: pytest.TempPathFactory) 
         tally.facts()
         seen.update(["unusable"] if tally.unusable else [], ["used"] if tally.requests else [])
 
-    tried(st.lists(spoiled(line), min_size=1, max_size=4), examples, try_it)
+    tried(several(line), examples, try_it)
     assert seen == {"unusable", "used"}
 
 
 @AS_MANY
-def test_observations(examples: int, tmp_path_factory: pytest.TempPathFactory) -> None:
-    folder = tmp_path_factory.mktemp("garbage")
-    whole = folder / "whole.log"
+def test_observations(examples: int, tmp_path: Path) -> None:
+    whole = tmp_path / "whole.log"
     whole.write_text("".join(lines()[:200]))
     log = Input(str(whole), Form.LINES, whole.stat().st_size, Content.REQUEST_LOG)
     right = [json.loads(line_of(each)) for each in read(log, Tally(str(whole)))][:40]
-    path, seen = folder / "t.observed", set[str]()
+    path, seen = tmp_path / "t.observed", set[str]()
     facts = [
         {"observed": "node", "node": 1},
         {"observed": "name", "topic": "t", "name": "n"},
@@ -341,6 +341,5 @@ def test_observations(examples: int, tmp_path_factory: pytest.TempPathFactory) -
         tally.facts()
         seen.update(["unusable"] if tally.unusable else [], ["used"] if tally.requests else [])
 
-    line = spoiled(mangled([*right, *facts]).map(as_json))
-    tried(st.lists(line, min_size=1, max_size=4), examples, try_it)
+    tried(several(spoiled_json([*right, *facts])), examples, try_it)
     assert seen == {"unusable", "used"}

@@ -111,9 +111,10 @@ def facts_of(row: Mapping[str, Any]) -> Facts | None:
     kind = values.pop("observed", None)
     try:
         if kind == "name":
-            return Facts(names=((str(values["topic"]), str(values["name"])),))
+            names = tuple(_of_type(name, values[name], (str,)) for name in ("topic", "name"))
+            return Facts(names=(names,))
         if kind == "node":
-            return Facts(nodes=frozenset({int(values["node"])}))
+            return Facts(nodes=frozenset({_of_type("node", values["node"], (int,))}))
         if kind == "session":
             values["change"] = SessionChange(values["change"])
         if kind in FACTS:
@@ -130,10 +131,16 @@ def facts_of(row: Mapping[str, Any]) -> Facts | None:
 def _check_types(item: object) -> None:
     """Refuse a value that is not of its field's type."""
     for name, allowed in _types(type(item)):  # type: ignore[arg-type] # a class
-        value = getattr(item, name)
-        if type(value) not in allowed or (isinstance(value, int) and abs(value) > MAX_INT64):
-            names = " or ".join(each.__name__ for each in allowed)
-            raise InvalidValueError(name, value, f"{names}, no number above {MAX_INT64}")
+        _of_type(name, getattr(item, name), allowed)
+
+
+def _of_type(name: str, value: Any, allowed: tuple[type, ...]) -> Any:  # noqa: ANN401 - of JSON
+    """Return a value that is of its type; NaN and Infinity, which Python reads in JSON, are not."""
+    is_number = isinstance(value, int | float)
+    if type(value) not in allowed or (is_number and not abs(value) <= MAX_INT64):
+        names = " or ".join(each.__name__ for each in allowed)
+        raise InvalidValueError(name, value, f"{names}, no number above {MAX_INT64}")
+    return value
 
 
 def _check_ranges(each: Observation) -> None:

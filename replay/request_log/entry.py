@@ -128,7 +128,7 @@ def _entry(piece: bytes, end: float, apis: frozenset[str]) -> Entry | Other | Un
             sum(_duration(data.get(name, 0)) for name in _WAITS),
             _sender(piece),
         )
-    except (ValueError, RecursionError):
+    except (ValueError, OverflowError, RecursionError):
         return Unusable("the request is cut or is not JSON", name, end)
     except (KeyError, TypeError) as error:
         return Unusable(f"the request is not as KIP-673 has it: {error}", name, end)

@@ -41,6 +41,8 @@ MOST_RUNS = 2000
 
 _ROTATED = re.compile(r"^(.*?\.log)(?:[.-].*)?$")
 
+_WRONG = (LookupError, TypeError, AttributeError, StopIteration, ValueError, ArithmeticError)
+
 
 @attrs.define
 class Tally:
@@ -137,7 +139,7 @@ class _Scan:
         except InvalidValueError as error:
             self.lost(line, Unusable(str(error), entry.api, entry.end))
             return
-        except (KeyError, TypeError, AttributeError, StopIteration, ValueError) as error:
+        except _WRONG as error:
             text = f"{entry.api} is not as the protocol has it: {error!r}"
             self.lost(line, Unusable(text[:200], entry.api, entry.end))
             return

@@ -50,11 +50,12 @@ def test_requests_of_other_kinds_are_not_decoded() -> None:
         (LINE.replace("4.5", "NaN"), "not a duration"),
         (LINE.replace("4.5", "-1"), "not a duration"),
         (LINE.replace("4.5", "true"), "not a duration"),
+        (LINE.replace("4.5", "1" + 400 * "0"), "cut or"),
         (LINE.replace('"request":{}', '"request":[]'), "not an object"),
         (LINE.replace('"connection"', '"connected"'), "connection"),
         (LINE.replace("{}", "[" * 100_000), "cut"),
     ],
-    ids=["cut", "time", "NaN", "negative", "true", "list", "missing", "deep"],
+    ids=["cut", "time", "NaN", "negative", "true", "huge", "list", "missing", "deep"],
 )
 def test_a_line_that_is_not_as_it_should_be_is_unusable(line: str, message: str) -> None:
     one = entry(line)
