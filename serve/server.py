@@ -17,8 +17,10 @@ from model.share_messages import FINAL_EPOCH
 from serve.apis import API_VERSIONS, APIS, Api, advertised
 from serve.asked import Asked, Values
 from serve.coordination import expel
+from serve.limits import Traffic
 from serve.node import Cluster, Node, Options
 from serve.rare import SLOW_SECONDS, TAKES_EFFECT, Habit
+from serve.turns import FEW
 from spec import share_broker
 
 LOG = logging.getLogger("sharespec.serve")
@@ -31,6 +33,8 @@ _TURNS = 10
 _FETCH, _HEARTBEAT = "share_fetch", "share_group_heartbeat"
 _ACKNOWLEDGE = "share_acknowledge"
 _SHARE_APIS = (_FETCH, _ACKNOWLEDGE)
+_PLACE_BYTES, _MOST_AHEAD = 50, 100
+"""Of a request for each share-partition; and how many at most may go before a long one."""
 _PIECES, _PIECE_BYTES, _PIECE_SECONDS = 50, 7, 0.002
 """How an answer is sent in pieces: each a packet of its own, and the rest at once."""
 
@@ -42,6 +46,7 @@ class Server:
     options: Options = attrs.field(factory=Options)
     speed: float = 1.0
     cluster: Cluster = attrs.field(init=False)
+    _traffic: Traffic = attrs.field(init=False)
     _started: float = attrs.field(factory=time.monotonic)
     _numbers: "count[int]" = attrs.field(factory=lambda: count(1))
     _requests: "count[int]" = attrs.field(factory=lambda: count(1))
@@ -52,6 +57,7 @@ class Server:
 
     def __attrs_post_init__(self) -> None:
         """Hold nothing yet."""
+        self._traffic = Traffic(self.options.limits.traffic_bytes)
         self.cluster = Cluster(
             self.options,
             lambda: int(self._elapsed_ms() * self.speed) + self.cluster.rare.skipped_ms,
@@ -156,7 +162,8 @@ class Server:
         name = f"c{next(self._numbers)}"
         task.set_name(name)
         self._silent[name] = task
-        connection = _Connection(node, name, peer[0], self._requests, self._silent, reader, writer)
+        shared = self._requests, self._silent, self._traffic
+        connection = _Connection(node, name, peer[0], *shared, reader, writer)
         try:
             await connection.serve()
         except _ClosedError as closed:
@@ -166,6 +173,7 @@ class Server:
         finally:
             node.connections.discard(task)
             self._silent.pop(name, None)
+            self._traffic.end(writer.transport)
             self._end(node, connection.name)
             self._close(writer)
 
@@ -188,8 +196,9 @@ class Server:
 
 def _size(node: Node, api: Api, asked: Asked) -> int:
     """Return how many share-partitions a request works on before it waits for anything."""
-    if api.name == _ACKNOWLEDGE:
-        return len(node.share(asked.body.group_id or "").partitions)
+    if api.name in _SHARE_APIS:
+        named = sum(len(topic.partitions) for topic in asked.body.topics)
+        return max(named, len(node.share(asked.body.group_id or "").partitions))
     if api.name == _HEARTBEAT and asked.body.member_epoch == 0:
         topics = map(node.cluster.topics.get, asked.body.subscribed_topic_names or ())
         return sum(len(topic.logs) for topic in topics if topic)
@@ -218,6 +227,7 @@ class _Connection:
     host: str
     requests: "count[int]"
     silent: dict[str, "asyncio.Task[None]"]
+    traffic: Traffic
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
     gone: asyncio.Event = attrs.field(factory=asyncio.Event)
@@ -230,6 +240,7 @@ class _Connection:
         try:
             while (frame := await frames.get()) is not None:
                 await self._answer(frame)
+                self.traffic.give(self.writer.transport, len(frame))
             await reading
         finally:
             reading.cancel()
@@ -259,6 +270,7 @@ class _Connection:
             size = int.from_bytes(await self.reader.readexactly(_SIZE), "big", signed=True)
         if not _HEAD.size <= size <= most:
             raise _ClosedError(f"a request of {size:,} bytes; at most {most:,} are read")
+        self.traffic.take(self.writer.transport, size)
         async with asyncio.timeout(limits.stalled_seconds):
             frame = await self.reader.readexactly(size)
         self.silent.pop(self.name, None)
@@ -273,6 +285,8 @@ class _Connection:
             unsupported = advertised(KafkaError.unsupported_version)
             await self._send(answered(API_VERSIONS, 0, correlation, unsupported))
             return
+        many = min(len(frame) // _PLACE_BYTES, _MOST_AHEAD)
+        await self.node.cluster.turns.take(many)
         try:
             header, body = received(frame)
         except (MalformedError, UnsupportedError) as error:
@@ -282,7 +296,7 @@ class _Connection:
         number = next(self.requests)
         cut = self._noticed(number, api, asked)
         try:
-            values = await self._values(number, api, asked)
+            values = await self._values(number, api, asked, 0 if many > FEW else None)
             answer = None if values is None else answered(key, version, correlation, values)
         except Exception as error:
             LOG.debug("%s", api.name, exc_info=True)
@@ -298,13 +312,16 @@ class _Connection:
         if answer is not None:
             await self._reply(api, answer)
 
-    async def _values(self, number: int, api: Api, asked: Asked) -> Values | None:
-        """Serve a request, late as ``rare`` has it; if its connection ends first, tell of that."""
+    async def _values(self, number: int, api: Api, asked: Asked, size: int | None) -> Values | None:
+        """Serve a request, late as ``rare`` has it; if its connection ends first, tell of that.
+
+        ``size`` is 0 where it is its turn already.
+        """
         cluster = self.node.cluster
         try:
             if api.name == _ACKNOWLEDGE and (late := cluster.rare.lateness(self.node.id)):
                 await asyncio.sleep(late)
-            await cluster.turns.take(_size(self.node, api, asked))
+            await cluster.turns.take(_size(self.node, api, asked) if size is None else size)
             values = api.handler(self.node, asked)
             return await values if isawaitable(values) else values
         except asyncio.CancelledError:
@@ -344,10 +361,13 @@ class _Connection:
             self.writer.write(rest[:_PIECE_BYTES])
             rest = rest[_PIECE_BYTES:]
             await asyncio.sleep(_PIECE_SECONDS)
+        held = 2 * len(rest)  # With the copy that waits to be sent.
+        self.traffic.take(self.writer.transport, held)
         self.writer.write(rest)
         try:
             async with asyncio.timeout(seconds):
                 await self.writer.drain()
+            self.traffic.give(self.writer.transport, held)
         except TimeoutError:
             self.writer.transport.abort()
             raise _ClosedError(f"the client read nothing for {seconds:g} s") from None

@@ -240,6 +240,26 @@ def test_who_asks_nothing_makes_room() -> None:
             assert first.recv(1)
 
 
+@pytest.mark.parametrize("room", [40_000, 80_000])
+def test_who_sends_half_of_much_makes_room(room: int, caplog: pytest.LogCaptureFixture) -> None:
+    options = Options(limits=Limits(traffic_bytes=room))
+    with serving(options) as address, raw(address) as half:
+        half.sendall((30_000).to_bytes(4, "big") + bytes(20_000))
+        client = Client(address)
+        client.topic("t")
+        assert 20_000 < len(record_batch(500)) < 40_000
+        client.fill("t", 500)
+        client.wire.close()
+        if room == 40_000:
+            assert closed(half)
+        else:
+            half.settimeout(0.05)
+            with pytest.raises(TimeoutError):
+                half.recv(1)
+    others = [each for each in caplog.records if "closed, others need" in each.getMessage()]
+    assert len(others) == (room == 40_000)
+
+
 @pytest.mark.parametrize("sent", [0, 2, 9])
 def test_what_is_not_sent_is_not_waited_for(sent: int, caplog: pytest.LogCaptureFixture) -> None:
     asked = framed(encoded(request("api_versions", 0), 1))

@@ -1,66 +1,93 @@
 """Work on many share-partitions keeps nobody waiting who asks little: counted, not timed."""
 
 import asyncio
+from collections.abc import Callable
+from contextlib import ExitStack
 from unittest import mock
 
 import pytest
 
 from conformance.wire.codec import message
 from conformance.wire.messages import Message, encoded, request
-from model.share_messages import PartitionRequest, ShareFetch, TopicPartition
+from model.share_messages import PartitionRequest, ShareAcknowledge, ShareFetch, TopicPartition
+from serve import share_api
 from serve.coordination import Beat, heartbeat
 from serve.node import Options
 from serve.running import EARLIEST
 from serve.server import Server
 from serve.topics import create_topic
 from serve.turns import FEW, Turns
-from spec.share_request import complete
 from tests.conformance.wire.serving import framed
 
 GROUPS = 30
 
 
-def fetches(server: Server) -> list[Message]:
-    """Return the first fetch of each group, of more share-partitions than cost little."""
-    create_topic(server.cluster, "t", FEW + 1)
-    topic = str(server.cluster.topics["t"].id)
-    parts = tuple(PartitionRequest(TopicPartition(topic, nth)) for nth in range(FEW + 1))
-    names = [f"g{nth}" for nth in range(GROUPS)]
-    for name in names:
-        heartbeat(server.cluster, Beat(name, "m", 0, frozenset({"t"})))
-    return [message(ShareFetch(name, "m", 0, parts, max_wait_ms=0)) for name in names]
+PARTITIONS, WORK = FEW + 1, ("receive", "complete")
 
 
-async def worked_before_an_answer() -> int:
-    """Return how many of the fetches were completed when who asks little at once has an answer."""
+def started() -> tuple[Server, tuple[PartitionRequest, ...]]:
+    """Return a server with groups of more share-partitions than cost little, each fetched."""
     server = Server(Options(group=EARLIEST))
-    with mock.patch("serve.share_api.complete", wraps=complete) as worked:
-        asked = [*fetches(server), request("api_versions", 0)]
-        [address] = await server.start("127.0.0.1", 0)
-        connections = [await asyncio.open_connection(*address) for _ in asked]
-        for (_, writer), each in zip(connections, asked, strict=True):
-            writer.write(framed(encoded(each, 1)))
-        await connections[-1][0].readexactly(4)
-        before: int = worked.call_count
-        for reader, _ in connections[:-1]:
-            await reader.readexactly(4)
-        for _, writer in connections:
-            writer.close()
-            await writer.wait_closed()
-        assert worked.call_count == GROUPS
-        await server.stop()
+    create_topic(server.cluster, "t", PARTITIONS)
+    topic = str(server.cluster.topics["t"].id)
+    for nth in range(GROUPS):
+        heartbeat(server.cluster, Beat(f"g{nth}", "m", 0, frozenset({"t"})))
+    places = (TopicPartition(topic, nth) for nth in range(PARTITIONS))
+    return server, tuple(map(PartitionRequest, places))
+
+
+async def worked_before_an_answer(*, acknowledges: bool) -> int:
+    """Return how often share-partitions are worked on before who asks little has an answer.
+
+    It asks at the same time as a member of each group does.
+    """
+    server, parts = started()
+    [address] = await server.start("127.0.0.1", 0)
+    members = [await asyncio.open_connection(*address) for _ in range(GROUPS)]
+    reader, writer = await asyncio.open_connection(*address)
+
+    async def ask(asked: Callable[[str], Message], probe: Message) -> int:
+        with ExitStack() as stack:
+            wrapped = {name: getattr(share_api, name) for name in WORK}
+            calls = [
+                stack.enter_context(mock.patch.object(share_api, name, wraps=work))
+                for name, work in wrapped.items()
+            ]
+            for nth, (_, member) in enumerate(members):
+                member.write(framed(encoded(asked(f"g{nth}"), 1)))
+            writer.write(framed(encoded(probe, 1)))
+            await answer(reader)
+            before: int = sum(each.call_count for each in calls)
+            for each, _ in members:
+                await answer(each)
+            assert sum(each.call_count for each in calls) == 2 * GROUPS
+        return before
+
+    probe = request("api_versions", 0)
+    before = await ask(lambda name: message(ShareFetch(name, "m", 0, parts, max_wait_ms=0)), probe)
+    if acknowledges:
+        before = await ask(lambda name: message(ShareAcknowledge(name, "m", 1, parts)), probe)
+    for each in (writer, *(member for _, member in members)):
+        each.close()
+        await each.wait_closed()
+    await server.stop()
     return before
 
 
-def test_who_asks_little_waits_for_two_large_fetches_at_most(
-    monkeypatch: pytest.MonkeyPatch,
+async def answer(reader: asyncio.StreamReader) -> None:
+    await reader.readexactly(int.from_bytes(await reader.readexactly(4), "big"))
+
+
+@pytest.mark.parametrize("acknowledges", [False, True])
+def test_who_asks_little_waits_for_few_large_requests(
+    monkeypatch: pytest.MonkeyPatch, *, acknowledges: bool
 ) -> None:
-    assert asyncio.run(worked_before_an_answer()) <= 2
+    assert asyncio.run(worked_before_an_answer(acknowledges=acknowledges)) <= 4
 
     async def at_once(_turns: Turns, _size: int) -> None: ...
 
     monkeypatch.setattr(Turns, "take", at_once)
-    assert asyncio.run(worked_before_an_answer()) > GROUPS / 2
+    assert asyncio.run(worked_before_an_answer(acknowledges=acknowledges)) > GROUPS / 2
 
 
 def test_the_smallest_is_next_and_who_is_gone_takes_no_turn() -> None:
