@@ -45,5 +45,5 @@ def read_commands(plain: Any, commands: Any) -> tuple[Any, ...]:  # noqa: ANN401
     try:
         return tuple(converter.structure(command, commands) for command in plain)
     except (ValueError, TypeError, KeyError, AttributeError, cattrs.BaseValidationError) as error:
-        text = "; ".join(cattrs.transform_error(error))
+        text = " ".join("; ".join(cattrs.transform_error(error)).split())  # Names may be of lines.
         raise KnownError(f"the sequence: {text}") from None

@@ -74,7 +74,12 @@ def open_session(master: str = "local[*]", packages: Sequence[str] = ()) -> Iter
         else:
             session = _started(master, Path(folder) / "spark.log", packages)
         try:
-            if not is_local(session):
+            if is_local(session):
+                # A clone has a folder of the same name, and workers begin where they are started.
+                root = Path(replay.__file__).parents[len(replay.__name__.split("."))]
+                workers = {"PYTHONSAFEPATH": "1", "PYTHONPATH": str(root)}
+                session.sparkContext.environment.update(workers)
+            else:
                 session.sparkContext.addPyFile(str(shipped_code(Path(folder))))
             yield session
         finally:

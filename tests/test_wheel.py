@@ -189,6 +189,8 @@ def test_a_divergence_names_the_lines_of_the_specification(installed: Installed)
 
 def test_workers_of_spark_get_it(installed: Installed) -> None:
     arguments = ("replay", str(TRACE), "--profile", "kafka", "--sample", "0.3")
+    (installed.cache / "sharespec").mkdir(exist_ok=True)
+    (installed.cache / "sharespec" / "__init__.py").touch()  # As in a clone.
     for master in ("local[1]", "local-cluster[1,1,1024]"):
         more = {**SLOWLY, "SPARK_WORKER_DIR": str(installed.cache / "work")}
         text = installed.run("sharespec", *arguments, "--master", master, more=more)

@@ -58,6 +58,7 @@ def test_a_written_file_is_read_back(tmp_path: Path, fault: Fault[Any]) -> None:
             "deviation 1: loses is 'time'; allowed: records lost, delivered twice, stuck, wrong",
         ),
         (('"Fetch"', '"Fly"'), "deviation 1: "),
+        (('"member"', '"a\\nb"'), "(a b)"),
         (("'''[", "'''"), "deviation 1: "),
     ],
     ids=str,
@@ -70,6 +71,7 @@ def test_an_error_names_file_and_deviation(
     with pytest.raises(KnownError) as error:
         read_known(path, CORES.read)
     assert said in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("text", ["deviation = 3", "deviation = {a = 1}", "[deviation]"])
