@@ -1,16 +1,16 @@
 """Print events per second of each engine, as a ratio to a single-thread Parquet read.
 
-Everything runs on the same files in one run, since machines differ. The events are generated;
-so that this does not take an hour, each generated share-partition stands in the files several
-times under other names. The specification and the implementation's object take a prefix. Before
-that come, as ratios too, the times of commands from the prompt, Apache Kafka's own class in the
-same work, and what Apache Kafka recorded.
+Everything runs on the same files in one run, since machines differ. The events are generated; to
+generate them is measured too. The specification and the implementation's object take a prefix.
+Before that come, as ratios too, the times of commands from the prompt, Apache Kafka's own class in
+the same work, and what Apache Kafka recorded.
 """
 
 import argparse
 import functools
 import gzip
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from itertools import groupby
 from pathlib import Path
@@ -61,7 +61,6 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--events", type=int, default=5_000_000)
-    parser.add_argument("--generated", type=int, default=250_000, help="of which are generated")
     parser.add_argument("--recorded", type=int, default=1_000_000, help="recorded events, repeated")
     parser.add_argument("--partitions", type=int, default=200_000, help="small share-partitions")
     options = parser.parse_args()
@@ -70,14 +69,8 @@ def main() -> None:
     show_recorded(options.recorded, options.partitions)
     with tempfile.TemporaryDirectory(prefix="sharespec-bench-") as name:
         folder = Path(name)
-        copies = max(1, options.events // options.generated)
-        files = _trace(folder, options.generated, copies)
-        events = sum(pq.read_metadata(path).num_rows for path in files)
-        size = sum(path.stat().st_size for path in files) / 1e6
-        click.echo(
-            f"{events:,} events ({events // copies:,} generated, {copies} copies), {size:.0f} MB"
-        )
-        _measure(files, events)
+        events = options.events
+        _measure(_generated(folder, events), events)
 
 
 def _measure(files: list[Path], events: int) -> None:
@@ -129,28 +122,27 @@ def _median(work: Callable[[], object], events: int) -> float:
     return events / median_seconds(work)
 
 
-def _trace(folder: Path, generated: int, copies: int) -> list[Path]:
-    """Return files in which each generated share-partition stands ``copies`` times."""
-    request = Request(max(1, generated // 10_000), generated, 1)
-    originals = generate_traces(request, folder / "generated")
-    target = folder / "trace"
-    target.mkdir()
-    files = []
-    for original in originals:
-        with pq.ParquetFile(original) as file:
-            tables = [file.read_row_group(i) for i in range(file.metadata.num_row_groups)]
-        for copy in range(copies):
-            files.append(target / f"{original.stem}-{copy:03}.parquet")
-            with pq.ParquetWriter(files[-1], tables[0].schema, compression="zstd") as writer:
-                for table in tables:
-                    writer.write_table(_renamed(table, copy))
+def _generated(folder: Path, events: int) -> list[Path]:
+    """Generate files, and print how that compares with writing the same rows once more."""
+    request = Request(max(1, events // 10_000), events, 1)
+    begun = time.process_time()
+    files = generate_traces(request, folder, 1)
+    generating = time.process_time() - begun
+    size = sum(path.stat().st_size for path in files) / 1e6
+    writing = 0.0
+    for path in files:
+        with pq.ParquetFile(path) as file:
+            table = file.read(use_threads=False)
+        begun = time.process_time()
+        pq.write_table(table, folder / "again", compression="zstd")
+        writing += time.process_time() - begun
+    (folder / "again").unlink()
+    click.echo(
+        f"generate: {events:,} events in {len(files)} files, {size:.0f} MB, "
+        f"{events / generating:,.0f} events a CPU second, {writing / generating:.2f} of a "
+        f"Parquet write; to reach: 1 ({events / writing:,.0f})"
+    )
     return files
-
-
-def _renamed(table: pa.Table, copy: int) -> pa.Table:
-    names = [f"copy-{copy}-{name}" for name in table.column("partition").to_pylist()]
-    column = pa.array(names, pa.string())
-    return table.set_column(0, table.schema.field(0), column)
 
 
 def _read(files: list[Path]) -> None:

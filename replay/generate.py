@@ -1,25 +1,34 @@
 """Large synthetic traces as Parquet, for tests of scale.
 
-The results in them come from the implementation, so its agreement with them proves nothing. The
-files do not depend on how many processes make them.
+The results in them come from the implementation, so its agreement with them proves nothing. Each
+share-partition is a sequence of histories drawn from a pool (``replay.histories``). The files do
+not depend on how many processes make them.
 """
 
 import json
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from itertools import repeat
 from pathlib import Path
 
 import attrs
-import pyarrow as pa
 import pyarrow.parquet as pq
 
-from model.profile import KAFKA
-from model.trace_arrow import SCHEMA, table_from_rows
-from model.trace_codec import row_from_event
-from replay.gather import GENERATED, gathered
-from replay.sources import in_lots
+from model.trace_arrow import SCHEMA
+from replay.gather import GENERATED
+from replay.histories import (
+    HISTORIES,
+    Piece,
+    Pool,
+    draw_history,
+    numbers_needed,
+    pieces_of,
+    pool_of,
+    repetitive,
+    rows_of,
+)
 from report.scratch import whole_file
 
 EVENTS_PER_FILE = 250_000
@@ -29,10 +38,7 @@ MAX_FILES = 100_000
 """How many files are written: each is planned in memory."""
 
 ROWS_PER_GROUP = 50_000
-"""About how many rows a row group holds; it ends where a share-partition ends, if it can."""
-
-ROWS_AT_ONCE = 2000
-"""How many rows are Python objects at a time."""
+"""About how many rows a row group holds: it ends with a share-partition, or with twice as many."""
 
 
 @attrs.frozen
@@ -78,15 +84,20 @@ def generate_traces(
         raise TargetNotEmptyError(f"{target} is not empty")
     files = list(_files(request))
     paths = [target / f"part-{i:05}.parquet" for i in range(len(files))]
+    most = request.of_partition(0)
+    numbers = numbers_needed(request.seed, request.partitions, most)
+    histories = repeat(request.seed), numbers, repeat(most)
     if len(files) == 1 or processes == 1:
+        pool = pool_of(numbers, map(draw_history, *histories))
         for path, indexes in zip(paths, files, strict=True):
-            progress(_write(request, path, indexes))
+            progress(_write(request, pool, path, indexes))
         return paths
     # A fresh interpreter for each process: threads of a library do not survive a fork.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes or os.cpu_count(), context) as pool:
+    with ProcessPoolExecutor(processes or os.cpu_count(), context) as workers:
+        pool = pool_of(numbers, workers.map(draw_history, *histories))
         jobs = [
-            pool.submit(_write, request, path, indexes)
+            workers.submit(_write, request, pool, path, indexes)
             for path, indexes in zip(paths, files, strict=True)
         ]
         for job in as_completed(jobs):
@@ -105,26 +116,35 @@ def _files(request: Request) -> Iterator[range]:
         yield range(first, min(first + each, request.partitions))
 
 
-def _write(request: Request, path: Path, indexes: range) -> int:
+def _write(request: Request, pool: Pool, path: Path, indexes: range) -> int:
     """Write one file, whole or not at all, and return how many events it has."""
-    note = json.dumps({"by": "impl", "seed": request.seed}).encode()
+    note = json.dumps({"by": "impl", "seed": request.seed, "histories": HISTORIES}).encode()
     schema = SCHEMA.with_metadata({GENERATED: note})
+    encoded = [path for field in SCHEMA for path in repetitive(field)]
     total = 0
-    partitions = (pa.concat_tables(_tables(request, index)) for index in indexes)
     with (
         whole_file(path) as draft,
-        pq.ParquetWriter(draft, schema, compression="zstd") as writer,
+        pq.ParquetWriter(draft, schema, compression="zstd", use_dictionary=encoded) as writer,
     ):
-        for group in gathered(partitions, ROWS_PER_GROUP, len):
-            writer.write_table(group.cast(schema), row_group_size=2 * ROWS_PER_GROUP)
-            total += len(group)
+        for group in _groups(request, pool, indexes):
+            table = rows_of(group, pool).cast(schema)
+            writer.write_table(table, row_group_size=len(table))
+            total += len(table)
     return total
 
 
-def _tables(request: Request, index: int) -> Iterator[pa.Table]:
-    from replay.synthetic import SyntheticPartition  # noqa: PLC0415 - with it comes Numba
-
-    name = f"generated-{request.seed}:topic-{index // 100}:{index % 100}"
-    partition = SyntheticPartition(name, request.seed, KAFKA)
-    rows = map(row_from_event, partition.events(request.of_partition(index)))
-    return map(table_from_rows, in_lots(rows, ROWS_AT_ONCE))
+def _groups(request: Request, pool: Pool, indexes: range) -> Iterator[Sequence[Piece]]:
+    """Yield the pieces of each row group: whole share-partitions, if it has room for them."""
+    held: list[Piece] = []
+    rows = 0
+    for index in indexes:
+        name = f"generated-{request.seed}:topic-{index // 100}:{index % 100}"
+        events = request.of_partition(index)
+        for piece in pieces_of(name, request.seed, index, events, pool):
+            held.append(piece)
+            rows, is_last = rows + piece.rows, piece.seq + piece.rows == events
+            if rows >= ROWS_PER_GROUP * (1 if is_last else 2):
+                yield held
+                held, rows = [], 0
+    if held:
+        yield held

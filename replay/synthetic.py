@@ -12,6 +12,7 @@ from judge.dice import SeededDice
 from judge.world import Load, Recorder, World
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
+from model.operations import CompleteWrite, MemberLeaves, ResetOffset
 from model.profile import Profile
 from model.snapshot import DurableState
 from model.states import AcknowledgeType, AcquireMode
@@ -94,3 +95,24 @@ class SyntheticPartition:
             if seq % RECORDS_EVERY:
                 event = attrs.evolve(event, after=attrs.evolve(event.after, records=None))
             yield event
+
+    def closed(self) -> Iterator[TraceEvent]:
+        """Yield the events that leave nothing in flight and nothing outstanding.
+
+        Members leave, writes are answered, and an administrator alters the offset to the log's end.
+        """
+        world = self._world
+        for member in world.load.members:
+            world.do(MemberLeaves(member))
+        for id_ in tuple(world.outstanding):
+            world.do(CompleteWrite(id_, ErrorCode.NONE))
+        world.do(ResetOffset(world.log_end))
+        events, self._recorder.events = self._recorder.events, []
+        yield from events
+
+    @property
+    def end(self) -> tuple[int, ...]:
+        """The log end offset, the time, and the next write id, state epoch and leader epoch."""
+        durable, world = self._recorder.durable(), self._world
+        epochs = durable.state_epoch, durable.leader_epoch + 1
+        return world.log_end, world.now, world.last_write + 1, *epochs

@@ -1,16 +1,23 @@
 from pathlib import Path
 
+import attrs
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 import replay.generate
+import replay.histories
+from impl.kernel import replay_partition
 from judge.engine import engines_for
 from judge.follower import follow
 from model.profile import KAFKA
+from model.trace_arrow import SCHEMA
 from replay.gather import survey
 from replay.generate import Request, TargetNotEmptyError, generate_traces
+from replay.histories import draw_history, numbers_needed, pieces_of, pool_of, rows_of
 from replay.sources import Form, Source
 from replay.synthetic import RECORDS_EVERY, SyntheticPartition
+from replay.tables import events_of
 
 
 def test_a_seed_gives_the_same_files_however_many_processes_make_them(
@@ -50,6 +57,34 @@ def test_generated_files_lie_in_order_and_say_what_they_are(tmp_path: Path) -> N
     assert found.generated
     assert found.partitions
     assert [rows for _, rows in found.partitions.values()] == [25] * 4
+
+
+def test_a_share_partition_is_of_histories_one_after_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each begins where the one before it has ended; where it does not, the trace is wrong."""
+    monkeypatch.setattr(replay.histories, "LENGTHS", (30, 60))
+    monkeypatch.setattr(replay.generate, "ROWS_PER_GROUP", 100)
+    (path,) = generate_traces(Request(2, 800, 2), tmp_path, 1)
+    with pq.ParquetFile(path) as file:
+        groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+    assert max(groups) < 2 * 100 + 80
+    assert sum(groups) == 800
+    table = pq.read_table(path).select(SCHEMA.names)
+    leaders = table.filter(pc.equal(table.column("op"), "initialize"))
+    begins = leaders.column("persisted").combine_chunks().field("start_offset")
+    assert len(set(begins.to_pylist())) > 2 * 4
+    for start in (0, 400):
+        rows = table.slice(start, 400)
+        result = replay_partition(rows, KAFKA)
+        assert (result.divergence, result.events) == (None, 400)
+        assert follow(events_of(rows), engines_for(("spec",), KAFKA), 50) is None
+    numbers = numbers_needed(2, 1, 200)
+    pool = pool_of(numbers, [draw_history(2, number, 200) for number in numbers])
+    kept = {number: [0, *adds[1:]] for number, adds in pool.adds.items()}
+    spoiled = attrs.evolve(pool, adds=kept)  # The next leader begins where the first did.
+    rows = rows_of([*pieces_of("g:t:0", 2, 0, 200, spoiled)], spoiled)
+    assert replay_partition(rows, KAFKA).events < rows.num_rows
 
 
 def test_what_cannot_be_generated_is_refused(tmp_path: Path) -> None:
