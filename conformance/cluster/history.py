@@ -26,15 +26,36 @@ class GroupSettings:
 
 
 @attrs.frozen
+class GroupAltered:
+    """The settings of the group that can be altered, as they are from here on."""
+
+    delivery_count_limit: int
+    partition_max_record_locks: int
+    record_lock_duration_ms: int
+    isolation_level: str
+
+
+@attrs.frozen
+class MemberLeft:
+    """A node learns that a member has left it, and how; what it holds is released."""
+
+    member: str
+    node: int
+    how: str
+
+
+@attrs.frozen
 class InjectedFault:
     """A fault that was done to the cluster; ``number`` is its place among those of the run.
 
+    ``kind`` is what faults are counted by.
     ``paused_ms`` is how long it stops a node, whose timers are late by as much.
     """
 
     number: int
     text: str
     paused_ms: int = 0
+    kind: str = ""
 
 
 @attrs.frozen
@@ -89,7 +110,8 @@ class FaultsOver:
 class LeaderAcquired:
     """A leader gave records to a member; ranges [first, last, delivery count].
 
-    ``leader_epoch`` is that of the object which gave them, also where the node has a newer one.
+    ``leader_epoch`` is that of the object which gave them, also where the node has a newer one;
+    ``isolation_level`` that of the group when the fetch came, empty if it is never altered.
     """
 
     partition: int
@@ -97,6 +119,7 @@ class LeaderAcquired:
     leader_epoch: int
     member: str
     ranges: tuple[tuple[int, int, int], ...]
+    isolation_level: str = ""
 
 
 @attrs.frozen
@@ -206,6 +229,8 @@ class LagReported:
 
 Happening = (
     GroupSettings
+    | GroupAltered
+    | MemberLeft
     | InjectedFault
     | RecordsDeleted
     | RecordsAborted
@@ -228,6 +253,8 @@ Happening = (
 
 _KINDS: dict[str, type[Happening]] = {
     "settings": GroupSettings,
+    "altered": GroupAltered,
+    "left": MemberLeft,
     "fault": InjectedFault,
     "deleted": RecordsDeleted,
     "aborted": RecordsAborted,
@@ -247,6 +274,8 @@ _KINDS: dict[str, type[Happening]] = {
     "rest": LeaderAtRest,
     "reported": LagReported,
 }
+KINDS = frozenset(kind.__name__ for kind in _KINDS.values())
+"""What can happen, as the classes are named."""
 _MALFORMED = (ValueError, KeyError, TypeError, AttributeError, cattrs.BaseValidationError)
 
 

@@ -11,6 +11,7 @@ import attrs
 
 from conformance.cluster.history import (
     ClusterEvent,
+    GroupAltered,
     GroupSettings,
     Happening,
     LagReported,
@@ -41,7 +42,7 @@ _OLDER = "a write of an older leader epoch"
 
 @attrs.frozen
 class _Holder:
-    """Who holds a record, of which leader epoch, since when, and with which delivery count.
+    """Who holds a record, of which leader epoch, since when, until when, and with which count.
 
     The leader that gave it out asked for the state to begin with, and had it, at these times.
     """
@@ -49,15 +50,16 @@ class _Holder:
     member: str
     leader_epoch: int
     ms: int
+    lock_ends_ms: int
     count: int
     line: str
     began: tuple[int, int]
     renewed: bool = False
 
-    def holds(self, ms: int, leader_epoch: int, settings: GroupSettings) -> bool:
+    def holds(self, ms: int, leader_epoch: int) -> bool:
         """Return whether the lock lasts; of one that was renewed that is not known."""
-        lock_ends = self.ms + settings.record_lock_duration_ms
-        return self.leader_epoch == leader_epoch and (not self.renewed and ms < lock_ends)
+        lasts = not self.renewed and ms < self.lock_ends_ms
+        return self.leader_epoch == leader_epoch and lasts
 
 
 @attrs.frozen
@@ -74,9 +76,11 @@ class _ClusterRun:
     """What is known of a run so far. Keys are (partition, offset), or numbers of requests.
 
     ``fenced`` has when a write or a read of a partition was fenced last, and the line; ``attempts``
-    the highest delivery count of each record; ``aborted`` those of aborted transactions, where the
-    group reads what is committed; ``ended`` those that a member accepted or rejected, whatever the
-    answer; ``began``, by (partition, node, leader epoch), when a leader last asked for
+    the highest delivery count of each record, and when it had that first; ``stable`` those that
+    were acquired while the group read what is committed, as ``reads_committed`` says that it did at
+    some time; ``aborted`` those of aborted transactions; ``limits`` the delivery limits that there
+    were, each with the time of its end; ``ended`` those that a member accepted or rejected,
+    whatever the answer; ``began``, by (partition, node, leader epoch), when a leader last asked for
     the state to begin with, when it had it, and the line; ``resigned``, by (partition, node), the
     last leader epoch in which a node led, as it learned, when, and the line. ``stopped`` are
     partitions whose leader did not come to rest, ``cut`` those whose log began within a batch that
@@ -92,8 +96,11 @@ class _ClusterRun:
     reads: dict[int, tuple[LeaderReads, int]] = attrs.field(factory=dict)
     writes: dict[int, LeaderWrites] = attrs.field(factory=dict)
     committed: dict[int, list[StateCommitted]] = attrs.field(factory=dict)
-    attempts: dict[tuple[int, int], int] = attrs.field(factory=dict)
+    attempts: dict[tuple[int, int], tuple[int, int]] = attrs.field(factory=dict)
+    stable: set[tuple[int, int]] = attrs.field(factory=set)
+    reads_committed: bool = False
     aborted: set[tuple[int, int]] = attrs.field(factory=set)
+    limits: list[tuple[int, int]] = attrs.field(factory=list)
     ended: set[tuple[int, int]] = attrs.field(factory=set)
     log_starts: dict[int, int] = attrs.field(factory=dict)
     stopped: set[int] = attrs.field(factory=set)
@@ -152,8 +159,8 @@ def _step(run: _ClusterRun, event: ClusterEvent, seq: int) -> Iterator[Finding]:
 def _note(run: _ClusterRun, event: ClusterEvent) -> None:
     """Note what later events are judged by."""
     match event.what:
-        case GroupSettings():
-            run.settings = event.what
+        case GroupSettings() | GroupAltered():
+            _note_settings(run, event)
         case RecordsDeleted():
             partition, start = event.what.partition, event.what.log_start_offset
             run.log_starts[partition] = start
@@ -168,6 +175,29 @@ def _note(run: _ClusterRun, event: ClusterEvent) -> None:
             _note_answered(run, event, event.what)
         case _:
             _note_state(run, event)
+
+
+def _note_settings(run: _ClusterRun, event: ClusterEvent) -> None:
+    """Note the settings of a group, or those that were altered: others stay."""
+    if isinstance(event.what, GroupSettings):
+        run.settings = event.what
+    elif run.settings is not None:
+        run.limits.append((event.ms, run.settings.delivery_count_limit))
+        run.settings = attrs.evolve(run.settings, **attrs.asdict(event.what))
+    run.reads_committed |= run.settings is not None and (
+        run.settings.isolation_level == _READ_COMMITTED
+    )
+
+
+def _limit(run: _ClusterRun, settings: GroupSettings, key: tuple[int, int], count: int) -> int:
+    """Return the highest delivery limit since the attempt before: what is released is judged by it.
+
+    Where that attempt is not the last one, since ever.
+    """
+    highest, ms = run.attempts.get(key, (0, 0))
+    since = ms if count == highest + 1 else 0
+    before = (limit for ended_ms, limit in run.limits if ended_ms >= since)
+    return max((settings.delivery_count_limit, *before))
 
 
 def _note_state(run: _ClusterRun, event: ClusterEvent) -> None:
@@ -225,8 +255,6 @@ def _judge_aborted(
     run: _ClusterRun, event: ClusterEvent, what: RecordsAborted, seq: int
 ) -> Iterator[Finding]:
     """Judge whether records were given out whose transaction is aborted only now."""
-    if run.settings is None or run.settings.isolation_level != _READ_COMMITTED:
-        return
     keys = [(what.partition, o) for first, last in what.ranges for o in range(first, last + 1)]
     run.aborted |= set(keys)
     start = run.log_starts.get(what.partition, 0)
@@ -234,7 +262,7 @@ def _judge_aborted(
         {what.partition} if any(first < start <= last for first, last in what.ranges) else set()
     )
     for key in keys:
-        if key in run.attempts:
+        if key in run.stable:
             recorded, expected = "acquired before", "not before its transaction is committed"
             yield cluster_finding(event, seq, key[1], "COMMITTED_ONLY", recorded, expected)
 
@@ -252,8 +280,14 @@ def _judge_acquired(
         (what.partition, what.node, what.leader_epoch), (event.ms, event.ms, "")
     )
     began = asked_ms, had_ms
-    if key in run.aborted:
-        yield found("COMMITTED_ONLY", "acquired", "its transaction was aborted")
+    if run.settings is not None:
+        if (what.isolation_level or run.settings.isolation_level) == _READ_COMMITTED:
+            run.stable.add(key)
+            if key in run.aborted:
+                yield found("COMMITTED_ONLY", "acquired", "its transaction was aborted")
+        limit = _limit(run, run.settings, key, count)
+        if count > limit:
+            yield found("ATTEMPTS_ARE_LIMITED", f"{count}", f"at most {limit}")
     told = run.finished.get(key)
     if told is not None and what.leader_epoch >= told.leader_epoch:
         yield found("DONE_STAYS_DONE", "acquired again", "done", told.line, cause=spoilt)
@@ -261,17 +295,17 @@ def _judge_acquired(
     if told is not None and what.leader_epoch >= told.leader_epoch and count <= told.count:
         expected = f"more than {told.count}"
         yield found("RELEASE_IS_COUNTED", f"{count}", expected, told.line, cause=spoilt)
-    if run.settings is not None:
-        limit = run.settings.delivery_count_limit
-        if count > limit:
-            yield found("ATTEMPTS_ARE_LIMITED", f"{count}", f"at most {limit}")
-        holder = run.holders.get(key)
-        if holder is not None and holder.holds(event.ms, what.leader_epoch, run.settings):
-            cause, *between = _fenced_since(run, what.partition, holder, began)
-            evidence = (holder.line, *between)
-            yield found("ONE_HOLDER", what.member, holder.member, *evidence, cause=cause)
-    run.attempts[key] = max(count, run.attempts.get(key, 0))
-    run.holders[key] = _Holder(what.member, what.leader_epoch, event.ms, count, event.line, began)
+    holder = run.holders.get(key)
+    if holder is not None and holder.holds(event.ms, what.leader_epoch):
+        cause, *between = _fenced_since(run, what.partition, holder, began)
+        evidence = (holder.line, *between)
+        yield found("ONE_HOLDER", what.member, holder.member, *evidence, cause=cause)
+    if count > run.attempts.get(key, (0, 0))[0]:
+        run.attempts[key] = count, event.ms
+    ends = event.ms + (run.settings.record_lock_duration_ms if run.settings else 0)
+    run.holders[key] = _Holder(
+        what.member, what.leader_epoch, event.ms, ends, count, event.line, began
+    )
 
 
 def _fenced_since(
@@ -412,7 +446,7 @@ def _judge_reported(
     reached = what.start_offset + what.delivery_complete_count
     lag = what.log_end_offset - reached
     cause = run.spoilt.get(what.partition, "")
-    if lag < 0 and what.partition in run.cut:
+    if lag < 0 and run.reads_committed and what.partition in run.cut:
         cause = "the log begins within an aborted batch"
     name = "REPORTED_LAG_COMES_TO_REST"
     if lag:
@@ -426,12 +460,14 @@ def _judge_finished(
 
     One that no member ever had is a cause of its own.
     """
-    limit = run.settings.delivery_count_limit if run.settings else 0
+    current = run.settings.delivery_count_limit if run.settings else 0
     log_start = run.log_starts.get(what.partition, 0)
     for offset in range(log_start, min(what.start_offset, what.log_end_offset)):
         key = (what.partition, offset)
-        attempts = run.attempts.get(key, 0)
-        if key not in run.ended | run.aborted and attempts < limit:
+        attempts, ms = run.attempts.get(key, (0, 0))
+        limit = min((current, *(each for ended, each in run.limits if ended >= ms)))
+        excused = key in run.ended or (run.reads_committed and key in run.aborted)
+        if not excused and attempts < limit:
             cause = "after some attempts" if attempts else "no member ever had it"
             recorded = f"passed after {attempts} attempts"
             expected = f"accepted, rejected, or {limit} attempts"

@@ -13,6 +13,7 @@ from pathlib import Path
 import attrs
 import click
 
+from conformance.cluster.history import KINDS
 from conformance.cluster.simulated import (
     SimulatedRun,
     Simulator,
@@ -49,6 +50,7 @@ class _ClusterSearch:
 
     causes: dict[tuple[str, ...], _Cause] = attrs.field(factory=dict)
     happenings: Counter[str] = attrs.field(factory=Counter)
+    faults: Counter[str] = attrs.field(factory=Counter)
     clusters: int = 0
     interrupted: bool = False
 
@@ -56,6 +58,7 @@ class _ClusterSearch:
         """Take note of a run."""
         self.clusters += 1
         self.happenings.update(run.happenings)
+        self.faults.update(fault.kind for fault in run.injected)
         self.happenings.update({_EVENTS: run.judged.events, _COMPARED: run.judged.compared})
         for finding in run.findings:
             cause = self.causes.setdefault(finding.probable_cause, _Cause(finding, run, []))
@@ -226,6 +229,8 @@ def _document(
     if happenings[_EVENTS]:
         compared, events = happenings[_COMPARED], happenings[_EVENTS]
         counted += f" Of the leaders' traces {compared:,} of {events:,} events were compared."
+    seen = ", ".join(f"{kind} {count:,}" for kind, count in sorted(search.faults.items()))
+    unseen = ", ".join(sorted(KINDS - set(happenings))) or "nothing"
     verdict = (
         Toned(f"{len(causes)} kinds of findings", "bad")
         if causes
@@ -235,7 +240,11 @@ def _document(
         command="sharespec simulate",
         subject=name,
         verdict=verdict,
-        totals=(paragraph(verdict), paragraph(counted)),
+        totals=(
+            paragraph(verdict),
+            paragraph(counted),
+            paragraph(f"Faults: {seen or 'none'}. Never happened: {unseen}."),
+        ),
         sections=tuple(_section(cause, out) for cause in causes.values()),
     )
 

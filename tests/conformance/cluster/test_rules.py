@@ -67,6 +67,17 @@ class Written:
     def deleted(self, log_start: int) -> "Written":
         return self.add("deleted", partition=0, log_start_offset=log_start)
 
+    def altered(
+        self, limit: int = LIMIT, lock_ms: int = LOCK_MS, *, stable: bool = True
+    ) -> "Written":
+        return self.add(
+            "altered",
+            delivery_count_limit=limit,
+            partition_max_record_locks=20,
+            record_lock_duration_ms=lock_ms,
+            isolation_level="read_committed" if stable else "read_uncommitted",
+        )
+
     def aborted(self, *ranges: list[int]) -> "Written":
         return self.add("aborted", partition=0, ranges=ranges)
 
@@ -131,6 +142,18 @@ FAULTS = {
         [("RELEASE_IS_COUNTED", 2)],
     ),
     "one attempt too many": (begun().acquired([6, 6, LIMIT + 1]), [("ATTEMPTS_ARE_LIMITED", 6)]),
+    "one attempt more than the limit that was lowered before": (
+        begun()
+        .altered(2)
+        .acquired([6, 6, 1])
+        .acquired([6, 6, 2], epoch=1)
+        .acquired([6, 6, 3], epoch=2),
+        [("ATTEMPTS_ARE_LIMITED", 6)],
+    ),
+    "a lock that lasts though shorter ones were set": (
+        begun().altered(lock_ms=1).acquired([0, 0, 2], member="m2"),
+        [("ONE_HOLDER", 0)],
+    ),
     "a count that begins above the limit": (
         Written().acquired([6, 6, 127]),
         [("ATTEMPTS_ARE_LIMITED", 6)],
@@ -144,6 +167,10 @@ FAULTS = {
     "an object of an older leader epoch goes on": (
         begun().resigned(2).acquired([5, 9, 1], epoch=1),
         [("RESIGNED_LEADER_STOPS", 5)],
+    ),
+    "aborted, and acquired since only what is committed is read": (
+        Written("read_uncommitted").aborted([1, 1]).altered().acquired([0, 4, 1]),
+        [("COMMITTED_ONLY", 1)],
     ),
     "aborted, and acquired": (
         Written().aborted([2, 3]).acquired([0, 4, 1]),
@@ -249,6 +276,23 @@ EXCEPTIONS = {
     "what was aborted need not be finished": Written().aborted([0, 2]).rest(3, 17, 20),
     "aborted records are given to who reads uncommitted": (
         Written("read_uncommitted").aborted([1, 1]).acquired([0, 4, 1]).aborted([4, 4])
+    ),
+    "aborted records are given to who read uncommitted": (
+        begun().altered(stable=False).aborted([7, 7]).acquired([6, 8, 1])
+    ),
+    "a limit that is lowered after a release": (
+        begun()
+        .acquired([6, 6, 1])
+        .acquired([6, 6, 2], epoch=1)
+        .altered(2)
+        .acquired([6, 6, 3], epoch=2)
+    ),
+    "a limit that is raised": begun().altered(5).acquired([6, 6, 4]),
+    "out of attempts as the limit is lowered": (
+        Written().acquired([0, 2, 2]).altered(2).altered(5).rest(3, 17, 20)
+    ),
+    "a shorter lock of a record that is acquired later": (
+        begun().altered(lock_ms=1).acquired([6, 6, 1]).acquired([6, 6, 2], member="m2")
     ),
     "out of attempts": Written(letters=True)
     .acquired([0, 2, LIMIT])

@@ -21,6 +21,7 @@ import org.apache.kafka.server.share.SharePartitionKey;
 import org.apache.kafka.server.share.metrics.ShareGroupMetrics;
 import org.apache.kafka.server.share.persister.InitializeShareGroupStateParameters;
 import org.apache.kafka.server.share.persister.ReadShareGroupStateSummaryParameters;
+import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.common.message.InitializeShareGroupStateRequestData;
 import org.apache.kafka.common.message.ReadShareGroupStateSummaryRequestData;
 
@@ -36,6 +37,7 @@ final class Cluster implements AutoCloseable {
     private static final long START_MS = 1_700_000_000_000L;
     private static final Uuid TOPIC_ID = new Uuid(1, 1);
     private static final long QUIET_MS = 120_000;
+    private static final long AT_REST_MS = 20_000;
     private static final ObjectMapper JSON = new ObjectMapper();
 
     final VirtualTimer clock = new VirtualTimer(START_MS);
@@ -144,7 +146,7 @@ final class Cluster implements AutoCloseable {
         }
         history.add("quiet");
         draining = true;
-        runUntil(clock.milliseconds() + QUIET_MS);
+        runToRest(clock.milliseconds() + QUIET_MS);
         for (int number = 0; number < PARTITIONS; number++) {
             rest(number);
         }
@@ -155,6 +157,25 @@ final class Cluster implements AutoCloseable {
         while (clock.runNext(untilMs)) {
             // Each task schedules what follows from it.
         }
+    }
+
+    /** Runs until nothing has been left to do for a while, or until then. */
+    private void runToRest(long untilMs) {
+        long restless = clock.milliseconds();
+        while (clock.milliseconds() < Math.min(untilMs, restless + AT_REST_MS)) {
+            runUntil(clock.milliseconds() + 1_000);
+            for (int number = 0; number < PARTITIONS; number++) {
+                SharePartition found = led(number);
+                if (found == null || found.startOffset() + found.deliveryCompleteCount() != logs.get(number).end()) {
+                    restless = clock.milliseconds();
+                }
+            }
+        }
+    }
+
+    /** The share-partition as its leader has it, if it has one. */
+    private SharePartition led(int number) {
+        return nodes.get(leaders.get(number).node()).partitions.get(new SharePartitionKey(group, partitions.get(number)));
     }
 
     private void initializeState() {
@@ -197,7 +218,7 @@ final class Cluster implements AutoCloseable {
 
     private void rest(int number) {
         ClusterNode node = nodes.get(leaders.get(number).node());
-        SharePartition found = node.partitions.get(new SharePartitionKey(group, partitions.get(number)));
+        SharePartition found = led(number);
         if (found != null) {
             history.add("rest", "partition", number, "log_end_offset", logs.get(number).end(), "leader_epoch",
                 found.leaderEpoch(), "start_offset", found.startOffset(), "end_offset", found.endOffset(),
@@ -263,7 +284,27 @@ final class Cluster implements AutoCloseable {
         return states.get(Math.abs(key.asCoordinatorKey().hashCode() % STATE_PARTITIONS)).leader();
     }
 
+    List<ShareMember> members() {
+        return members;
+    }
+
     // Faults.
+
+    /** Alters a setting of the group, to a part of what it may be; returns the value. */
+    String alter(int which, double part) {
+        Object now = switch (which) {
+            case 0 -> settings.lockMs = 1_000 + (int) (part * 6_000);
+            case 1 -> settings.deliveryLimit = 2 + (int) (part * 4);
+            case 2 -> settings.maxLocks = 20 + (int) (part * 180);
+            default -> Settings.nameOf(settings.isolation =
+                part < 0.5 ? FetchIsolation.TXN_COMMITTED : FetchIsolation.HIGH_WATERMARK);
+        };
+        plants.altered(this);
+        history.add("altered", "delivery_count_limit", settings.deliveryLimit, "partition_max_record_locks",
+            settings.maxLocks, "record_lock_duration_ms", settings.lockMs, "isolation_level",
+            Settings.nameOf(settings.isolation));
+        return now.toString();
+    }
 
     /** Another node leads from now; the nodes learn it when they do. */
     void moveLeader(int partition, int to) {

@@ -3,8 +3,10 @@ package kafka.server.share;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -19,6 +21,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import org.apache.kafka.clients.consumer.AcknowledgeType;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
@@ -65,10 +68,13 @@ import org.apache.kafka.server.partition.PartitionListener;
 import org.apache.kafka.server.share.PartitionMetadataProvider;
 import org.apache.kafka.server.share.SharePartitionKey;
 import org.apache.kafka.server.share.fetch.InFlightBatch;
+import org.apache.kafka.server.share.fetch.InFlightState;
 import org.apache.kafka.server.share.persister.Persister;
 import org.apache.kafka.server.share.persister.PersisterStateManager;
 import org.apache.kafka.server.share.persister.ShareCoordinatorMetadataCacheHelper;
+import org.apache.kafka.server.share.session.ShareSession;
 import org.apache.kafka.server.share.session.ShareSessionCache;
+import org.apache.kafka.server.share.session.ShareSessionKey;
 import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.server.storage.log.FetchParams;
 import org.apache.kafka.server.util.InterBrokerSendThread;
@@ -96,6 +102,7 @@ final class ClusterNode {
     final SharePartitionManager manager;
     final Persister persister;
     final DeadLetterTopic.Queue letters;
+    private final ShareSessionCache sessions = new ShareSessionCache(1000);
     private final PeerClient peers;
 
     private final Cluster cluster;
@@ -126,7 +133,7 @@ final class ClusterNode {
         learnTopics();
         purgatory = Purgatory.of(this);
         manager = new SharePartitionManager(purgatory, this::read, new Metadata(),
-            purgatory::completeDelayedShareFetchRequest, cluster.clock, new ShareSessionCache(1000), partitions,
+            purgatory::completeDelayedShareFetchRequest, cluster.clock, sessions, partitions,
             cluster.settings.lockMs, timer, cluster.settings.deliveryLimit, cluster.settings.maxLocks, 1000,
             persister, cluster.settings, cluster.groupMetrics, TOPIC_STATS, () -> true, letters);
     }
@@ -136,6 +143,16 @@ final class ClusterNode {
             var field = owner.getClass().getDeclaredField(name);
             field.setAccessible(true);
             return field.get(owner);
+        } catch (ReflectiveOperationException wrong) {
+            throw new IllegalStateException(wrong);
+        }
+    }
+
+    static void set(Object owner, String name, Object value) {
+        try {
+            var field = owner.getClass().getDeclaredField(name);
+            field.setAccessible(true);
+            field.set(owner, value);
         } catch (ReflectiveOperationException wrong) {
             throw new IllegalStateException(wrong);
         }
@@ -240,9 +257,20 @@ final class ClusterNode {
         if (known != null && known.node() == id && leader.node() != id) {
             cluster.history.add("resigned", "partition", partition.partition(), "node", id, "leader_epoch", known.epoch());
             resigned.put(partition, known.epoch());
-            List<PartitionListener> told = cluster.plants.is("resigns-in-name") ? List.of()
-                : List.copyOf(listeners.getOrDefault(partition, List.of()));
-            told.forEach(listener -> listener.onBecomingFollower(partition));
+            if (!cluster.plants.is("resigns-in-name")) {
+                follow(partition);
+            }
+        }
+    }
+
+    private void follow(TopicPartition partition) {
+        List.copyOf(listeners.getOrDefault(partition, List.of())).forEach(each -> each.onBecomingFollower(partition));
+    }
+
+    /** The object of a leader epoch that is over is removed, if it is the present one, and learns nothing of it. */
+    void forget(TopicIdPartition partition, int epoch) {
+        if (epochOf(partition) == epoch) {
+            follow(partition.topicPartition());
         }
     }
 
@@ -276,9 +304,65 @@ final class ClusterNode {
         if (found == null || found.getValue().lastOffset() < offset) {
             return false;
         }
-        InFlightBatch batch = found.getValue();
-        return member.equals(batch.offsetState() == null ? batch.batchMemberId()
-            : batch.offsetState().get(offset).memberId());
+        return member.equals(stateOf(found.getValue(), offset).memberId());
+    }
+
+    long startOf(TopicIdPartition partition) {
+        SharePartition found = partitions.get(new SharePartitionKey(cluster.group, partition));
+        return found == null ? -1 : found.startOffset();
+    }
+
+    // Members that leave.
+
+    /** A member has closed its session, after its last acknowledgements: what it holds is released. */
+    void closed(String member) {
+        Map<Integer, Integer> ids = releases(member, "closes");
+        manager.releaseSession(cluster.group, member).thenAccept(released -> released.forEach((partition, data) -> {
+            if (ids.containsKey(partition.partition())) {
+                cluster.history.add("acknowledged", "id", ids.get(partition.partition()), "error",
+                    Errors.forCode(data.errorCode()));
+            }
+        }));
+    }
+
+    /** A connection of a member is gone: with the session of it, what the member holds is released. */
+    void disconnected(String member, String connection) {
+        ShareSession session = sessions.get(new ShareSessionKey(cluster.group, member));
+        if (session != null && session.connectionId().equals(connection)) {
+            releases(member, "is disconnected");
+        }
+        sessions.connectionDisconnectListener().onDisconnect(connection);
+    }
+
+    /** Tells of what a member holds by its session, as of what it releases itself; returns the ids by partition. */
+    private Map<Integer, Integer> releases(String member, String how) {
+        Map<Integer, Integer> ids = new HashMap<>();
+        Set<InFlightState> states = Collections.newSetFromMap(new IdentityHashMap<>());
+        cluster.history.add("left", "member", member, "node", id, "how", how);
+        for (TopicIdPartition partition : manager.cachedTopicIdPartitionsInShareSession(cluster.group, member)) {
+            SharePartition found = partitions.get(new SharePartitionKey(cluster.group, partition));
+            List<long[]> held = new ArrayList<>();
+            for (InFlightBatch batch : found == null ? List.<InFlightBatch>of() : found.cachedState().values()) {
+                for (long offset = batch.firstOffset(); offset <= batch.lastOffset(); offset++) {
+                    if (holds(found, member, offset)) {
+                        states.add(stateOf(batch, offset));
+                        held.add(new long[] {offset, offset, AcknowledgeType.RELEASE.id});
+                    }
+                }
+            }
+            if (!held.isEmpty()) {
+                ids.put(partition.partition(), cluster.nextId());
+                cluster.history.add("acknowledges", "id", ids.get(partition.partition()), "partition",
+                    partition.partition(), "node", id, "leader_epoch", found.leaderEpoch(), "start_offset",
+                    found.startOffset(), "member", member, "batches", held);
+            }
+        }
+        cluster.plants.leaves(this, cluster.members(), states);
+        return ids;
+    }
+
+    private static InFlightState stateOf(InFlightBatch batch, long offset) {
+        return batch.offsetState() == null ? (InFlightState) fieldOf(batch, "batchState") : batch.offsetState().get(offset);
     }
 
     boolean leads(TopicPartition partition) {

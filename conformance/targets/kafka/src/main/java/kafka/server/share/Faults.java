@@ -1,12 +1,21 @@
 package kafka.server.share;
 
+import java.util.List;
 import java.util.Random;
 import java.util.Set;
+import java.util.function.IntFunction;
 
 /** The faults of a run, drawn before it, so that each has a number and can be left out. */
 final class Faults {
+    private static final List<String> KINDS = List.of("leader moves", "leader moves and returns after a reset",
+        "leader moves and returns while cut off", "coordinator moves", "connection is reset", "nodes are cut off",
+        "node is paused", "node is killed", "network is slow");
+    private static final List<String> ALTERED = List.of("record lock duration is altered",
+        "delivery count limit is altered", "partition max record locks is altered", "isolation level is altered");
+
     private final Random random;
     private final Random deletes;
+    private final Random changes;
     private int drawn;
 
     Faults(long seed) {
@@ -14,6 +23,8 @@ final class Faults {
         random.nextLong();
         deletes = new Random(seed * 1_000_003 + 7);
         deletes.nextLong();
+        changes = new Random(seed * 1_000_003 + 8);
+        changes.nextLong();
     }
 
     int drawn() {
@@ -35,44 +46,59 @@ final class Faults {
                     happen(cluster, place, kind, first, second, partition, length));
             }
         }
-        if (deletes.nextInt(3) == 0 && !cluster.plants.masked) {
-            int until = drawn + 1 + deletes.nextInt(3);
-            for (; drawn < until; drawn++) {
-                long delay = (long) (deletes.nextDouble() * forMs);
-                int partition = deletes.nextInt(2);
-                double part = deletes.nextInt(4) == 0 ? 1 : deletes.nextDouble();
-                if (!without.contains(drawn)) {
-                    int place = drawn;
-                    cluster.clock.after(delay, now -> now, () -> delete(cluster, place, partition, part));
-                }
-            }
-        }
-        moveLetters(cluster, forMs, without);
+        boolean deletesRecords = deletes.nextInt(3) == 0 && !cluster.plants.masked;
+        draw(cluster, deletes, deletesRecords ? 1 + deletes.nextInt(3) : 0, forMs, without, number -> {
+            int partition = deletes.nextInt(2);
+            double part = deletes.nextInt(4) == 0 ? 1 : deletes.nextDouble();
+            return () -> delete(cluster, number, partition, part);
+        });
+        boolean buries = cluster.settings.errorsDLQTopicName(cluster.group).isPresent();
+        draw(cluster, deletes, buries ? deletes.nextInt(4) : 0, forMs, without, number -> {
+            int to = deletes.nextInt(cluster.size());
+            return () -> {
+                cluster.deadLetters.move(up(cluster, to));
+                tell(cluster, number, "dead letters move", "dead letters move to node " + to, 0);
+            };
+        });
+        draw(cluster, changes, changes.nextBoolean() ? 1 + changes.nextInt(6) : 0, forMs, without, number -> {
+            ShareMember member = cluster.members().get(changes.nextInt(cluster.members().size()));
+            boolean closes = changes.nextBoolean();
+            long length = 50 + changes.nextInt(changes.nextBoolean() ? 500 : 6_000);
+            return () -> {
+                String how = closes ? " closes" : " is killed";
+                tell(cluster, number, "member" + how, member + how + ", and joins again after " + length + " ms", 0);
+                member.leave(closes, length);
+            };
+        });
+        draw(cluster, changes, changes.nextBoolean() ? 1 + changes.nextInt(6) : 0, forMs, without, number -> {
+            int which = changes.nextInt(4);
+            double part = changes.nextDouble();
+            return () -> tell(cluster, number, ALTERED.get(which), ALTERED.get(which) + " to "
+                + cluster.alter(which, part), 0);
+        });
     }
 
-    /** The leader of the dead letters moves, where there are some. */
-    private void moveLetters(Cluster cluster, long forMs, Set<Integer> without) {
-        int until = drawn + (cluster.settings.errorsDLQTopicName(cluster.group).isEmpty() ? 0 : deletes.nextInt(4));
-        for (; drawn < until; drawn++) {
-            long delay = (long) (deletes.nextDouble() * forMs);
-            int to = deletes.nextInt(cluster.size());
+    /** Draws some changes of a kind: when each happens, and then what {@code draw} makes of its number. */
+    private void draw(Cluster cluster, Random from, int count, long forMs, Set<Integer> without,
+            IntFunction<Runnable> draw) {
+        for (int until = drawn + count; drawn < until; drawn++) {
+            long delay = (long) (from.nextDouble() * forMs);
+            Runnable change = draw.apply(drawn);
             if (!without.contains(drawn)) {
-                int place = drawn;
-                cluster.clock.after(delay, now -> now, () -> {
-                    cluster.deadLetters.move(up(cluster, to));
-                    cluster.history.add("fault", "number", place, "text", "dead letters move to node " + to,
-                        "paused_ms", 0);
-                });
+                cluster.clock.after(delay, now -> now, change);
             }
         }
+    }
+
+    private static void tell(Cluster cluster, int number, String kind, String text, long pausedMs) {
+        cluster.history.add("fault", "number", number, "kind", kind, "text", text, "paused_ms", pausedMs);
     }
 
     /** Deletes a part of what a log has. */
     private static void delete(Cluster cluster, int number, int partition, double part) {
         Log log = cluster.log(partition);
         log.deleteTo(log.start() + (long) (part * (log.end() - log.start())));
-        cluster.history.add("fault", "number", number, "text", "records of " + partition + " before " + log.start()
-            + " are deleted", "paused_ms", 0);
+        tell(cluster, number, "records are deleted", "records of " + partition + " before " + log.start() + " are deleted", 0);
         cluster.history.add("deleted", "partition", partition, "log_start_offset", log.start());
     }
 
@@ -124,7 +150,7 @@ final class Faults {
                 text = "the network is slow for " + length + " ms";
             }
         }
-        cluster.history.add("fault", "number", number, "text", text, "paused_ms", kind == 6 ? length : 0);
+        tell(cluster, number, KINDS.get(kind), text, kind == 6 ? length : 0);
     }
 
     private static int up(Cluster cluster, int wanted) {

@@ -5,11 +5,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.server.share.dlq.ShareGroupDLQManager;
 import org.apache.kafka.server.share.dlq.ShareGroupDLQRecordParameter;
+import org.apache.kafka.server.share.fetch.InFlightState;
 import org.apache.kafka.server.share.persister.PartitionAllData;
 import org.apache.kafka.server.share.persister.PartitionFactory;
 import org.apache.kafka.server.share.persister.PartitionStateBatchData;
@@ -33,6 +35,7 @@ final class Plants {
     final boolean masked;
     private final String name;
     private final Random random;
+    private boolean altered;
     private final Map<List<Object>, Turn> turns = new HashMap<>();
 
     Plants(String name, boolean masked, Random random) {
@@ -49,6 +52,38 @@ final class Plants {
     /** Tells whether this is what is planted, now and then. */
     boolean now(String plant) {
         return is(plant) && random.nextInt(6) == 0;
+    }
+
+    /** Returns the level of isolation at which a fetch reads. */
+    FetchIsolation isolation(FetchIsolation set) {
+        return is("isolation-kept") && altered ? FetchIsolation.HIGH_WATERMARK : set;
+    }
+
+    /** A setting of the group was altered. */
+    void altered(Cluster cluster) {
+        altered = true;
+        cluster.settings.moreAttempts = is("limit-not-lowered") ? 3 : 0;
+        cluster.settings.moreLocks = is("window-shut") ? -cluster.settings.maxLocks : 0;
+        if (is("altering-frees")) {
+            for (int id = 0; id < cluster.size(); id++) {
+                free(cluster.node(id), cluster.members());
+            }
+        }
+    }
+
+    /** A member leaves a node, which releases by this what it holds, given by record. */
+    void leaves(ClusterNode node, List<ShareMember> members, Set<InFlightState> held) {
+        if (is("leaving-frees")) {
+            free(node, members);
+        }
+        if (is("leaving-uncounted")) {
+            held.forEach(state -> ClusterNode.set(state, "deliveryCount", state.deliveryCount() - 1));
+        }
+    }
+
+    private static void free(ClusterNode node, List<ShareMember> members) {
+        node.partitions.cachedSharePartitionKeys().forEach(key -> members.forEach(member ->
+            node.partitions.get(key).releaseAcquiredRecords(member.member())));
     }
 
     /** Returns what a leader writes. */

@@ -15,6 +15,9 @@ final class Settings extends ShareGroupConfigProvider {
     private String reset;
     private boolean deadLetterQueue;
     FetchIsolation isolation;
+    /** By how much a leader's limit and window differ from what is set: by 0, if nothing is planted. */
+    int moreAttempts;
+    int moreLocks;
 
     Settings(JsonNode config) {
         super(null);
@@ -32,6 +35,11 @@ final class Settings extends ShareGroupConfigProvider {
         reset = config.get("auto_offset_reset").asText();
     }
 
+    /** Returns a level of isolation as a group's configuration names it. */
+    static String nameOf(FetchIsolation isolation) {
+        return isolation == FetchIsolation.TXN_COMMITTED ? "read_committed" : "read_uncommitted";
+    }
+
     @Override
     public int recordLockDurationMsOrDefault(String group, int otherwise) {
         return lockMs;
@@ -39,12 +47,12 @@ final class Settings extends ShareGroupConfigProvider {
 
     @Override
     public int deliveryCountLimitOrDefault(String group, int otherwise) {
-        return deliveryLimit;
+        return deliveryLimit + moreAttempts;
     }
 
     @Override
     public int partitionMaxRecordLocksOrDefault(String group, int otherwise) {
-        return maxLocks;
+        return maxLocks + moreLocks;
     }
 
     @Override

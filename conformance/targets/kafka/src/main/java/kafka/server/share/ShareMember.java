@@ -12,14 +12,17 @@ import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.message.ShareAcknowledgeResponseData;
 import org.apache.kafka.common.message.ShareFetchResponseData;
 import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.requests.ShareRequestMetadata;
 import org.apache.kafka.server.share.SharePartitionKey;
 import org.apache.kafka.server.share.acknowledge.ShareAcknowledgementBatch;
 import org.apache.kafka.server.share.context.ShareFetchContext;
+import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.server.storage.log.FetchParams;
 
 /**
  * A member of the group: it fetches from each leader that it knows, keeps records for a while, and
- * acknowledges most of them, in sessions as a share consumer has them.
+ * acknowledges most of them, in sessions as a share consumer has them. It may leave, by closing its sessions
+ * or without a word, and joins again as another member.
  */
 final class ShareMember {
     private static final long REQUEST_TIMEOUT_MS = 5_000;
@@ -28,16 +31,22 @@ final class ShareMember {
     private static final byte REJECT = 3;
     private static final byte RENEW = 4;
 
-    /** A member's session with a node. */
+    /** A member's session with a node, and how many connections it has had. */
     private static final class Session {
+        private final String member;
+        private int connection;
         private int epoch;
         private boolean busy;
         private int request;
         private List<TopicIdPartition> known = List.of();
         private final Map<TopicIdPartition, List<ShareAcknowledgementBatch>> finished = new LinkedHashMap<>();
+
+        private Session(String member) {
+            this.member = member;
+        }
     }
 
-    private record Connection(String member, int node) {}
+    private record Connection(String member, int node, int number) {}
 
     private final Cluster cluster;
     private final String name;
@@ -45,11 +54,16 @@ final class ShareMember {
     private final byte mode;
     private final int workMs;
     private final Map<Integer, Session> sessions = new HashMap<>();
+    private final Map<Integer, Session> closing = new HashMap<>();
     private final Map<Integer, Integer> leaders = new HashMap<>();
+    private String member;
+    private int times;
+    private boolean away;
 
     ShareMember(Cluster cluster, String name, int maxRecords, int mode, int workMs) {
         this.cluster = cluster;
         this.name = name;
+        this.member = name;
         this.maxRecords = maxRecords;
         this.mode = (byte) mode;
         this.workMs = workMs;
@@ -69,9 +83,14 @@ final class ShareMember {
 
     private void tick() {
         for (int node = 0; node < cluster.size(); node++) {
-            Session session = sessions.computeIfAbsent(node, k -> new Session());
-            if (!session.busy) {
+            Session session = sessions.computeIfAbsent(node, k -> new Session(member));
+            if (!session.busy && !away) {
                 ask(node, session);
+            }
+            Session last = closing.get(node);
+            if (last != null && !last.busy) {
+                closing.remove(node);
+                close(node, last);
             }
         }
         cluster.clock.after(5 + cluster.workload.nextInt(60), now -> now, this::tick);
@@ -93,7 +112,7 @@ final class ShareMember {
         session.busy = true;
         int number = ++session.request;
         ClusterNode broker = cluster.node(node);
-        Connection connection = new Connection(name, node);
+        Connection connection = new Connection(session.member, node, session.connection);
         Network network = cluster.network;
         cluster.clock.after(network.delayMs(connection), network.gate(Network.CLIENTS, node, broker::mayRun), () ->
             ask.accept(broker, answer -> cluster.clock.after(network.delayMs(List.of(connection)),
@@ -107,8 +126,55 @@ final class ShareMember {
             if (session.request == number && session.busy) {
                 session.busy = false;
                 session.epoch = 0;
+                disconnect(node, session);
             }
         });
+    }
+
+    /** The member that it is now: another each time it joins. */
+    String member() {
+        return member;
+    }
+
+    @Override
+    public String toString() {
+        return name;
+    }
+
+    // Leaving.
+
+    /** Leaves, by closing its sessions or without a word, unless it is away, and joins again after a while. */
+    void leave(boolean closes, long backAfterMs) {
+        if (away) {
+            return;
+        }
+        away = true;
+        sessions.forEach((node, session) -> {
+            if (closes && session.epoch > 0) {
+                closing.put(node, session);
+            } else {
+                disconnect(node, session);
+            }
+        });
+        cluster.clock.after(backAfterMs, now -> now, () -> {
+            member = name + "." + ++times;
+            sessions.clear();
+            away = false;
+        });
+    }
+
+    /** A connection ends; the node learns it after what was sent before. */
+    private void disconnect(int node, Session session) {
+        Connection connection = new Connection(session.member, node, session.connection++);
+        ClusterNode broker = cluster.node(node);
+        cluster.clock.after(cluster.network.delayMs(connection),
+            cluster.network.gate(Network.CLIENTS, node, broker::mayRun), () -> broker.disconnected(session.member, connection.toString()));
+    }
+
+    /** The last acknowledgement of a session ends it. */
+    private void close(int node, Session session) {
+        session.epoch = ShareRequestMetadata.FINAL_EPOCH;
+        acknowledge(node, session);
     }
 
     // Fetching.
@@ -120,7 +186,9 @@ final class ShareMember {
         List<TopicIdPartition> added = wanted.stream().filter(each -> epoch == 0 || !session.known.contains(each)).toList();
         List<TopicIdPartition> forgotten = epoch == 0 ? List.of()
             : session.known.stream().filter(each -> !wanted.contains(each)).toList();
-        this.<Fetched>request(node, session, (broker, answer) -> serveFetch(broker, epoch, added, forgotten, answer),
+        Connection connection = new Connection(session.member, node, session.connection);
+        this.<Fetched>request(node, session, (broker, answer) ->
+            serveFetch(broker, connection, epoch, added, forgotten, answer),
             fetched -> {
                 if (fetched.error() != Errors.NONE) {
                     session.epoch = 0;
@@ -133,18 +201,21 @@ final class ShareMember {
             });
     }
 
-    private void serveFetch(ClusterNode broker, int epoch, List<TopicIdPartition> added,
+    private void serveFetch(ClusterNode broker, Connection from, int epoch, List<TopicIdPartition> added,
             List<TopicIdPartition> forgotten, Consumer<Fetched> answer) {
         List<TopicIdPartition> valid;
         try {
-            ShareFetchContext context = broker.manager.newContext(cluster.group, added, forgotten, name, epoch, false, name);
+            ShareFetchContext context = broker.manager.newContext(cluster.group, added, forgotten, from.member(), epoch, false,
+                from.toString());
             valid = context.getErroneousAndValidTopicIdPartitions().validTopicIdPartitions();
         } catch (RuntimeException refused) {
             answer.accept(new Fetched(Errors.forException(refused), Map.of()));
             return;
         }
-        FetchParams params = new FetchParams(-1, -1, 500, 1, 1 << 20, cluster.settings.isolation, Optional.empty(), true);
-        broker.manager.fetchMessages(cluster.group, name, params, mode, epoch, maxRecords, Math.max(1, maxRecords / 2), valid)
+        FetchIsolation isolation = cluster.settings.isolation;
+        FetchIsolation asked = cluster.plants.isolation(isolation);
+        FetchParams params = new FetchParams(-1, -1, 500, 1, 1 << 20, asked, Optional.empty(), true);
+        broker.manager.fetchMessages(cluster.group, from.member(), params, mode, epoch, maxRecords, Math.max(1, maxRecords / 2), valid)
             .whenComplete((partitions, thrown) -> {
                 if (thrown != null) {
                     answer.accept(new Fetched(Errors.forException(thrown), Map.of()));
@@ -153,8 +224,8 @@ final class ShareMember {
                 partitions.forEach((partition, data) -> {
                     if (!data.acquiredRecords().isEmpty()) {
                         cluster.history.add("acquired", "partition", partition.partition(), "node", broker.id,
-                            "leader_epoch", broker.epochOf(partition, name, data.acquiredRecords().get(0).firstOffset()),
-                            "member", name, "ranges",
+                            "leader_epoch", broker.epochOf(partition, from.member(), data.acquiredRecords().get(0).firstOffset()),
+                            "member", from.member(), "isolation_level", Settings.nameOf(isolation), "ranges",
                             History.rows(data.acquiredRecords(), range -> new long[] {range.firstOffset(),
                                 range.lastOffset(), range.deliveryCount()}));
                         if (cluster.plants.now("object-again")) {
@@ -164,11 +235,6 @@ final class ShareMember {
                 });
                 answer.accept(new Fetched(Errors.NONE, partitions));
             });
-    }
-
-    private long startOf(ClusterNode broker, TopicIdPartition partition) {
-        SharePartition found = broker.partitions.get(new SharePartitionKey(cluster.group, partition));
-        return found == null ? -1 : found.startOffset();
     }
 
     // Working on what it got.
@@ -214,14 +280,19 @@ final class ShareMember {
             batches.put(partition, apart);
         });
         session.finished.clear();
-        this.<Acknowledged>request(node, session, (broker, answer) -> serveAcknowledge(broker, epoch, batches, answer),
-            answered -> session.epoch = answered.error() == Errors.NONE ? epoch + 1 : 0);
+        this.<Acknowledged>request(node, session, (broker, answer) -> serveAcknowledge(broker, session.member, epoch, batches, answer),
+            answered -> {
+                session.epoch = answered.error() == Errors.NONE ? epoch + 1 : 0;
+                if (epoch == ShareRequestMetadata.FINAL_EPOCH) {
+                    disconnect(node, session);
+                }
+            });
     }
 
-    private void serveAcknowledge(ClusterNode broker, int epoch,
+    private void serveAcknowledge(ClusterNode broker, String from, int epoch,
             Map<TopicIdPartition, List<ShareAcknowledgementBatch>> batches, Consumer<Acknowledged> answer) {
         try {
-            broker.manager.acknowledgeSessionUpdate(cluster.group, name, epoch);
+            broker.manager.acknowledgeSessionUpdate(cluster.group, from, epoch);
         } catch (RuntimeException refused) {
             answer.accept(new Acknowledged(Errors.forException(refused), Map.of()));
             return;
@@ -231,13 +302,13 @@ final class ShareMember {
             int id = cluster.nextId();
             ids.put(partition, id);
             cluster.history.add("acknowledges", "id", id, "partition", partition.partition(), "node", broker.id,
-                "leader_epoch", broker.epochOf(partition), "start_offset", startOf(broker, partition), "member", name,
+                "leader_epoch", broker.epochOf(partition), "start_offset", broker.startOf(partition), "member", from,
                 "batches", History.rows(rows, row -> new long[] {row.firstOffset(), row.lastOffset(),
                     row.acknowledgeTypes().get(0)}));
         });
         CompletableFuture<Map<TopicIdPartition, ShareAcknowledgeResponseData.PartitionData>> acknowledged;
         try {
-            acknowledged = broker.manager.acknowledge(name, cluster.group, batches);
+            acknowledged = broker.manager.acknowledge(from, cluster.group, batches);
         } catch (RuntimeException wrong) {
             acknowledged = CompletableFuture.failedFuture(wrong); // As KafkaApis answers it.
         }
@@ -248,6 +319,9 @@ final class ShareMember {
             }
             partitions.forEach((partition, data) ->
                 cluster.history.add("acknowledged", "id", ids.get(partition), "error", Errors.forCode(data.errorCode())));
+            if (epoch == ShareRequestMetadata.FINAL_EPOCH) {
+                broker.closed(from);
+            }
             answer.accept(new Acknowledged(Errors.NONE, partitions));
         });
     }

@@ -1,6 +1,5 @@
 package kafka.server.share;
 
-import java.util.Comparator;
 import java.util.PriorityQueue;
 import java.util.function.LongUnaryOperator;
 import org.apache.kafka.common.utils.Time;
@@ -13,12 +12,17 @@ final class VirtualTimer implements Timer, Time {
     /** What a gate answers for a task that never runs. */
     static final long NEVER = -1;
 
-    private record Waiting(TimerTaskEntry entry, long atMs, long order, LongUnaryOperator gate) {}
+    private record Waiting(TimerTaskEntry entry, long atMs, long order, LongUnaryOperator gate)
+            implements Comparable<Waiting> {
+        @Override
+        public int compareTo(Waiting other) {
+            return atMs == other.atMs ? Long.compare(order, other.order) : Long.compare(atMs, other.atMs);
+        }
+    }
 
     private static final LongUnaryOperator OPEN = now -> now;
 
-    private final PriorityQueue<Waiting> waiting = new PriorityQueue<>(
-        Comparator.comparingLong(Waiting::atMs).thenComparingLong(Waiting::order));
+    private final PriorityQueue<Waiting> waiting = new PriorityQueue<>();
     private long now;
     private long added;
 

@@ -47,7 +47,9 @@ record WrittenPersister(Cluster cluster, ClusterNode at, int node, Persister kaf
                 : Errors.forCode(result.topicsData().get(0).partitions().get(0).errorCode());
             boolean confirmed = plants.is("fenced-is-none") && error == Errors.FENCED_LEADER_EPOCH;
             cluster.history.add("written", "id", id, "error", confirmed ? Errors.NONE : error);
-            if (!plants.now("answers-stop")) {
+            if (plants.masked && error == Errors.FENCED_LEADER_EPOCH && !confirmed) {
+                at.forget(cluster.partitions().get(partition), epoch);
+            } else if (!plants.now("answers-stop")) {
                 Errors told = confirmed ? Errors.NONE
                     : isMasked(partition, epoch, error) ? Errors.COORDINATOR_NOT_AVAILABLE : error;
                 answer.complete(answer(topic.topicId(), partition, told));
