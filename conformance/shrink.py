@@ -27,6 +27,30 @@ def shrunk(
         current = smaller
 
 
+def with_fewest(
+    sequence: Sequence[C],
+    replaced: Callable[[tuple[C, ...], int, int], tuple[C, ...] | None],
+    first: int = 0,
+) -> tuple[C, ...]:
+    """Return a sequence of which no part can be left out, from halves down to single ones.
+
+    ``replaced`` returns a sequence without the part from an index to another one, exclusive, if
+    that still shows what is sought, else None. What is before ``first`` stays.
+    """
+    current = tuple(sequence)
+    size = max(1, len(current) // 2)
+    while size:
+        index = first
+        while index < len(current):
+            smaller = replaced(current, index, index + size)
+            if smaller is None:
+                index += size
+            else:
+                current = smaller
+        size //= 2
+    return current
+
+
 class _Shrinker(Generic[C]):
     def __init__(
         self, fails: Callable[[tuple[C, ...]], int | None], kit: Kit[C, Any, Any, Any]
@@ -40,17 +64,7 @@ class _Shrinker(Generic[C]):
         return current
 
     def shorter(self, current: tuple[C, ...]) -> tuple[C, ...]:
-        size = max(1, len(current) // 2)
-        while size:
-            index = 1
-            while index < len(current):
-                smaller = self._replaced(current, index, index + size, ())
-                if smaller is None:
-                    index += size
-                else:
-                    current = smaller
-            size //= 2
-        return current
+        return with_fewest(current, lambda now, a, b: self._replaced(now, a, b, ()), first=1)
 
     def simpler(self, current: tuple[C, ...]) -> tuple[C, ...]:
         for index in range(1, len(current)):

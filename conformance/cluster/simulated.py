@@ -21,6 +21,7 @@ from conformance.cluster.rules import judge_history
 from conformance.cores.kafka import kafka_java, recorder_jar
 from conformance.cores.malformed import error_text
 from conformance.cores.process import ProcessTarget
+from conformance.shrink import with_fewest
 from conformance.target import TargetError
 from judge.finding import Finding
 
@@ -172,12 +173,19 @@ def simulated(  # noqa: PLR0913, PLR0917 - what a search is given
 def fewest_faults(
     simulator: Simulator, run: SimulatedRun, finding: Finding
 ) -> tuple[SimulatedRun, Finding]:
-    """Leave out fault after fault while the finding remains; return the run with the fewest."""
-    for number in sorted(set(range(run.faults)) - run.without):
-        tried = simulator.run(run.seed, sorted(run.without | {number}))
+    """Leave out faults while the finding remains; return the run with the fewest."""
+    best = run, finding
+
+    def replaced(done: tuple[int, ...], first: int, end: int) -> tuple[int, ...] | None:
+        nonlocal best
+        kept = (*done[:first], *done[end:])
+        tried = simulator.run(run.seed, sorted(set(range(run.faults)) - set(kept)))
         same = tried.like(finding)
         if same is not None:
-            run, finding = tried, same
+            best = tried, same
         elif not tried.findings:
             tried.discard()
-    return run, finding
+        return None if same is None else kept
+
+    with_fewest(sorted(set(range(run.faults)) - run.without), replaced)
+    return best

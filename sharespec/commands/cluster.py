@@ -4,15 +4,17 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import click
 
 from conformance.cluster.fault_plan import PlannedFault, drawn_plan, read_plan
+from conformance.shrink import with_fewest
 from conformance.target import TargetError
 from impl.cache import DISABLED
 from judge.finding import Finding
@@ -38,8 +40,8 @@ from sharespec.exit import Exit, exits_on
 if TYPE_CHECKING:
     from sharespec.cluster_judges import JudgedCluster
 
-PLAN = "plan.jsonl"
-"""The file with the plan of faults of a run that is kept."""
+PLAN, FEWEST = "plan.jsonl", "fewest.jsonl"
+"""The files with the plan of faults of a run that is kept, and with those that suffice."""
 
 _NOT_KEPT = ("data", "off", f"{LOCK}*")
 """What is not copied of a run: the logs of topics, and what is no part of it."""
@@ -64,6 +66,14 @@ _NOT_KEPT = ("data", "off", f"{LOCK}*")
     metavar="FOLDER",
     help="Keep the plan, the traces, the request logs, the state topic, and what members saw.",
 )
+@click.option(
+    "--shrink",
+    "tries",
+    type=click.IntRange(1, 100),
+    metavar="N",
+    help="Leave out faults while the same shows, the first thing that is new before others. "
+    "A plan that does not show it is done up to N times.",
+)
 @JSON
 @exits_on(TargetError)
 def cluster_command(  # noqa: PLR0913 - one argument for each option
@@ -73,6 +83,7 @@ def cluster_command(  # noqa: PLR0913 - one argument for each option
     seed: int,
     plan_file: Path | None,
     out: Path | None,
+    tries: int | None,
     json_lines: bool,
 ) -> None:
     """Run three nodes of Apache Kafka under faults, with real clients, and judge what they did.
@@ -102,14 +113,62 @@ def cluster_command(  # noqa: PLR0913 - one argument for each option
                 _keep(folder, out, plan)
 
         judged = run_cluster(folder, seed, seconds, plan, look, judge_cluster, keep)
+
+        def play(fewer: tuple[PlannedFault, ...]) -> "JudgedCluster":
+            with scratch_folder() as other:
+                return run_cluster(
+                    Path(other), seed, seconds, fewer, look, judge_cluster, lambda: None
+                )
+
+        fewest = _fewest(judged, plan, play, tries) if tries else None
+    if fewest is not None and out is not None:
+        _write_plan(out / FEWEST, fewest.plan)
     if json_lines:
-        for line in _json_lines(judged):
+        for line in _json_lines(judged, fewest):
             click.echo(line)
     else:
-        show_document(
-            _document(name, judged, out, _again(name, seconds, seed, plan_file)), output()
-        )
-    sys.exit(_exit_of(judged))
+        again = _again(name, seconds, seed, plan_file)
+        show_document(_document(name, judged, out, again, fewest), output())
+    stopped = fewest is not None and fewest.interrupted
+    sys.exit(Exit.INTERRUPTED if stopped else _exit_of(judged))
+
+
+@attrs.define
+class _Fewest:
+    """The faults of a plan that suffice for a finding, as far as others were left out."""
+
+    finding: Finding
+    plan: tuple[PlannedFault, ...]
+    interrupted: bool = False
+
+
+def _fewest(
+    judged: "JudgedCluster",
+    plan: tuple[PlannedFault, ...],
+    play: Callable[[tuple[PlannedFault, ...]], "JudgedCluster"],
+    tries: int,
+) -> _Fewest | None:
+    """Leave out faults of a plan while the same shows; None if nothing is wrong."""
+    findings = sorted(judged.findings, key=lambda each: bool(judged.known(each)))
+    if not findings or judged.run.interrupted:
+        return None
+    found = _Fewest(findings[0], plan)
+
+    def replaced(
+        done: tuple[PlannedFault, ...], first: int, end: int
+    ) -> tuple[PlannedFault, ...] | None:
+        fewer = (*done[:first], *done[end:])
+        for _ in range(tries):
+            if found.interrupted:
+                break
+            tried = play(fewer)
+            found.interrupted = tried.run.interrupted
+            if _cause(found.finding) in _by_cause(tried.findings):
+                return fewer
+        return None
+
+    found.plan = with_fewest(plan, replaced)
+    return found
 
 
 def _plan(file: Path | None, seed: int, seconds: float) -> tuple[PlannedFault, ...]:
@@ -122,7 +181,11 @@ def _plan(file: Path | None, seed: int, seconds: float) -> tuple[PlannedFault, .
 def _keep(folder: Path, out: Path, plan: Iterable[PlannedFault]) -> None:
     """Copy what a run left, but for the logs of the topics."""
     shutil.copytree(folder, out, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*_NOT_KEPT))
-    (out / PLAN).write_text("".join(f"{fault.line()}\n" for fault in plan), encoding="utf-8")
+    _write_plan(out / PLAN, plan)
+
+
+def _write_plan(file: Path, plan: Iterable[PlannedFault]) -> None:
+    file.write_text("".join(f"{fault.line()}\n" for fault in plan), encoding="utf-8")
 
 
 def _exit_of(judged: "JudgedCluster") -> Exit:
@@ -142,11 +205,15 @@ def _by_cause(findings: Iterable[Finding]) -> dict[tuple[str, ...], list[Finding
     """Return the findings by what they have in common."""
     causes: dict[tuple[str, ...], list[Finding]] = {}
     for finding in findings:
-        causes.setdefault((finding.engine, *finding.probable_cause), []).append(finding)
+        causes.setdefault(_cause(finding), []).append(finding)
     return causes
 
 
-def _json_lines(judged: "JudgedCluster") -> Iterator[str]:
+def _cause(finding: Finding) -> tuple[str, ...]:
+    return finding.engine, *finding.probable_cause
+
+
+def _json_lines(judged: "JudgedCluster", fewest: _Fewest | None) -> Iterator[str]:
     for finding in judged.findings:
         row: dict[str, Any] = {
             "judge": finding.engine,
@@ -161,6 +228,9 @@ def _json_lines(judged: "JudgedCluster") -> Iterator[str]:
             "evidence": list(finding.evidence),
         }
         yield json.dumps(row)
+    if fewest is not None:
+        plan = [json.loads(fault.line()) for fault in fewest.plan]
+        yield json.dumps({"rule": fewest.finding.name, "fewest": plan})
     run = judged.run
     yield json.dumps(
         {
@@ -177,7 +247,9 @@ def _json_lines(judged: "JudgedCluster") -> Iterator[str]:
     )
 
 
-def _document(name: str, judged: "JudgedCluster", out: Path | None, again: str) -> Document:
+def _document(
+    name: str, judged: "JudgedCluster", out: Path | None, again: str, fewest: _Fewest | None
+) -> Document:
     causes = _by_cause(judged.findings)
     if causes:
         verdict = Toned(f"{len(causes)} kinds of findings", "bad")
@@ -196,9 +268,19 @@ def _document(name: str, judged: "JudgedCluster", out: Path | None, again: str) 
         sections=(table, *(_section(judged, some, out, again) for some in causes.values())),
         others=(
             (Heading("Faults"), ItemList(faults, most=20)),
+            *((_shrunk_section(fewest),) if fewest else ()),
             *(((Heading("Not told"), ItemList(judged.doubts)),) if judged.doubts else ()),
             *(((Heading("Why nodes gave up"), ItemList(judged.said)),) if judged.said else ()),
         ),
+    )
+
+
+def _shrunk_section(fewest: _Fewest) -> Section:
+    stopped = "Interrupted: perhaps fewer suffice. " if fewest.interrupted else ""
+    return (
+        Heading("Fewest faults"),
+        paragraph(f"{stopped}These show {': '.join(fewest.finding.probable_cause)}:"),
+        ItemList(tuple(fault.line() for fault in fewest.plan)),
     )
 
 

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import attrs
@@ -74,6 +74,39 @@ def test_what_is_wrong_is_shown_with_its_command(monkeypatch: pytest.MonkeyPatch
     assert "new: ONE_HOLDER: nothing was fenced" in result.output
     assert "sharespec cluster kafka --seconds 5 --seed 7" in result.output
     assert "3 records that were confirmed to the producer reached no member" in result.output
+
+
+@pytest.mark.parametrize("interrupts", [False, True])
+def test_faults_are_left_out_while_the_same_shows(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, interrupts: bool
+) -> None:
+    plan, out = tmp_path / "plan", tmp_path / "out"
+    lines = [f'[{ms}, "reset", {{"source": "1", "target": "2"}}]' for ms in range(9)]
+    plan.write_text("\n".join(lines))
+    out.mkdir()
+    played: list[list[int]] = []
+    other = tuple(judge_history(FAULTS["one attempt too many"][0].events()))
+
+    def run_cluster(
+        _folder: Path, _seed: int, _s: float, plan: Sequence[PlannedFault], *_: object
+    ) -> JudgedCluster:
+        times = [fault.ms for fault in plan]
+        played.append(times)
+        # 3 and 7 are needed; what has fewer faults than all shows it at each second try only.
+        shows = {3, 7} <= set(times) and (len(times) == 9 or played.count(times) == 2)
+        what = judged(FOUND if shows else other)
+        what.run.interrupted = interrupts and len(played) == 4
+        return what
+
+    monkeypatch.setattr(cluster_run, "run_cluster", run_cluster)
+    options = ("--shrink", "2", "--plan", str(plan), "--out", str(out), "--json")
+    result = CliRunner().invoke(cli, ["cluster", "kafka", *options])
+    left = [0, 1, 2, 3, 4, 5, 6, 7, 8] if interrupts else [3, 7]
+    assert result.exit_code == (130 if interrupts else 1), result.output
+    told_of = next(row for row in map(json.loads, result.stdout.splitlines()) if "fewest" in row)
+    assert (told_of["rule"], [row[0] for row in told_of["fewest"]]) == ("ONE_HOLDER", left)
+    assert [json.loads(line)[0] for line in (out / "fewest.jsonl").read_text().splitlines()] == left
+    assert max(played.count(times) for times in played) == 2
 
 
 def test_a_run_that_conforms_exits_with_0(monkeypatch: pytest.MonkeyPatch) -> None:
