@@ -36,6 +36,14 @@ class GroupAltered:
 
 
 @attrs.frozen
+class MemberJoined:
+    """A node has begun a session of a member."""
+
+    member: str
+    node: int
+
+
+@attrs.frozen
 class MemberLeft:
     """A node learns that a member has left it, and how; what it holds is released."""
 
@@ -230,6 +238,7 @@ class LagReported:
 Happening = (
     GroupSettings
     | GroupAltered
+    | MemberJoined
     | MemberLeft
     | InjectedFault
     | RecordsDeleted
@@ -254,6 +263,7 @@ Happening = (
 _KINDS: dict[str, type[Happening]] = {
     "settings": GroupSettings,
     "altered": GroupAltered,
+    "joined": MemberJoined,
     "left": MemberLeft,
     "fault": InjectedFault,
     "deleted": RecordsDeleted,

@@ -22,6 +22,8 @@ from conformance.cluster.history import (
     LeaderReads,
     LeaderResigned,
     LeaderWrites,
+    MemberJoined,
+    MemberLeft,
     ReadAnswered,
     RecordsAborted,
     RecordsDeleted,
@@ -82,7 +84,8 @@ class _ClusterRun:
     were, each with the time of its end; ``ended`` those that a member accepted or rejected,
     whatever the answer; ``began``, by (partition, node, leader epoch), when a leader last asked for
     the state to begin with, when it had it, and the line; ``resigned``, by (partition, node), the
-    last leader epoch in which a node led, as it learned, when, and the line. ``stopped`` are
+    last leader epoch in which a node led, as it learned, when, and the line; ``left``, by (member,
+    node), how a member left, and the line. ``stopped`` are
     partitions whose leader did not come to rest, ``cut`` those whose log began within a batch that
     was aborted; ``spoilt`` has what makes the state of a partition wrong, whatever follows from it.
     """
@@ -109,6 +112,7 @@ class _ClusterRun:
     cut: set[int] = attrs.field(factory=set)
     began: dict[tuple[int, int, int], tuple[int, int, str]] = attrs.field(factory=dict)
     resigned: dict[tuple[int, int], tuple[int, int, str]] = attrs.field(factory=dict)
+    left: dict[tuple[str, int], tuple[str, str]] = attrs.field(factory=dict)
 
 
 def judge_history(events: Iterable[ClusterEvent]) -> Iterator[Finding]:
@@ -140,6 +144,7 @@ def _step(run: _ClusterRun, event: ClusterEvent, seq: int) -> Iterator[Finding]:
     match event.what:
         case LeaderAcquired():
             yield from _judge_resigned(run, event, event.what, seq)
+            yield from _judge_left(run, event, event.what, seq)
             for first, last, count in event.what.ranges:
                 for offset in range(first, last + 1):
                     yield from _judge_acquired(run, event, offset, count, seq)
@@ -173,6 +178,10 @@ def _note(run: _ClusterRun, event: ClusterEvent) -> None:
             _note_asked(run, event.what)
         case LeaderAnswered():
             _note_answered(run, event, event.what)
+        case MemberLeft(member, node, how):
+            run.left[member, node] = how, event.line
+        case MemberJoined(member, node):
+            run.left.pop((member, node), None)
         case _:
             _note_state(run, event)
 
@@ -251,6 +260,17 @@ def _judge_resigned(
     yield cluster_finding(event, seq, first, name, recorded, expected, *evidence, cause=cause)
 
 
+def _judge_left(
+    run: _ClusterRun, event: ClusterEvent, what: LeaderAcquired, seq: int
+) -> Iterator[Finding]:
+    """Judge who is given records: not a member that has left the node, which knows it."""
+    how, line = run.left.get((what.member, what.node), ("", ""))
+    if what.ranges and line:
+        name, first = "NOTHING_AFTER_LEAVING", what.ranges[0][0]
+        expected = f"nothing for {what.member}"
+        yield cluster_finding(event, seq, first, name, "acquired", expected, line, cause=how)
+
+
 def _judge_aborted(
     run: _ClusterRun, event: ClusterEvent, what: RecordsAborted, seq: int
 ) -> Iterator[Finding]:
@@ -302,7 +322,9 @@ def _judge_acquired(
         yield found("ONE_HOLDER", what.member, holder.member, *evidence, cause=cause)
     if count > run.attempts.get(key, (0, 0))[0]:
         run.attempts[key] = count, event.ms
-    ends = event.ms + (run.settings.record_lock_duration_ms if run.settings else 0)
+    gone = (what.member, what.node) in run.left
+    lock_ms = run.settings.record_lock_duration_ms if run.settings and not gone else 0
+    ends = event.ms + lock_ms
     run.holders[key] = _Holder(
         what.member, what.leader_epoch, event.ms, ends, count, event.line, began
     )

@@ -11,8 +11,10 @@ from confluent_kafka.cimpl import NewTopic
 
 from conformance.target import TargetError
 from conformance.wire.broker import BrokerTarget
+from conformance.wire.codec import message
 from conformance.wire.kafka_broker import kafka_broker
 from model.config import SharePartitionConfig
+from model.share_messages import ShareFetch
 from tests.conformance.unbuilt import skip_unbuilt
 from tests.recorder.released import eventually
 from tests.serve.served import Client, acquired, part
@@ -61,6 +63,7 @@ def _write(leader_epoch: int) -> dict[str, object]:
 
 CLEANING = ("log.cleaner.enable=true", "log.cleaner.backoff.ms=200")
 COMPACTED = {"cleanup.policy": "compact", "segment.ms": "100", "min.cleanable.dirty.ratio": "0"}
+LONG_LOCKS = ("group.share.record.lock.duration.ms=10000",)
 ONE_BATCH, ALL = 300, 1_000_000
 
 
@@ -104,8 +107,8 @@ def compacted(client: Client, address: str) -> UUID:
     def is_compacted() -> bool:
         put("z")  # Begins a segment: the one before it may be cleaned.
         consumer.assign([TopicPartition("t", 0, 0)])
-        message = consumer.poll(10)
-        return message is not None and message.offset() == 1
+        polled = consumer.poll(10)
+        return polled is not None and polled.offset() == 1
 
     eventually(is_compacted)
     consumer.close()
@@ -113,10 +116,36 @@ def compacted(client: Client, address: str) -> UUID:
 
 
 def finish(client: Client, topic: UUID, first: int, last: int) -> None:
-    """Make durable, with start offset 0, that these records are acknowledged."""
+    """Make durable, with start offset 0, that these records are acknowledged; up to -1: none."""
     batch = {"first_offset": first, "last_offset": last, "delivery_state": 2, "delivery_count": 1}
     begin = {"partition": 0, "state_epoch": 0, "start_offset": 0}
-    for name, more in ("initialize", {}), ("write", {"leader_epoch": 0, "state_batches": [batch]}):
+    batches = [batch] if last >= 0 else []
+    for name, more in ("initialize", {}), ("write", {"leader_epoch": 0, "state_batches": batches}):
         topics = [{"topic_id": topic, "partitions": [begin | more]}]
         body = client.ask(f"{name}_share_group_state", 0, group_id="g", topics=topics)
         assert body.results[0].partitions[0].error_code == _NONE
+
+
+@pytest.mark.parametrize("waits", [True, False], ids=["a fetch waits", "no fetch waits"])
+def test_a_fetch_that_waits_takes_what_its_lost_member_held(*, waits: bool) -> None:
+    """Member m holds record 0 and its connection is lost, perhaps with a fetch under way."""
+    try:
+        with kafka_broker(LONG_LOCKS) as target:
+            client, lost = Client(str(target.address)), Client(str(target.address))
+            with closing(client.wire), closing(lost.wire):
+                admin = AdminClient({"bootstrap.servers": str(target.address)})
+                admin.create_topics([NewTopic("t", 1)])["t"].result(30)
+                topic = client.topic("t")
+                client.fill("t", 1)
+                finish(client, topic, -1, -1)
+                assert acquired(lost.fetch(0, part(topic), max_wait_ms=2000)) == [(0, 0, 1)]
+                if waits:
+                    asked = ShareFetch("g", "m", 1, (), max_wait_ms=20_000)
+                    with pytest.raises(TargetError):  # A request that is not answered ends it.
+                        lost.wire.ask("c", message(asked), -9_000)
+                lost.wire.disconnect("c")
+                given = acquired(client.fetch(0, part(topic), member="n", max_wait_ms=3000))
+                later = acquired(client.fetch(1, member="n", max_wait_ms=9500))
+    except TargetError as error:
+        skip_unbuilt(error)
+    assert (given, later) == (([], [(0, 0, 3)]) if waits else ([(0, 0, 2)], []))

@@ -90,6 +90,9 @@ class Written:
         values = {"partition": 0, "node": 0, "first_offset": first, "last_offset": last}
         return self.add("buries", id=7, **values).add("buried", id=7, error=error)
 
+    def left(self, how: str, node: int = 0) -> "Written":
+        return self.add("left", member="m1", node=node, how=how)
+
     def resigned(self, epoch: int, node: int = 0) -> "Written":
         return self.add("resigned", partition=0, node=node, leader_epoch=epoch)
 
@@ -172,6 +175,14 @@ FAULTS = {
         Written("read_uncommitted").aborted([1, 1]).altered().acquired([0, 4, 1]),
         [("COMMITTED_ONLY", 1)],
     ),
+    "a member whose connection is lost is given records": (
+        begun().left("is disconnected").acquired([5, 9, 1]),
+        [("NOTHING_AFTER_LEAVING", 5)],
+    ),
+    "a member that closed its session is given records": (
+        begun().left("closes").acquired([5, 9, 1]).acquired([5, 9, 2], member="m2"),
+        [("NOTHING_AFTER_LEAVING", 5)],
+    ),
     "aborted, and acquired": (
         Written().aborted([2, 3]).acquired([0, 4, 1]),
         [("COMMITTED_ONLY", 2)],
@@ -251,6 +262,10 @@ EXCEPTIONS = {
     "what lies below the start offset was done before": (
         begun().acknowledged(1, [0, 0, ACCEPT], start=2).acquired([0, 0, 1], epoch=1)
     ),
+    "a member that is back": (
+        begun().left("closes").add("joined", member="m1", node=0).acquired([5, 9, 1])
+    ),
+    "a member that left another node": begun().left("closes", node=1).acquired([5, 9, 1]),
     "a release is counted": begun().acknowledged(1, [0, 0, RELEASE]).acquired([0, 0, 2]),
     "a leader that returned": begun().resigned(0).acquired([0, 4, 1], epoch=2),
     "another node resigned": begun().resigned(0, node=1).acquired([5, 9, 1]),

@@ -331,6 +331,9 @@ final class ClusterNode {
         if (session != null && session.connectionId().equals(connection)) {
             releases(member, "is disconnected");
         }
+        if (cluster.plants.masked && !cluster.plants.is("gone-fetches")) {
+            purgatory.forget(member);
+        }
         sessions.connectionDisconnectListener().onDisconnect(connection);
     }
 

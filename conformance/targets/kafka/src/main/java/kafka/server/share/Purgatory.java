@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import kafka.server.ReplicaManager;
 import org.apache.kafka.server.share.fetch.DelayedShareFetchKey;
+import org.apache.kafka.server.share.fetch.ShareFetch;
 import org.apache.kafka.server.util.timer.TimerTask;
 import sun.misc.Unsafe;
 
@@ -48,6 +49,17 @@ final class Purgatory extends ReplicaManager {
             }
         }
         waiting.removeIf(DelayedShareFetch::isCompleted);
+    }
+
+    /** Fetches of a member never look again. */
+    void forget(String member) {
+        waiting.removeIf(fetch -> {
+            boolean forgotten = ((ShareFetch) ClusterNode.fieldOf(fetch, "shareFetch")).memberId().equals(member);
+            if (forgotten) {
+                fetch.cancel();
+            }
+            return forgotten;
+        });
     }
 
     @Override

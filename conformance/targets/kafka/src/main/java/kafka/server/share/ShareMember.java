@@ -208,14 +208,22 @@ final class ShareMember {
             ShareFetchContext context = broker.manager.newContext(cluster.group, added, forgotten, from.member(), epoch, false,
                 from.toString());
             valid = context.getErroneousAndValidTopicIdPartitions().validTopicIdPartitions();
+            if (epoch == ShareRequestMetadata.INITIAL_EPOCH) {
+                cluster.history.add("joined", "member", from.member(), "node", broker.id);
+            }
         } catch (RuntimeException refused) {
             answer.accept(new Fetched(Errors.forException(refused), Map.of()));
             return;
         }
+        fetchMessages(broker, from.member(), epoch, valid, answer);
+    }
+
+    private void fetchMessages(ClusterNode broker, String from, int epoch, List<TopicIdPartition> valid,
+            Consumer<Fetched> answer) {
         FetchIsolation isolation = cluster.settings.isolation;
         FetchIsolation asked = cluster.plants.isolation(isolation);
         FetchParams params = new FetchParams(-1, -1, 500, 1, 1 << 20, asked, Optional.empty(), true);
-        broker.manager.fetchMessages(cluster.group, from.member(), params, mode, epoch, maxRecords, Math.max(1, maxRecords / 2), valid)
+        broker.manager.fetchMessages(cluster.group, from, params, mode, epoch, maxRecords, Math.max(1, maxRecords / 2), valid)
             .whenComplete((partitions, thrown) -> {
                 if (thrown != null) {
                     answer.accept(new Fetched(Errors.forException(thrown), Map.of()));
@@ -224,8 +232,8 @@ final class ShareMember {
                 partitions.forEach((partition, data) -> {
                     if (!data.acquiredRecords().isEmpty()) {
                         cluster.history.add("acquired", "partition", partition.partition(), "node", broker.id,
-                            "leader_epoch", broker.epochOf(partition, from.member(), data.acquiredRecords().get(0).firstOffset()),
-                            "member", from.member(), "isolation_level", Settings.nameOf(isolation), "ranges",
+                            "leader_epoch", broker.epochOf(partition, from, data.acquiredRecords().get(0).firstOffset()),
+                            "member", from, "isolation_level", Settings.nameOf(isolation), "ranges",
                             History.rows(data.acquiredRecords(), range -> new long[] {range.firstOffset(),
                                 range.lastOffset(), range.deliveryCount()}));
                         if (cluster.plants.now("object-again")) {
@@ -321,6 +329,9 @@ final class ShareMember {
                 cluster.history.add("acknowledged", "id", ids.get(partition), "error", Errors.forCode(data.errorCode())));
             if (epoch == ShareRequestMetadata.FINAL_EPOCH) {
                 broker.closed(from);
+                if (cluster.plants.is("closed-fetches")) {
+                    fetchMessages(broker, from, epoch, cluster.partitions(), fetched -> { });
+                }
             }
             answer.accept(new Acknowledged(Errors.NONE, partitions));
         });
