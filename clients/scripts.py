@@ -291,7 +291,7 @@ _MANY = 0.1
 """How likely a script has no more than many records, all of which are taken."""
 
 _PRODUCES, _COMPACTED, _DRAINS, _TROUBLED, _IDLE_MS = 0.5, 0.3, 0.8, 0.35, 300
-_PARTED, _SPREAD, _SAYS_LAST = 0.3, 0.7, 0.5
+_PARTED, _SPREAD, _SPREAD_GAPS, _SAYS_LAST = 0.3, 0.7, 0.5, 0.5
 _AT_ONCE, _TROUBLED_LAST = 0.4, 0.3
 _TWICE, _RECYCLES = 0.3, 0.5
 
@@ -308,7 +308,7 @@ def _any_round(chance: _Drawing) -> list[Step]:
 
 def _spread_round(chance: _Drawing) -> list[Step]:
     """Draw a poll of records of several leaders, and one commit that they answer in any order."""
-    gaps = chance.happens(_COMPACTED)
+    gaps = chance.happens(_SPREAD_GAPS)
     kinds = (Do.PRODUCE_COMPACTED, Do.PRODUCE_COMPACTED, *TRANSACTIONS) if gaps else (Do.PRODUCE,)
     produced = [
         (do, max(_LEAST[do], chance.random.randint(1, 3)))
