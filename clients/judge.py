@@ -34,7 +34,7 @@ from clients.events import (
     Settings,
     Waited,
 )
-from clients.held import FAILED, REPEATABLE, Fate, Held, Holdings
+from clients.held import FAILED, REPEATABLE, RESENT, Fate, Held, Holdings
 from clients.leadership import Leadership
 from clients.liveness import empty_handed, starved, too_often, withheld
 from clients.membership import LEAVE, REFUSALS, UNHEARD, Membership
@@ -75,14 +75,12 @@ def judge(record: Record) -> tuple[Violation, ...]:
 
 def keeps_back(record: Record) -> bool:
     """Whether the client was given records that it neither delivered nor released so far."""
-    judging = _read(record)
-    return bool(withheld(judging.holdings, judging.leadership))
+    return bool(withheld((judging := _read(record)).holdings, judging.leadership))
 
 
 def _read(record: Record) -> "_Judging":
     judging = _Judging(record.settings)
-    for position, event in enumerate(record.events):
-        judging.position = position
+    for judging.position, event in enumerate(record.events):
         judging.take(event)
     return judging
 
@@ -183,7 +181,7 @@ class _Judging:
                 known = here[::-1]
                 fitting = next((held for held in reversed(known) if held.sent is None), known[-1])
                 self._misfit(fitting, given, where)
-            elif any(held.lost is None and held.answer > fitting.answer for held in here):
+            elif fitting.fate in RESENT and any(held.answer > fitting.answer for held in here):
                 text = f"{where}, acquired anew, is acknowledged for a delivery that ended"
                 self.violated(Duty.HELD, text)
             yield fitting, given

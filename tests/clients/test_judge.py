@@ -208,7 +208,7 @@ def test_a_callback_may_tell_of_a_renewal_while_the_next_acknowledgement_is_unde
 
 
 @pytest.mark.parametrize(("anew", "expected"), [(False, []), (True, [Duty.HELD])])
-def test_a_delivery_that_ended_is_not_acknowledged_once_its_record_is_acquired_anew(
+def test_what_was_refused_with_its_request_is_not_sent_again_once_its_record_is_acquired_anew(
     *, anew: bool, expected: list[Duty]
 ) -> None:
     def fetched(number: int, epoch: int, *counts: int) -> tuple[Event, ...]:
