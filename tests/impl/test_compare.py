@@ -167,6 +167,63 @@ def spread(*numbers: int) -> Change:
 
 ENTRIES, RECORDS = "writes.0.state_batches", "after.records"
 COMPLETE = "delivery_complete_count"
+SPOILED: list[tuple[int, Change, Kind, int | None]] = [
+    (INIT, put("result.status", "NOT_COORDINATOR"), Kind.STATUS, None),
+    (SKIP, put("result.can_acquire", value=True), Kind.STATUS, None),
+    (FETCH, add("result.acquired.0.delivery_count"), Kind.ACQUIRED, 10),
+    (FETCH, add("result.acquired.1.delivery_count"), Kind.ACQUIRED, 16),
+    (PRODUCE, put("result.acquired", [taken(17, 17), taken(11, 12)]), Kind.ACQUIRED, 11),
+    (PRODUCE, put("result.acquisition", 0), Kind.ACQUISITION, None),
+    (PRODUCE, put("result.marked", ["NONE"]), Kind.MARKED, None),
+    (THREE, add(f"{ENTRIES}.0.delivery_count"), Kind.WRITTEN_STATE, 11),
+    (THREE, put(f"{ENTRIES}.1.state", 4), Kind.WRITTEN_STATE, 12),
+    (THREE, add(f"{ENTRIES}.2.delivery_count"), Kind.WRITTEN_STATE, 16),
+    (THREE, edit(ENTRIES, lambda entries: entries[:2]), Kind.WRITTEN_STATE, 16),
+    (THREE, also(ENTRIES, entry(14, 14, RecordState.ARCHIVED)), Kind.WRITTEN_STATE, 14),
+    (THREE, put("writes", []), Kind.WRITTEN_STATE, 11),
+    (ONE, put("writes", []), Kind.WRITTEN_STATE, 17),
+    (EXPIRE, add("writes.1.state_batches.0.delivery_count"), Kind.WRITTEN_STATE, 19),
+    (THREE, put("writes.0.start_offset", 11), Kind.WRITTEN_START_OFFSET, None),
+    (THREE, add(f"writes.0.{COMPLETE}"), Kind.WRITTEN_DELIVERY_COMPLETE_COUNT, None),
+    (THREE, spread(2, 2, 1), Kind.WRITTEN_DELIVERY_COMPLETE_COUNT, None),
+    (EXPIRE, add(f"writes.0.{COMPLETE}"), Kind.WRITTEN_DELIVERY_COMPLETE_COUNT, None),
+    (EXPIRE, add(f"writes.1.{COMPLETE}"), Kind.WRITTEN_DELIVERY_COMPLETE_COUNT, None),
+    (THREE, put("completed", [answer(0, "NONE")]), Kind.COMPLETED, None),
+    (ANSWER, put("completed", []), Kind.COMPLETED, None),
+    (ANSWER, add("completed.0.seq"), Kind.COMPLETED, None),
+    (ANSWER, put("completed.0.status", "NOT_COORDINATOR"), Kind.COMPLETED, None),
+    (ANSWER, also("completed", answer(ONE, "NONE")), Kind.COMPLETED, None),
+    (ANSWER, put("completed", [answer(7, "PENDING"), answer(7, "NONE")]), Kind.COMPLETED, None),
+    (SKIP, add("after.end_offset"), Kind.END_OFFSET, None),
+    (SKIP, add(f"after.{COMPLETE}"), Kind.DELIVERY_COMPLETE_COUNT, None),
+    (FETCH, edit(RECORDS, lambda records: records[:1]), Kind.RECORDS, 16),
+    (ASK, edit(RECORDS, lambda records: records[3:]), Kind.RECORDS, 10),
+    (ASK, edit(RECORDS, lambda records: records[:2] + records[3:]), Kind.RECORDS, 12),
+    (SKIP, add(f"{RECORDS}.1.last", -1), Kind.RECORDS, 19),
+    (SKIP, among(RECORDS, record(14, 15, "ARCHIVED", 1)), Kind.RECORDS, 14),
+    (SKIP, among(RECORDS, record(14, 15, "AVAILABLE", 0, "m")), Kind.RECORDS, 14),
+    (ASK, put(f"{RECORDS}.0.member", "n"), Kind.RECORDS, 10),
+    (ASK, put(f"{RECORDS}.1.state", "ARCHIVED"), Kind.RECORDS, 11),
+    (ASK, add(f"{RECORDS}.2.delivery_count"), Kind.RECORDS, 12),
+    (ASK, put(f"{RECORDS}.5.pending", value=False), Kind.RECORDS, 18),
+    (ASK, add(f"{RECORDS}.6.delivery_count"), Kind.RECORDS, 19),
+]
+
+
+@pytest.mark.parametrize(
+    ("place", "spoil", "kind", "offset"),
+    SPOILED,
+    ids=[f"{number}-{case[2].name}" for number, case in enumerate(SPOILED)],
+)
+def test_wrong_recorded_values_are_found(
+    place: int, spoil: Change, kind: Kind, offset: int | None
+) -> None:
+    rows = changed(story()[: place + 1], place, spoil)
+    assert found(rows) == (place, kind, offset)
+    behind = {**story()[place], "seq": place + 1}
+    assert found([*rows, behind]) == (place, kind, offset)
+
+
 IN_OTHER_WORDS: list[tuple[int, Change]] = [
     (FETCH, edit("result.acquired", lambda ranges: ranges[::-1])),
     (FETCH, put("result.acquired", [taken(10, 11), taken(12, 12), taken(16, 19)])),
