@@ -1,7 +1,6 @@
 from collections.abc import Iterable
 from functools import reduce
 
-import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +16,6 @@ from model.states import RecordState
 from spec.coordinator import (
     Durable,
     counted,
-    durable_from,
     durable_state,
     initialize_durable,
     merge,
@@ -87,30 +85,6 @@ def test_a_merge_keeps_the_largest_of_each_record_from_the_start_offset_on(
     assert dict(after.entries) == naive
 
 
-@BOTH
-@pytest.mark.parametrize(
-    ("current", "given_pair", "expected"),
-    [
-        ((5, 3), (7, 1), (7, 1)),
-        ((5, 3), (5, 1), (5, 3)),
-        ((5, 1), (5, 3), (5, 3)),
-        ((5, 3), (4, 9), (5, 3)),
-        ((-1, -1), (0, 0), (0, 0)),
-        ((0, -1), (0, 0), (0, 0)),
-        ((-1, -1), (-1, 3), (-1, 3)),
-        ((5, -1), (5, 3), (5, 3)),
-        ((5, 3), (4, -1), (5, 3)),
-    ],
-)
-def test_start_offset_and_count_merge_as_their_lexicographic_maximum(
-    profile: Profile,
-    current: tuple[int, int],
-    given_pair: tuple[int, int],
-    expected: tuple[int, int],
-) -> None:
-    assert merge_start(current, given_pair, profile) == expected
-
-
 @pytest.mark.parametrize(
     ("profile", "count", "expected"),
     [
@@ -139,17 +113,6 @@ def test_a_write_without_a_count_leaves_none_that_passes_for_known() -> None:
     assert durable_lag(14, durable_state(known)) == 4
 
 
-def test_a_state_that_was_never_written_is_unknown() -> None:
-    assert (Durable().start_offset, Durable().delivery_complete_count) == (-1, -1)
-
-
-@given(DURABLES)
-def test_entries_below_a_new_start_offset_are_dropped(durable: Durable) -> None:
-    for start in (durable.start_offset, durable.start_offset + 1, 100):
-        after = merge(durable, request(start, 0), KIP)
-        assert dict(after.entries) == {o: e for o, e in durable.entries.items() if o >= start}
-
-
 @pytest.mark.parametrize(
     ("epochs", "code"),
     [
@@ -171,33 +134,11 @@ def test_a_write_of_an_older_leader_or_another_state_epoch_is_fenced(
     assert after == (merge(durable, given_write, KIP) if code is ErrorCode.NONE else durable)
 
 
-def test_a_read_fences_the_leaders_before() -> None:
-    durable = Durable(3, 1, leader_epoch=5)
-    assert read(durable, 4) == (ErrorCode.FENCED_LEADER_EPOCH, durable)
-    assert read(durable, 5) == (ErrorCode.NONE, durable)
-    answer, after = read(durable, 6)
-    assert (answer, after) == (ErrorCode.NONE, attrs.evolve(durable, leader_epoch=6))
-    fenced, _ = write(after, request(4, 0), (5, 0), KIP)
-    assert fenced is ErrorCode.FENCED_LEADER_EPOCH
-
-
 def test_initializing_with_an_older_state_epoch_is_fenced() -> None:
     durable = Durable(3, 1, state_epoch=2)
     assert initialize_durable(durable, 0, 1) == (ErrorCode.FENCED_STATE_EPOCH, durable)
     same, after = initialize_durable(durable, 0, 2)
     assert (same, after.start_offset) == (ErrorCode.NONE, 0)
-
-
-def test_an_update_carries_the_write_alone_and_a_snapshot_everything() -> None:
-    before = Durable(2, 1, leader_epoch=2, snapshot_epoch=3, updates=4)
-    before = merge(before, request(2, 1, StateBatch(3, 3, ACKNOWLEDGED, 1)), KIP)
-    after = merge(before, request(2, 2, StateBatch(5, 5, ARCHIVED, 1)), KIP)
-    update, updated = update_record(before, after, (StateBatch(5, 5, ARCHIVED, 1),))
-    assert update == ShareUpdate(3, 2, 2, 2, (StateBatch(5, 5, ARCHIVED, 1),))
-    assert updated == attrs.evolve(after, updates=5)
-    snapshot, held = snapshot_record(before, after)
-    assert snapshot == ShareSnapshot(4, durable_state(after))
-    assert held == attrs.evolve(after, snapshot_epoch=4, updates=0)
 
 
 @BOTH
@@ -241,13 +182,6 @@ def test_updates_of_before_a_snapshot_are_passed_over() -> None:
     snapshot = ShareSnapshot(1, DurableState(3, 1))
     assert replay([snapshot, late], KIP) == replay([late, snapshot], KIP) == replay([snapshot], KIP)
     assert replay([], KIP) == Durable()
-
-
-@given(DURABLES)
-def test_a_durable_state_is_read_as_it_is_held(durable: Durable) -> None:
-    state = durable_state(durable)
-    assert durable_from(state) == durable
-    assert durable_state(durable_from(state)) == state
 
 
 def test_a_coordinator_that_counts_uses_what_it_holds_and_no_count_that_is_written() -> None:
