@@ -38,10 +38,11 @@ def show_recorded(events: int, partitions: int) -> None:
         folder = Path(name)
         table = _recorded(folder)
         recorded = _repeated(table, events // table.num_rows + 1)
-        _show("recorded by Apache Kafka", recorded, folder, "; to reach: 0.4")
+        _show("recorded by Apache Kafka", recorded, folder, "; to reach: 0.7")
         begun = _beginnings(table)
         copies = partitions // len(_spans(begun)) + 1
-        _show(f"{FIRST} events a share-partition", _repeated(begun, copies), folder)
+        small = _repeated(begun, copies)
+        _show(f"{FIRST} events a share-partition", small, folder, "; to reach: 0.2")
         _show("one share-partition", _generated(folder, events), folder)
 
 

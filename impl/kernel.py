@@ -1,6 +1,7 @@
 """Replay of a recorded share-partition from Arrow columns."""
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import attrs
 import numpy as np
@@ -64,7 +65,8 @@ class FlatEvents:
 
     ``leader_rows`` are the rows with a configuration, of which ``leaders`` has the values, and
     ``unreadable`` those of which the configuration cannot be read. ``results`` receives what the
-    events lead to. To flatten a batch costs more than to replay some hundred events of it.
+    events lead to, and ``spare`` the state of a share-partition that is over. To flatten a batch
+    costs more than to replay some hundred events of it.
     """
 
     batch: pa.RecordBatch
@@ -74,6 +76,7 @@ class FlatEvents:
     leader_rows: Ints
     unreadable: Ints
     results: Ints
+    spare: list[State] = attrs.field(factory=list)
 
 
 @attrs.frozen
@@ -144,8 +147,9 @@ def replay_rows_of(flat: FlatEvents, first: int, end: int, profile: Profile) -> 
 
     They are as in ``replay_partition``, which does the same with a table of their own.
     """
-    replay = _Replay(profile, flat.members, None)
+    replay = _Replay(profile, flat.members, None, flat.spare.pop() if flat.spare else None)
     stop = replay.step(flat, first, end)
+    flat.spare.append(replay.state)
     results = flat.results[first : stop.row]
     return _result(results) if stop.verdict == at.FINE else _stopped(results, replay, flat, stop)
 
@@ -178,37 +182,59 @@ def _result(
     unreadable: str | None = None,
     states: Sequence[tuple[int, ReplayState]] = (),
 ) -> KernelResult:
-    start, end, lag = (np.ascontiguousarray(results[:, column]) for column in range(3))
+    start, end, lag = np.ascontiguousarray(results[:, :3].T)
     counts = np.ascontiguousarray(results[:, 3:])
     handed_out = tuple(states)
     return KernelResult(len(results), divergence, lag, counts, start, end, unreadable, handed_out)
 
 
+def _begun(profile: Profile, spare: State | None) -> State:
+    """Return a state that no leader has initialized, in the arrays of one that is over.
+
+    No row of them is read before it is written.
+    """
+    fresh = _fresh(profile)
+    if spare is None or spare.runs.shape[1] != fresh.runs.shape[1]:
+        return new_state(profile)
+    return spare._replace(header=fresh.header.copy())
+
+
+@lru_cache
+def _fresh(profile: Profile) -> State:
+    return new_state(profile)
+
+
 class _Replay:
     """A share-partition, and the position in its events between two batches."""
 
-    def __init__(self, profile: Profile, members: Members, start: ReplayState | None) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        members: Members,
+        start: ReplayState | None,
+        spare: State | None = None,
+    ) -> None:
         self.members, self._profile = members, profile
         self._position = np.array(POSITION, np.int64)
-        self._state: State = new_state(profile)
+        self.state: State = _begun(profile, spare)
         if start:
             told = start.numbers, start.awaited
-            self._state = state_of(start.state, self.members, profile, *told)
+            self.state = state_of(start.state, self.members, profile, *told)
             self._position[P_SEQ], self._position[P_CLOCK] = start.seq, start.time_ms
 
     @property
     def is_led(self) -> bool:
         """Whether a leader is known, so that any event may follow."""
-        return bool(self._state.header[at.INITIALIZED])
+        return bool(self.state.header[at.INITIALIZED])
 
     def standing(self) -> ReplayState:
         """Return where the replay stands between two batches."""
         return ReplayState(
-            whole_state(self._state, self.members),
+            whole_state(self.state, self.members),
             int(self._position[P_SEQ]),
             int(self._position[P_CLOCK]),
-            recorded_numbers(self._state),
-            awaited(self._state),
+            recorded_numbers(self.state),
+            awaited(self.state),
         )
 
     def step(self, flat: FlatEvents, first: int, end: int) -> Stop:
@@ -228,13 +254,13 @@ class _Replay:
 
     def _replay(self, flat: FlatEvents, end: int) -> Stop:
         results, position = flat.results[:end], self._position
-        self._state = self._state._replace(written=flat.events.written)
-        return replay_rows(self._state, flat.events, flat.leaders, results, position)
+        self.state = self.state._replace(written=flat.events.written)
+        return replay_rows(self.state, flat.events, flat.leaders, results, position)
 
     def _make_ready(self, batch: pa.RecordBatch, stop: Stop) -> int:
         """Make the room that is needed, or take the checkpoint of a row; return a verdict."""
         if stop.room != TAKE:
-            self._state = with_room(self._state, 2 * stop.room)
+            self.state = with_room(self.state, 2 * stop.room)
             return at.FINE
         (row,) = batch.slice(stop.row, 1).to_pylist()
         try:
@@ -244,8 +270,8 @@ class _Replay:
         if not isinstance(operation, Checkpoint):
             raise TypeError(operation)
         start = operation.state.start_offset
-        self._state, verdict = take_checkpoint(
-            self._state, self.members, operation, self._profile, start
+        self.state, verdict = take_checkpoint(
+            self.state, self.members, operation, self._profile, start
         )
         self._position[P_TAKEN] = 1
         return verdict
@@ -253,7 +279,7 @@ class _Replay:
     @property
     def where(self) -> int:
         """The offset or number that the verdict on the last row is about; -1 for none."""
-        return int(self._state.header[at.WHERE])
+        return int(self.state.header[at.WHERE])
 
     def refusal(self, batch: pa.RecordBatch, row: int, reason: at.Invalid) -> str:
         """Return why a row cannot be replayed, with the value that was refused."""

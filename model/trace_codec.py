@@ -149,10 +149,15 @@ def _state_batches(rows: Iterable[Row]) -> tuple[StateBatch, ...]:
 
 
 def _config(config: Row) -> SharePartitionConfig:
-    settings = {
-        part.name: config[part.name]
-        for part in _CONFIG
-        if not part.optional or config.get(part.name) is not None
+    return _config_of(*(config.get(part.name) for part in _CONFIG))
+
+
+@lru_cache(typed=True)
+def _config_of(*values: object) -> SharePartitionConfig:
+    """Return a configuration, of which a cluster has few, from the values of its parts in order."""
+    told = zip(_CONFIG, values, strict=True)
+    settings: dict[str, Any] = {
+        part.name: value for part, value in told if not part.optional or value is not None
     }
     for name, kind in (("auto_offset_reset", AutoOffsetReset), ("isolation_level", IsolationLevel)):
         settings[name] = _valued(kind, name, settings[name])

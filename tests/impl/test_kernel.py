@@ -3,6 +3,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import attrs
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -10,13 +11,14 @@ import pytest
 from impl.cache import is_interpreted
 from impl.encode import Members
 from impl.events import Events, events_of
-from impl.kernel import KernelResult, replay_partition
+from impl.kernel import KernelResult, flatten, replay_partition, replay_rows_of
 from impl.partition import FastSharePartition
 from model.errors import InvalidValueError
 from model.guards import Difference
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
 from model.states import RecordState
 from model.trace_arrow import table_from_rows
+from replay.histories import draw_history
 from tests.impl.by_hand import Row, spans, story
 from tests.impl.helpers import (
     COMPILES,
@@ -208,3 +210,17 @@ def test_no_more_rows_than_a_chunk_are_flattened_at_a_time(monkeypatch: pytest.M
     rows = story(*[{"op": "produce", "log_batches": [], "log_end_offset": 0}] * 6)
     assert replay_partition(table_from_rows(rows), KAFKA).events == 7
     assert sizes == [3, 3, 1]
+
+
+def test_arrays_of_a_share_partition_that_is_over_change_nothing_in_the_next() -> None:
+    rows = draw_history(1, 0, 300).rows
+    flat, other = flatten(rows), flatten(rows)
+    fresh = replay_rows_of(flat, 0, 300, KAFKA)
+    for array in flat.spare[0][1:-1]:  # The last are the events' own.
+        array[:] = 7
+    again = replay_rows_of(attrs.evolve(other, spare=flat.spare), 0, 300, KAFKA)
+    assert (fresh.events, again.events, again.divergence) == (300, 300, None)
+    for name in ("lag", "counts", "start_offsets", "end_offsets"):
+        assert np.array_equal(getattr(fresh, name), getattr(again, name))
+    flat.spare[0].header[:] = 7  # A header is never taken: it would end the replay.
+    assert replay_rows_of(attrs.evolve(other, spare=flat.spare), 0, 300, KAFKA).events == 300
