@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from conformance.known import KnownDeviation, KnownError, as_toml, read_known
 from judge.words import printable
@@ -98,6 +99,9 @@ def run(  # noqa: C901, PLR0913 - one argument for each option, and what it excl
     logs, others = sorted_out(Path(trace) for trace in traces if not is_address(trace))
     if state_topic and not logs:
         fail("--state-topic is joined to request logs, and there is none")
+    if not logs and (given := sorted(filter(_is_given, known))):
+        name = given[0].removesuffix("_ms").replace("_", "-")
+        fail(f"--{name} is for request logs, not for traces")
     if logs:
         from sharespec.judged_logs import judged  # noqa: PLC0415 - traces need not wait for it
 
@@ -136,6 +140,11 @@ def run(  # noqa: C901, PLR0913 - one argument for each option, and what it excl
 
 _SEVERITY = (Exit.WELL, Exit.COULD_NOT_RUN, Exit.WRONG, Exit.INTERRUPTED)
 """The exit statuses of which the last one stands for all."""
+
+
+def _is_given(option: str) -> bool:
+    context = click.get_current_context()
+    return context.get_parameter_source(option) is ParameterSource.COMMANDLINE
 
 
 def _with_page(
