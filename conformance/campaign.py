@@ -27,9 +27,9 @@ _NO_COVERAGE = Coverage()
 _WAITING = 3
 _MOST_DOUBTED = 5
 """How many sequences of one signature are played again before it is left unconfirmed."""
-_MOST_EXAMPLES = 10
-"""How many sequences of one signature and probable cause are shrunk at most: beyond the examples
-those that lack some feature of each that was shrunk, since they may show another fault."""
+_MORE_EXAMPLES = 3
+"""How many sequences of one signature and probable cause are shrunk beyond the examples: those that
+lack some feature of each that was shrunk, since they may show another fault."""
 _LONG_EVERY = 25
 """One of so many sequences is longer, as the kit says."""
 
@@ -372,9 +372,8 @@ class _Search(Generic[C, T, H, S]):
         if number <= self._limits.examples:
             return True
         kept = (set(known.kinds) for (each, _), known in self.faults.items() if each == kind)
-        return self.examples[kind] < _MOST_EXAMPLES and not any(
-            kinds <= {*fault.kinds} for kinds in kept
-        )
+        most = self._limits.examples + _MORE_EXAMPLES
+        return self.examples[kind] < most and not any(kinds <= {*fault.kinds} for kinds in kept)
 
     def _keep(self, best: Fault[C], kind: _Kind) -> None:
         known = self.faults.get((kind, best.kinds))
