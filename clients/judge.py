@@ -397,7 +397,8 @@ class _Judging:
         known = self.holdings.of(record.place, record.offset)
         again = [held for held in known if held.renewed is not None and held.count == record.count]
         waiting = [held for held in known if held.delivered is None]
-        held = next((held for held in waiting if held.count == record.count), None)
+        fitting = [held for held in waiting if held.count == record.count]
+        held = next((held for held in fitting if held.lost is None), next(iter(fitting), None))
         if again and (held is None or again[-1].lost is None):
             again[-1].renewed = None
             return again[-1]
