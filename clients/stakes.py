@@ -114,8 +114,8 @@ class _Counting:
             self.unsaid = max(0, self.unsaid - 1)
 
     def returned(self, event: Returned) -> None:
-        """Count a call that returns, what a poll returns, and a client that closes well."""
-        self.stakes[Duty.RETURNS] += 1
+        """Count a call that succeeds, what a poll returns, and a client that closes well."""
+        self.stakes[Duty.RETURNS] += event.error is None
         if event.call == "poll":
             for duty in _DELIVERIES:
                 self.stakes[duty] += len(event.records)
