@@ -173,10 +173,8 @@ class _Judging:
             fitting = next((held for held in here if self._fits(held, given)), None)
             if not here:
                 fitting = known[-1]
-                text = (
-                    f"{where}, acquired from broker {fitting.broker}, is acknowledged to {broker}"
-                )
-                self.violated(Duty.OWN_LEADER, text)
+                text = f"acquired from broker {fitting.broker}, is acknowledged to {broker}"
+                self.violated(Duty.OWN_LEADER, f"{where}, {text}")
             if fitting is None:
                 known = here[::-1]
                 fitting = next((held for held in reversed(known) if held.sent is None), known[-1])

@@ -15,8 +15,12 @@ NOT_COORDINATOR = 16
 UNHEARD = (14, 15, NOT_COORDINATOR)
 """The errors of who does not look at a heartbeat: it is no coordinator, or not yet."""
 
-MOST_MISDIRECTED = 3
-"""How many heartbeats in a row may go to a broker that is not the coordinator."""
+MOST_MISDIRECTED, MISDIRECTED_MS = 3, 1000
+"""More heartbeats in a row, for longer, go to no broker that is not the coordinator.
+
+librdkafka asks for the coordinator each 500 ms at most, in which time ten times as many heartbeats
+are due here as with the interval that a cluster has.
+"""
 
 
 @attrs.define
@@ -26,7 +30,8 @@ class Membership:
     ``member`` is its id, None before its first heartbeat. ``epoch`` is what the next heartbeat is
     to carry, ``before`` what the last one carried, and ``sure`` is False where its answer may be
     lost. ``refusal`` is the error by which it was told that it is no member, until it joins.
-    ``misdirected`` counts heartbeats to a broker that is not the coordinator, since the last other.
+    ``misdirected`` counts heartbeats to a broker that is not the coordinator, since the last other,
+    and ``astray`` is when the first of them came, in ms; ``told`` is whether it was reported.
     """
 
     member: str | None = None
@@ -35,6 +40,8 @@ class Membership:
     sure: bool = True
     refusal: int = 0
     misdirected: int = 0
+    astray: int = 0
+    told: bool = False
 
     def take(self, beat: Heartbeat) -> Iterator[tuple[Duty, str]]:
         """Take note of a heartbeat and its answer; yield what it violates, and how."""
@@ -42,7 +49,10 @@ class Membership:
         yield from self._numbered(beat)
         self.before, self.sure = beat.epoch, True
         self.misdirected = self.misdirected + 1 if beat.error == NOT_COORDINATOR else 0
-        if self.misdirected == MOST_MISDIRECTED + 1:
+        self.astray = beat.at_ms if self.misdirected <= 1 else self.astray
+        late = beat.at_ms - self.astray > MISDIRECTED_MS
+        if late and self.misdirected > MOST_MISDIRECTED and not self.told:
+            self.told = True
             text = f"{self.misdirected} heartbeats in a row go to a broker that is no coordinator"
             yield Duty.COORDINATOR, text
         if beat.epoch == LEAVE:

@@ -16,8 +16,13 @@ def beats(*heartbeats: Heartbeat) -> tuple[Membership, list[tuple[Duty, str]]]:
     return membership, violations
 
 
-def beat(epoch: int, error: int = 0, given: int = 0, member: str = "m") -> Heartbeat:
-    return Heartbeat(0, member, epoch, error, given)
+def beat(epoch: int, error: int = 0, given: int = 0, member: str = "m", at: int = 0) -> Heartbeat:
+    return Heartbeat(at, member, epoch, error, given)
+
+
+def astray(*times: int) -> tuple[Heartbeat, ...]:
+    """Return heartbeats at these times to a broker that is no coordinator."""
+    return tuple(beat(1, NOT_COORDINATOR, at=at) for at in times)
 
 
 @pytest.mark.parametrize(
@@ -27,9 +32,9 @@ def beat(epoch: int, error: int = 0, given: int = 0, member: str = "m") -> Heart
         (JOINED, beat(LEAVE, given=LEAVE), JOINED),
         (
             JOINED,
-            *(beat(1, NOT_COORDINATOR),) * 3,
+            *astray(0, 600, 1200),
             beat(1, given=1),
-            beat(1, NOT_COORDINATOR),
+            *astray(1300, 1600, 1900, 2200, 2300),
             beat(1),
         ),
         (beat(JOIN, NOT_COORDINATOR), JOINED, beat(1, NOT_COORDINATOR), beat(1, given=1)),
@@ -60,7 +65,7 @@ def test_a_member_that_carries_what_it_was_given_violates_nothing(
         ((beat(JOIN, given=1, member=""), JOINED), Duty.MEMBER_ID, "a member id that is blank"),
         ((JOINED, beat(1, given=1, member="n")), Duty.MEMBER_ID, "'n', and not 'm'"),
         (
-            (JOINED, *(beat(1, NOT_COORDINATOR),) * 4),
+            (JOINED, *astray(0, 400, 800, 1200)),
             Duty.COORDINATOR,
             "4 heartbeats in a row go to a broker that is no coordinator",
         ),
