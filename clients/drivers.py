@@ -45,7 +45,7 @@ class Hello:
 
     ``callbacks``: it tells what callbacks for acknowledgements said. ``without``: the duties of a
     call that its client does not have. ``renews``: it has RENEW. ``resubscribes``: its
-    subscription may change. ``recycles``: its records may share memory that is used again.
+    subscription may change.
     """
 
     name: str
@@ -55,7 +55,6 @@ class Hello:
     without: tuple[Duty, ...] = ()
     renews: bool = False
     resubscribes: bool = False
-    recycles: bool = False
     version: str = ""
     profile: str = "kip"
     capabilities: None = None
@@ -77,7 +76,6 @@ def hello(driver: Driver) -> Hello:
         tuple(map(Duty, _some(answer, "without", tuple(duty.value for duty in Duty)))),
         _flag(answer, "renews"),
         _flag(answer, "resubscribes"),
-        _flag(answer, "recycles"),
     )
 
 
@@ -107,7 +105,6 @@ def opened(driver: Driver, address: str, settings: Settings) -> None:
             "mode": "explicit" if settings.explicit else "implicit",
             "acquire_mode": "record_limit" if settings.record_limit else "batch_optimized",
             "max_poll_records": settings.max_poll_records,
-            "recycles": settings.recycles,
         }
     )
     error = _error(answer.get("error"))

@@ -202,15 +202,6 @@ class Returned:
     completed: tuple[Completed, ...] = ()
 
 
-@attrs.frozen
-class Ended:
-    """A call never returned: the client's process ended, or said nothing for too long."""
-
-    at_ms: int
-    call: str
-    why: str
-
-
 Event: TypeAlias = (
     Asked
     | Answered
@@ -224,7 +215,6 @@ Event: TypeAlias = (
     | Waited
     | Called
     | Returned
-    | Ended
 )
 
 
@@ -232,15 +222,13 @@ Event: TypeAlias = (
 class Settings:
     """How the client is set up: explicit or implicit, its acquire mode, and max.poll.records.
 
-    ``callbacks``: its driver tells what callbacks said of acknowledgements. ``recycles``: it gives
-    the memory of records back once they are acknowledged.
+    ``callbacks``: its driver tells what callbacks said of acknowledgements.
     """
 
     explicit: bool = False
     record_limit: bool = False
     max_poll_records: int = 500
     callbacks: bool = True
-    recycles: bool = False
 
 
 @attrs.frozen

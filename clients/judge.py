@@ -23,7 +23,6 @@ from clients.events import (
     Cut,
     Delivered,
     Drained,
-    Ended,
     Event,
     Heartbeat,
     Lost,
@@ -350,7 +349,8 @@ class _Judging:
         held.renewing -= held.due == RENEW and held.renewing > 0
         held.due = self.replaced
         if held.renewed is not None and held.passed_over and held.lost is None:
-            text = f"{held.where} was renewed, no poll returns it, and it cannot be acknowledged"
+            where = held.where
+            text = f"{where} was renewed, no poll returns it, and it cannot be acknowledged"
             self.violated(Duty.RENEWED, text)
             held.lost = self.position
 
@@ -461,7 +461,8 @@ class _Judging:
         for held in self.holdings.every():
             self._settled(held)
         for held in self.holdings.unreported():
-            text = f"{held.where} has no record, one after it is acknowledged, and it never was"
+            where = held.where
+            text = f"{where} has no record, one after it is acknowledged, and it never was"
             self.violated(Duty.GAPS, text)
 
     def _settled(self, held: Held) -> None:
@@ -489,9 +490,6 @@ _TAKES: Mapping[type[Any], Callable[[_Judging, Any], None]] = {
     Waited: _Judging.waited,
     Called: _Judging.called,
     Returned: _Judging.returned,
-    Ended: lambda judging, event: judging.violated(
-        Duty.RETURNS, f"{event.call} did not return: {event.why}"
-    ),
 }
 
 

@@ -157,7 +157,6 @@ class Clients(Kit[Command, Callable[[], Driver], Hello, ScriptStage]):
             modes=hello.modes,
             renews=hello.renews,
             resubscribes=hello.resubscribes,
-            recycles=hello.recycles,
         )
         first, *steps = commands_of(script)
         rest = iter(steps)

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 
 import attrs
 
@@ -16,7 +15,6 @@ from clients.events import (
     Called,
     Delivered,
     Drained,
-    Ended,
     Place,
     Record,
     Returned,
@@ -24,7 +22,6 @@ from clients.events import (
 )
 from clients.judge import keeps_back
 from clients.scripts import HABITS, ODD, PRODUCES, SUBSCRIPTIONS, TRANSACTIONS, Do, Script
-from conformance.target import GoneError
 from serve.rare import Habit
 
 TOPIC, OTHER = SUBSCRIPTIONS[-1]
@@ -56,9 +53,7 @@ def play(script: Script, start: Callable[[], Driver], pace: Pace | None = None) 
             broker.topic(OTHER, 1)
         driver = start()
         try:
-            opened(driver, broker.served.address, script.settings)
-            with suppress(GoneError):  # The journal has it.
-                _Application(broker, driver, script, pace or Pace()).run()
+            _Application(broker, driver, script, pace or Pace()).run()
         finally:
             driver.close()
         return broker.journal.record(script.settings)
@@ -84,7 +79,8 @@ class _Application:
     topics: tuple[str, ...] = (TOPIC,)
 
     def run(self) -> None:
-        """Subscribe, take every step, and close the client."""
+        """Open the client, take every step, and close it."""
+        opened(self.driver, self.broker.served.address, self.script.settings)
         self.call("subscribe", topics=list(self.topics))
         for do, number in self.script.steps:
             if self.broker.journal.full:
@@ -138,11 +134,7 @@ class _Application:
         """Make a call of the application, and keep what it returned."""
         journal = self.broker.journal
         journal.note(event or Called(journal.now(), name))
-        try:
-            answer = self.driver.ask({"do": name, **arguments})
-        except GoneError as error:
-            journal.note(Ended(journal.now(), name, str(error)))
-            raise
+        answer = self.driver.ask({"do": name, **arguments})
         result = returned(name, answer, journal.now())
         journal.note(result)
         return result

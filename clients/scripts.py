@@ -57,7 +57,6 @@ class Do(Enum):
     THROTTLE = "throttle"
     PIECES = "pieces"
     SLOW_HEARTBEAT = "slow-heartbeat"
-    SLOW_METADATA = "slow-metadata"
     NO_COORDINATOR = "no-coordinator"
     MOVE_LEADER = "move-leader"
     MOVE_LEADER_UNNAMED = "move-leader-unnamed"
@@ -123,7 +122,6 @@ def as_object(script: Script) -> dict[str, Any]:
         "max_poll_records": settings.max_poll_records,
         "partitions": script.partitions,
         **({"brokers": script.brokers} if script.brokers > 1 else {}),
-        **({"recycles": True} if settings.recycles else {}),
         "steps": steps,
     }
 
@@ -134,11 +132,7 @@ def from_object(document: object) -> Script:
         raise ScriptError("a script is a JSON object, as reports have it")
     explicit = _choice(document, "mode", ("implicit", "explicit")) == "explicit"
     limit = _choice(document, "acquire_mode", ("batch_optimized", "record_limit"))
-    most = _number(document, "max_poll_records")
-    recycles = document.get("recycles", False)
-    if not isinstance(recycles, bool):
-        raise ScriptError(f"recycles is {recycles!r:.80}; allowed: true, false")
-    settings = Settings(explicit, limit == "record_limit", most, recycles=recycles)
+    settings = Settings(explicit, limit == "record_limit", _number(document, "max_poll_records"))
     partitions = _number(document, "partitions", MOST_PARTITIONS)
     steps = document.get("steps")
     if not isinstance(steps, list) or len(steps) > MOST_STEPS:
@@ -193,11 +187,11 @@ _TROUBLE = (
     *(Do.CUT_FETCH, Do.CUT_FETCHED, Do.CUT_ACKNOWLEDGEMENT, Do.CUT_ACKNOWLEDGED),
     *(Do.NO_COORDINATOR, Do.EXPEL, Do.FENCE, Do.SLOW_HEARTBEAT, Do.THROTTLE, Do.PIECES),
     *(Do.SECOND_MEMBER, Do.SECOND_MEMBER, Do.SECOND_LEAVES, Do.READ_COMMITTED),
-    *(Do.RESTART, Do.RESTART, Do.ANSWER_LAST, Do.SLOW_METADATA),
+    *(Do.RESTART, Do.RESTART),
 )
 _WIDER = (Do.HANG_UP, *ADDS, *ODD)
 """What each round of some scripts begins with: so the others have what they need as often."""
-_WIDE = 0.4
+_WIDE = 0.3
 _MOVES = 4
 """How often each step that needs a second broker is drawn for one of the others."""
 _ACKNOWLEDGE = (Do.ACCEPT, Do.ACCEPT, Do.RELEASE, Do.REJECT)
@@ -220,14 +214,9 @@ class _Drawing:
         return self.random.random() < likely
 
     def troubled(self, likely: float = 1.0) -> list[Step]:
-        """Draw a step of trouble, maybe a second one at once, or none."""
+        """Draw one step of trouble, or none."""
         if not self.happens(likely):
             return []
-        more = self.trouble_step() if self.happens(_TWICE) else []
-        return more + self.trouble_step()
-
-    def trouble_step(self) -> list[Step]:
-        """Draw one step of trouble."""
         do = self.random.choice(self.trouble)
         soon = bool(self.wider) and do in AWAITED and self.happens(_AT_ONCE)
         number = self.random.randint(1, self.brokers) if do in OF_BROKERS else 0
@@ -250,16 +239,15 @@ def drawn(  # noqa: PLR0913 - what a client has, one by one
     modes: tuple[str, ...] = ("implicit", "explicit"),
     renews: bool = False,
     resubscribes: bool = False,
-    recycles: bool = False,
 ) -> Script:
     """Draw a script: rounds of an application, with trouble between and within them."""
-    is_wide = random.random() < _WIDE
+    is_wide = _is_wide(random)
     limit = random.choice(acquire_modes) == "record_limit"
     many = random.random() < _MANY
     most = 500 if many else random.choice((1, 3, 5, 500))
     explicit = random.choice(modes) == "explicit"
-    settings = Settings(explicit, limit, most, callbacks, recycles and random.random() < _RECYCLES)
-    brokers = random.choice((1, 2, 3, 5, 5) if is_wide else (1, 1, 2, 3, 5))
+    settings = Settings(explicit, limit, most, callbacks)
+    brokers = random.choice((1, 2, 3, 5, 5) if is_wide else (1, 1, 2, 3))
     renews = renews and explicit
     moves = MOVES * _MOVES if brokers > 1 else ()
     trouble = _TROUBLE + moves + ((Do.REFUSE_RENEWALS,) if renews else ())
@@ -276,8 +264,16 @@ def drawn(  # noqa: PLR0913 - what a client has, one by one
         steps.append((Do.DRAIN, 0))
     elif chance.says and chance.happens(_SAYS_LAST):
         steps += [(Do.POLL, 0), (random.choice(says), 0)]
-    steps += [] if many else chance.troubled(_TROUBLED_LAST)
+    steps += chance.troubled(_TROUBLED_LAST) if is_wide and not many else []
     return Script(settings, chance.partitions, _in_bounds(steps, chance.partitions), brokers)
+
+
+def _is_wide(random: Random) -> bool:
+    """Choose whether a script has wider trouble, without moving on in what the others draw."""
+    state = random.getstate()
+    is_wide = random.random() < _WIDE
+    random.setstate(state)
+    return is_wide
 
 
 def _in_bounds(steps: list[Step], partitions: int) -> tuple[Step, ...]:
@@ -291,9 +287,8 @@ _MANY = 0.1
 """How likely a script has no more than many records, all of which are taken."""
 
 _PRODUCES, _COMPACTED, _DRAINS, _TROUBLED, _IDLE_MS = 0.5, 0.3, 0.8, 0.35, 300
-_PARTED, _SPREAD, _SPREAD_GAPS, _SAYS_LAST = 0.3, 0.7, 0.5, 0.5
+_PARTED, _SPREAD, _SAYS_LAST = 0.3, 0.7, 0.5
 _AT_ONCE, _TROUBLED_LAST = 0.4, 0.3
-_TWICE, _RECYCLES = 0.3, 0.5
 
 
 def _any_round(chance: _Drawing) -> list[Step]:
@@ -308,12 +303,7 @@ def _any_round(chance: _Drawing) -> list[Step]:
 
 def _spread_round(chance: _Drawing) -> list[Step]:
     """Draw a poll of records of several leaders, and one commit that they answer in any order."""
-    gaps = chance.happens(_SPREAD_GAPS)
-    kinds = (Do.PRODUCE_COMPACTED, Do.PRODUCE_COMPACTED, *TRANSACTIONS) if gaps else (Do.PRODUCE,)
-    produced = [
-        (do, max(_LEAST[do], chance.random.randint(1, 3)))
-        for do in chance.random.choices(kinds, k=chance.partitions)
-    ]
+    produced = [(Do.PRODUCE, chance.random.randint(1, 3)) for _ in range(chance.partitions)]
     order = chance.random.sample(range(1, chance.brokers + 1), chance.brokers)
     renews = Do.RENEW in chance.says and chance.happens(_SPREAD)
     return [

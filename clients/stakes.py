@@ -114,8 +114,7 @@ class _Counting:
             self.unsaid = max(0, self.unsaid - 1)
 
     def returned(self, event: Returned) -> None:
-        """Count a call that succeeds, what a poll returns, and a client that closes well."""
-        self.stakes[Duty.RETURNS] += event.error is None
+        """Count what a poll returns, and a client that closes well."""
         if event.call == "poll":
             for duty in _DELIVERIES:
                 self.stakes[duty] += len(event.records)

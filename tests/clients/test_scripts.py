@@ -1,6 +1,6 @@
 import json
 import re
-from itertools import permutations, product
+from itertools import permutations
 from random import Random
 
 import pytest
@@ -30,18 +30,11 @@ def test_every_step_and_every_setting_is_drawn() -> None:
     assert {script.brokers for script in scripts} == {1, 2, 3, 5}
 
 
-def test_a_hundred_scripts_have_each_step_in_each_mode_and_all_brokers_with_each_limit() -> None:
-    scripts = [draw(seed) for seed in range(100)]
-    clusters = product((1, 2, 3, 5), (False, True))
-    assert {(one.brokers, one.settings.record_limit) for one in scripts} == {*clusters}
-    limited = {(do, one.settings.record_limit) for one in scripts for do, _ in one.steps}
-    assert limited == {*product(Do, (False, True))}
-
-
 def test_records_of_several_leaders_are_committed_at_once_and_answered_in_every_order() -> None:
     orders = set()
     for script in map(draw, range(600)):
         named = [number for do, number in script.steps if do is Do.ANSWER_LAST]
+        assert not named or min(script.brokers, script.partitions) > 1
         orders.add((script.brokers, *named[: script.brokers - 1]))
     assert {(2, 1), (2, 2), *((3, *two) for two in permutations((1, 2, 3), 2))} <= orders
 
