@@ -65,7 +65,9 @@ def read_known(path: Path, read: Reader | None = None) -> tuple[KnownDeviation, 
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except RecursionError:
         raise KnownError(f"{path}: {_TOO_DEEP}") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
+        raise KnownError(f"{path}: {error.strerror}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise KnownError(f"{path}: {' '.join(str(error).split())[:200]}") from None
     listed = [each for kind in _KINDS for each in _entries(document, path, kind, read)]
     names = [known.name for known in listed]
