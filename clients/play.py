@@ -39,10 +39,13 @@ _IDLE_SECONDS = 1.0
 
 @attrs.frozen
 class Pace:
-    """How long a poll may wait, in ms, and how long polls go on while there is a record, in s."""
+    """How long a poll may wait, in ms, and how long polls go on while there is a record, in s.
+
+    librdkafka asks each 10 s for metadata of a partition that is assigned and not in it.
+    """
 
     poll_ms: int = 500
-    patience_seconds: float = 10.0
+    patience_seconds: float = 15.0
 
 
 def play(script: Script, start: Callable[[], Driver], pace: Pace | None = None) -> Record:
