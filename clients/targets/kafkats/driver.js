@@ -79,6 +79,8 @@ const calls = {
   },
 
   async poll(command) {
+    // It fetches nothing while its function has records, whatever else the application asks for.
+    if (inHand.size > 0) throw new Error("records are unacknowledged");
     const end = Date.now() + command.timeout_ms;
     while (arrived.length === 0 && failure === undefined && Date.now() < end) {
       await new Promise((resolve) => setTimeout(resolve, 5));
