@@ -39,7 +39,13 @@ class Installed:
     site: Path
     cache: Path
 
-    def run(self, *command: str, status: int = 0, more: Mapping[str, str] = PLAIN) -> str:
+    def run(
+        self,
+        *command: str,
+        status: int = 0,
+        more: Mapping[str, str] = PLAIN,
+        where: Path | None = None,
+    ) -> str:
         """Run a command far from the repository; return what it printed.
 
         ``more`` is what its environment has besides.
@@ -51,7 +57,7 @@ class Installed:
         }
         done = subprocess.run(
             [str(self.bin / command[0]), *command[1:]],
-            cwd=self.cache,
+            cwd=where or self.cache,
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -187,13 +193,13 @@ def test_a_divergence_names_the_lines_of_the_specification(installed: Installed)
     assert "sharespec/spec" not in page.read_text()
 
 
-def test_workers_of_spark_get_it(installed: Installed) -> None:
+def test_workers_of_spark_get_it(installed: Installed, tmp_path: Path) -> None:
     arguments = ("replay", str(TRACE), "--profile", "kafka", "--sample", "0.3")
-    (installed.cache / "sharespec").mkdir(exist_ok=True)
-    (installed.cache / "sharespec" / "__init__.py").touch()  # As in a clone.
+    (tmp_path / "sharespec").mkdir()
+    (tmp_path / "sharespec" / "__init__.py").touch()  # As in a clone.
     for master in ("local[1]", "local-cluster[1,1,1024]"):
         more = {**SLOWLY, "SPARK_WORKER_DIR": str(installed.cache / "work")}
-        text = installed.run("sharespec", *arguments, "--master", master, more=more)
+        text = installed.run("sharespec", *arguments, "--master", master, more=more, where=tmp_path)
         assert re.search(r"\n[1-5] conform   0 diverge   0 unreadable", text)
         assert f"Spark {master}" in text
 
