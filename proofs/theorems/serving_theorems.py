@@ -26,8 +26,8 @@ from model.share_messages import (
 from model.share_state_requests import WriteState
 from model.state_topic import ShareSnapshot, StateRecord
 from model.states import AcknowledgeType, RecordState
-from proofs.theorems import any_partition, request_theorems
-from proofs.theorems.any_partition import AnyPartition, is_fetched, is_in_hole, refused_by
+from proofs.theorems import request_theorems
+from proofs.theorems.any_partition import refused_by
 from proofs.theorems.broker_theorems import (
     ANSWERS,
     GROUP,
@@ -54,7 +54,6 @@ from proofs.theorems.theorem import Control, Subject
 from spec import share_broker, share_cluster, share_request, state_topic
 from spec.coordinator import Durable
 from spec.logic import Term, negate
-from spec.record import UNDELIVERED, is_acquirable
 from spec.share_broker import Handled, ShareBroker
 from spec.share_broker_invariants import violated_by
 from spec.share_cluster import SentWrite, ShareCluster, state_key
@@ -65,7 +64,6 @@ DONE = Answer(NONE)
 REQUEST, CLUSTER = "spec.share_request:", "spec.share_cluster:"
 _requests = Subject("KIP-932, ShareFetch and ShareAcknowledge", OneLed, ends)
 _brokers = Subject("KIP-932, Using the share coordinator", OneLed, is_sound)
-_reads = Subject("KIP-932, ShareFetch", AnyPartition, is_fetched)
 _topic = Subject("KIP-932, ShareSnapshot and ShareUpdate", OneRequest)
 
 
@@ -144,24 +142,6 @@ def who_closes_a_session_holds_nothing(s: OneLed) -> Term:
     left = {(GROUP, s.owner)} if s.theirs else set()
     foreign = s.owner if s.held & s.foreign & (s.theirs | s.waits) else None
     return conjunction(set(done.broker.sessions) == left, owner_of(done.broker) == foreign)
-
-
-@_reads.theorem(
-    53, of="choose what to read", control=wrong(
-        f"{REQUEST}readable", "leaves out the last", returns(lambda batches: batches[:-1])),
-)  # fmt: skip
-def a_broker_reads_what_may_be_acquired(s: AnyPartition) -> Term:
-    """By default a broker reads each record in the log that may be acquired, and no hole."""
-    before = any_partition.partition_of(s)
-    read = [batch.first for batch in share_request.readable(before, 2)]
-    each = ((s.offset, s.tracked, s.record), (s.other, s.other_tracked, s.other_record))
-    right: Term = True
-    for offset, tracked, record in each:
-        inside = conjunction(s.log_start <= offset, s.start <= offset, offset < s.log_end)
-        there = conjunction(inside, negate(is_in_hole(s, offset)))
-        free = bool(there) and bool(is_acquirable(record if tracked else UNDELIVERED))
-        right = conjunction(right, offset in read if free else not (offset in read and not there))
-    return right
 
 
 def _cluster(s: OneLed) -> ShareCluster:
