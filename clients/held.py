@@ -70,8 +70,8 @@ class Held:
         if self.due == RENEW:
             self.due = None
 
-    def may_be_told(self) -> bool:
-        """Return whether a callback may tell success, and take note that one did.
+    def take_success(self) -> bool:
+        """Take note that a callback tells success; return whether there was one to tell.
 
         What it tells may be a renewal, or another, after which the next one is under way.
         """

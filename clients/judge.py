@@ -74,12 +74,14 @@ def judge(record: Record) -> tuple[Violation, ...]:
 
 def keeps_back(record: Record) -> bool:
     """Whether the client was given records that it neither delivered nor released so far."""
-    return bool(withheld((judging := _read(record)).holdings, judging.leadership))
+    judging = _read(record)
+    return bool(withheld(judging.holdings, judging.leadership))
 
 
 def _read(record: Record) -> "_Judging":
     judging = _Judging(record.settings)
-    for judging.position, event in enumerate(record.events):
+    for position, event in enumerate(record.events):
+        judging.position = position
         judging.take(event)
     return judging
 
@@ -432,7 +434,7 @@ class _Judging:
             if completed.error is not None:
                 for held in known:
                     held.told_failure = True
-            elif not any(held.may_be_told() for held in known):
+            elif not any(held.take_success() for held in known):
                 what = known[-1].fate.value if known else "is of no record that it had"
                 where = f"{_name(completed.place)} offset {offset}"
                 text = f"a callback tells success of {where}, whose acknowledgement {what}"
