@@ -75,7 +75,7 @@ class Counts:
 
     ``late`` were checked before or follow a later leader, ``twice`` are the same as another,
     ``passed`` lie behind a divergence or what is missing, or are not in the sample. ``unreadable``
-    are lines and rows that hold no event.
+    are lines and rows that hold no event. ``believed`` were checked and follow a gap.
     """
 
     checked: int = 0
@@ -84,6 +84,7 @@ class Counts:
     passed: int = 0
     unreadable: int = 0
     gaps: int = 0
+    believed: int = 0
 
     def __add__(self, other: "Counts") -> "Counts":
         """Return the sum of both."""
@@ -130,7 +131,8 @@ def judge(name: str, rows: pa.Table, before: Before, plan: Plan, patience: Patie
     waiting, held, problems = came.waiting, came.held, came.problems
     if verdict:
         passed = counts.passed + verdict.events - verdict.checked
-        counts = attrs.evolve(counts, checked=verdict.checked, passed=passed, gaps=verdict.gaps)
+        told = {name: getattr(verdict, name) for name in ("checked", "gaps", "believed")}
+        counts = attrs.evolve(counts, passed=passed, **told)
         if verdict.verdict is Verdict.UNKNOWN:
             waiting = Waiting(0, verdict.reason)
             problems = (*problems, Problem(*_place(came.ready), verdict.reason, name))

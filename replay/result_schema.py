@@ -30,7 +30,8 @@ SCHEMA_VERSION = 2
 """Changes where a column has another name, type or meaning; not where one is added."""
 
 _NUMBERS = {
-    *("seq", "line", "offset", "events", "checked", "gaps", "lost", "latest_ms", "repeats"),
+    *("seq", "line", "offset", "events", "checked", "gaps", "believed", "lost"),
+    *("latest_ms", "repeats"),
     *("recorded_value", "expected_value", "time_ms"),
 }
 _WINDOW = ("start_offset", "end_offset", "delivery_complete_count")

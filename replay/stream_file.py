@@ -82,7 +82,7 @@ class Left:
 
 
 def _light(counts: Counts, given: int) -> str:
-    return too_little(Given.EVENTS, counts.checked, given, counts.gaps)
+    return too_little(Given.EVENTS, counts.checked, given, counts.believed)
 
 
 def read_stream(folder: Path, rules: Profile) -> Left:

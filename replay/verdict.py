@@ -61,6 +61,7 @@ class PartitionVerdict:
     ``divergence`` is the first and ``more`` are those after it; ``repeats`` are events at which
     nothing but a count is still wrong. ``log`` says against how much of the log they were compared.
     ``gaps`` are the places among them where events are missing, ``lost`` so many as is known;
+    ``believed`` are the events behind gaps, which tell the state from which the check goes on.
     ``latest_ms`` is how long after it was due the latest timer ended a lock, None if no timer did.
     """
 
@@ -79,6 +80,7 @@ class PartitionVerdict:
     latest_ms: int | None = None
     more: tuple[Finding, ...] = ()
     repeats: int = 0
+    believed: int = 0
 
     @property
     def divergences(self) -> tuple[Finding, ...]:
@@ -187,11 +189,8 @@ def weighed(verdict: V) -> V:
 
 
 def light(verdict: PartitionVerdict) -> str:
-    """Return why too little of a share-partition was judged; empty if enough was.
-
-    The event behind a gap tells a state that is believed.
-    """
-    return too_little(verdict.given, verdict.checked, verdict.events, verdict.gaps)
+    """Return why too little of a share-partition was judged; empty if enough was."""
+    return too_little(verdict.given, verdict.checked, verdict.events, verdict.believed)
 
 
 def counted(verdicts: Sequence[PartitionVerdict], problems: Sequence[Problem]) -> Counts:
@@ -234,6 +233,7 @@ def merged(
         gaps=sum(each.gaps for each in verdicts),
         lost=sum(each.lost for each in verdicts),
         latest_ms=max((v.latest_ms for v in verdicts if v.latest_ms is not None), default=None),
+        believed=sum(each.believed for each in verdicts),
     )
 
 

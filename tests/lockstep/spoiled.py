@@ -62,6 +62,7 @@ def cases(seed: int, stories: int, spoilings: int) -> Iterator[Case]:
             yield Case(profile, table_from_rows(rows), "")
             for _ in range(spoilings if rows else 0):
                 yield _spoiled(profile, rows, random)
+            yield from _misstated(profile, rows)
 
 
 def found_by_specification(case: Case) -> Found:
@@ -133,12 +134,28 @@ def _spoiled(profile: Profile, rows: list[Row], random: Random) -> Case:
     kind = random.choice(sorted(places))
     place, path = random.choice(places[kind])
     alike = [_at(rows[number], other) for number, other in random.choices(places[kind], k=4)]
-    changed = copy.deepcopy(rows[: place + 1 + BEHIND])
-    old = _at(changed[place], path)
+    old = _at(rows[place], path)
     others = _others(old, alike)
     if path[0] not in ("config", "persisted", "reset_offset") and random.random() < _NULLS:
         others = [None]
-    new = _at(changed[place], path[:-1])[path[-1]] = random.choice(others or [old])
+    return _changed(profile, rows, place, path, random.choice(others or [old]))
+
+
+def _misstated(profile: Profile, rows: list[Row]) -> Iterator[Case]:
+    """Spoil each part of the state that the last checkpoint tells, where the events lead to it."""
+    lead: list[Row] = [{"op": "gap"}, *rows]
+    told = [n for n, row in enumerate(rows) if row["op"] == "checkpoint" != lead[n]["op"] != "gap"]
+    for place in told[-1:]:
+        for name, old in rows[place]["after"].items():
+            new = old[:-1] if isinstance(old, list) else (old or 0) + 1
+            yield _changed(profile, rows, place, ("after", name), new)
+
+
+def _changed(profile: Profile, rows: list[Row], place: int, path: Path, new: object) -> Case:
+    """Put another value at a path of an event."""
+    changed = copy.deepcopy(rows[: place + 1 + BEHIND])
+    old = _at(rows[place], path)
+    _at(changed[place], path[:-1])[path[-1]] = new
     text = f"{rows[place]['op']} {place}: {'.'.join(map(str, path))} {old!r} -> {new!r}"
     return Case(profile, table_from_rows(changed), text)
 

@@ -98,7 +98,7 @@ def test_a_change_of_leader_is_a_gap_as_more_may_come_of_the_one_before() -> Non
     results = stepped(led(ROWS[:1], 4), led(later, 5), led(ROWS[1:3], 4))
     assert [each.counts for each in results] == [
         Counts(checked=1),
-        Counts(checked=1, gaps=1),
+        Counts(checked=1, gaps=1, believed=1),
         Counts(late=2),
     ]
     assert all(each.left is None or each.left.divergence is None for each in results)

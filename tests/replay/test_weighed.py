@@ -23,6 +23,13 @@ def told(*arguments: object) -> tuple[list[Row], Row, int]:
     return verdicts, totals, done.exit_code
 
 
+def gap_behind(row: Row) -> Row:
+    """Return that a recorder lost events of a leader behind one."""
+    kept = ("partition", "result", "writes", "completed", "after", "time_ms", "leader_epoch")
+    gap = {"op": "gap", "seq": row["seq"] + 1, "lost": 9, "instance": 0}
+    return {**{name: row[name] for name in kept}, **gap}
+
+
 LATE = led(kafka_rows(count=150)[1:])
 HOLED = led(kafka_rows(count=303)[::3])
 
@@ -35,18 +42,30 @@ def test_rows_that_the_tool_made_are_neither_events_nor_checked(
     told_of = verdict["verdict"], verdict["events"], verdict["checked"]
     assert told_of == ("unknown", len(rows), checked)
     assert (status, totals["unknown"], totals["events"]) == (2, 1, checked)
-    assert verdict["reason"].startswith(f"0 of {len(rows)} events were judged")
+    assert verdict["reason"].startswith(f"{checked} of {len(rows)} events were judged")
     assert verdict["reason"].endswith(REMEDY)
 
 
 def test_a_gap_that_a_recorder_tells_is_no_event_either(tmp_path: Path) -> None:
     rows = led(kafka_rows())
-    gap = {**{n: rows[0][n] for n in ("partition", "result", "writes", "completed", "after")}}
-    gap |= {"op": "gap", "seq": 0, "time_ms": 0, "lost": 9, "leader_epoch": 3, "instance": 0}
+    gap = {**gap_behind(rows[0]), "seq": 0, "leader_epoch": 3}
     path = write_lines(tmp_path / "t.jsonl", [gap, *rows])
     (verdict,), totals, status = told(path)
     assert (verdict["verdict"], verdict["events"], verdict["checked"]) == ("conforms", 60, 60)
     assert (status, totals["gaps"]) == (0, 1)
+
+
+@pytest.mark.parametrize(("behind", "expected"), [(1, "unknown"), (9, "conforms")])
+def test_only_the_event_behind_a_gap_is_believed(
+    tmp_path: Path, behind: int, expected: str
+) -> None:
+    """What ends with a gap was judged up to there; the next day begins behind it."""
+    rows, state = led(kafka_rows(count=8)), tmp_path / "state"
+    days = [[*rows[:1], gap_behind(rows[0])], led(kafka_rows(count=behind), 5)]
+    given = [write_lines(tmp_path / f"{day}.jsonl", told_of) for day, told_of in enumerate(days)]
+    found = [told(day, "--state", state)[0][0] for day in given]
+    assert [each["verdict"] for each in found] == ["conforms", expected]
+    assert [each["checked"] for each in found] == [1, behind]
 
 
 def test_what_is_not_known_beside_what_conforms_is_not_well(tmp_path: Path) -> None:
