@@ -12,9 +12,9 @@ from conformance.deviation import UNREADABLE
 from conformance.goals import Group
 from conformance.report import Report, plain_steps, reproducing, rule_text, unconfirmed_text
 from judge.finding import CRASHED
+from judge.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS
 from model.rules import VERDICT_RULES
 from report.junit import JUnitCase, junit_text
-from spec.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS
 
 _ALWAYS = (
     CRASHED,

@@ -2,6 +2,7 @@
 
 Read in this order:
 
+- ``invariants``: what is true of every state of the specification;
 - ``view`` and ``whole_state``: a share-partition of the specification as neutral values;
 - ``recorder``: the rules, as far as a recorder can tell what happened; ``checkpoint``: operations
   that only a recording has;

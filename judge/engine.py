@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from judge.invariants import violated
 from judge.recorded_partition import recorded
 from judge.recorder import apply_recorded
 from judge.view import durable, furthest, readable, snapshot
@@ -15,7 +16,6 @@ from model.profile import Profile
 from model.ranges import Ranged, StateBatch, number_of_offsets
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.whole_state import WholeState
-from spec.invariants import violated
 from spec.lag import lag
 from spec.partition import SharePartition
 from spec.step import new_partition

@@ -13,15 +13,14 @@ Read in this order, each module resting on those above it:
   four parts: Guard, Effect, Delivery count, Persistence;
 - ``policies``: how this project chooses where the rules leave a choice;
 - ``step``: one operation applied; ``lag``: how much is still to be processed;
-- ``invariants``: what is true of every state;
 - ``share_session``: what a broker keeps for a member; ``share_broker``: many share-partitions
   and sessions as one value; ``share_request``: serving ShareFetch and ShareAcknowledge;
   ``mark_request``: serving MarkInProgress;
-  ``share_broker_invariants``: what is true of every broker;
 - ``share_group``: a group as its coordinators have it; ``group_lifecycle``: the operations on it,
-  each in two stages; ``share_group_invariants``: what is true wherever a coordinator crashes.
+  each in two stages; ``group_membership``: the epochs and sessions of its members.
 
 ``share_coordinator`` holds the durable state of many share-partitions and serves the requests about
 it; ``state_topic`` holds the records that it appends. ``share_cluster`` has brokers that lead one
-after the other, and the share coordinator from which they read.
+after the other, and the share coordinator from which they read. What is true of every state that
+these reach is in ``judge.invariants``.
 """

@@ -73,8 +73,7 @@ def broken_rule(name: str, sentence: str, operation: ops.Operation) -> BrokenRul
 
     Of a kind of difference that is the transition that computes what was expected.
     """
-    rule = VERDICT_RULES[name]
-    places = tuple(_named(name))[:MAX_PLACES]
+    rule, places = VERDICT_RULES[name], tuple(_named(name))[:MAX_PLACES]
     return BrokenRule(name, sentence, rule.source, rule.says, places or (place_of(operation),))
 
 
@@ -107,10 +106,11 @@ def _named(name: str) -> Iterator[str]:
 
 @cache
 def _sources() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return the lines of ``spec``, and of what ``judge`` says of recordings besides."""
+    """Return the lines of ``spec``, and of what ``judge`` says of its states and of recordings."""
     rules = sorted(files(spec).iterdir(), key=lambda entry: entry.name)
     modules = [("spec", entry) for entry in rules if entry.name.endswith(".py")]
-    modules += [("judge", files(judge) / name) for name in ("checkpoint.py", "recorder.py")]
+    judged = "checkpoint.py", "invariants.py", "recorder.py"
+    modules += [("judge", files(judge) / name) for name in judged]
     return tuple(
         (f"{package}/{entry.name}", tuple(entry.read_text(encoding="utf-8").splitlines()))
         for package, entry in modules

@@ -7,6 +7,7 @@ from itertools import product
 import attrs
 from immutables import Map
 
+from judge.invariants import RECORD_INVARIANTS, violated
 from judge.recorded_partition import RecordedPartition
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
@@ -16,7 +17,6 @@ from model.ranges import PassedOver
 from model.states import RecordState
 from model.whole_state import Delayed
 from spec.coordinator import Durable, coalesce
-from spec.invariants import RECORD_INVARIANTS, violated
 from spec.log import Extent, Log, learn_hole
 from spec.partition import Outstanding, SharePartition
 from spec.record import Record, is_held

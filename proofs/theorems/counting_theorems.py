@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import attrs
 
+from judge.invariants import RECORD_INVARIANTS
 from model.operations import AdvanceLogStart, Produce, ResetOffset
 from model.profile import KAFKA, KIP, Profile
 from model.snapshot import DurableState
@@ -31,7 +32,6 @@ from spec import initialize, log_start, partition, window
 from spec import lag as lags
 from spec import log as logs
 from spec import produce as log_end
-from spec.invariants import RECORD_INVARIANTS
 from spec.lag import lag
 from spec.log import Log
 from spec.logic import Term, either, negate

@@ -12,6 +12,7 @@ from unittest.mock import patch
 import attrs
 from immutables import Map
 
+from judge.invariants import GROUP_INVARIANTS
 from model.share_messages import TopicPartition
 from proofs.theorems.controls import called_with, returns, wrong
 from proofs.theorems.reachable import runs_of
@@ -31,7 +32,6 @@ from spec.share_group import (
     WriteGroup,
     group_of,
 )
-from spec.share_group_invariants import GROUP_INVARIANTS
 
 TOPIC, MEMBER = "t", "m"
 ASSIGNED = TopicPartition(TOPIC, 0)

@@ -1,6 +1,6 @@
 """Theorems about invariants of a share-partition: whatever happens to it, each of them holds on.
 
-Each is the function of ``spec.invariants`` itself, proved with what makes it inductive.
+Each is the function of ``judge.invariants`` itself, proved with what makes it inductive.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 
+from judge.invariants import PARTITION_INVARIANTS, Invariant
 from model.outcome import Write
 from model.ranges import StateBatch
 from model.states import RecordState
@@ -25,7 +26,6 @@ from proofs.theorems.partition_operations import (
 from proofs.theorems.symbolic import conjunction
 from proofs.theorems.theorem import Control, Property, Theorem, about
 from spec import window
-from spec.invariants import PARTITION_INVARIANTS, Invariant
 from spec.logic import Term, negate
 from spec.partition import Outstanding, SharePartition, Step
 from spec.record import ARCHIVED, Record, roll_back

@@ -12,6 +12,7 @@ from unittest.mock import patch
 
 import attrs
 
+from judge.invariants import RECORD_INVARIANTS
 from model import operations as ops
 from model.config import IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
@@ -39,7 +40,6 @@ from spec import (
 )
 from spec import record as rules
 from spec.coordinator import Durable
-from spec.invariants import RECORD_INVARIANTS
 from spec.log import Log
 from spec.logic import Term, negate
 from spec.partition import Outstanding, SharePartition, Step, new_partition

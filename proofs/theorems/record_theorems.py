@@ -5,6 +5,7 @@ from typing import Any
 
 import attrs
 
+from judge.invariants import RECORD_INVARIANTS, Invariant
 from model.states import RecordState
 from proofs.theorems.controls import also_allows, becomes, off_by_one, returns, wrong
 from proofs.theorems.operation_cases import ANYBODY
@@ -21,7 +22,6 @@ from proofs.theorems.record_operations import (
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Control, Property, Subject, Theorem, about
 from spec import record as rules
-from spec.invariants import RECORD_INVARIANTS, Invariant
 from spec.logic import Term, absent, either, negate
 from spec.partition import SharePartition, Step
 from spec.record import Record

@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 from immutables import Map
 
+from judge.invariants import BROKER_INVARIANTS, broken_names
 from model.checks import MAX_INT64
 from model.errors import ErrorCode, InvalidValueError
 from model.guards import CoordinatorGuard
@@ -55,7 +56,6 @@ from spec import share_broker, share_cluster, share_request, state_topic
 from spec.coordinator import Durable
 from spec.logic import Term, negate
 from spec.share_broker import Handled, ShareBroker
-from spec.share_broker_invariants import violated_by
 from spec.share_cluster import SentWrite, ShareCluster, state_key
 from spec.share_coordinator import HeldState, ShareCoordinator
 from spec.state_topic import StateTopicPartition
@@ -295,4 +295,4 @@ def a_broker_keeps_its_invariants(
     s: OneLed, after: Callable[[OneLed], ShareBroker], _control: Control
 ) -> Term:
     """What holds of every broker holds after a request, an answer, and the loss of its lead."""
-    return not violated_by(after(s))
+    return not broken_names(BROKER_INVARIANTS, after(s))

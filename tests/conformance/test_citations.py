@@ -11,9 +11,9 @@ from conformance.deviation import UNREADABLE, target_finding
 from conformance.wire.explain import WireDifference
 from judge.finding import CRASHED, Citation
 from judge.follower import DISAGREEMENT
+from judge.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS
 from model.guards import CoordinatorGuard, Difference, Guard
 from model.rules import RULES, VERDICT_RULES, RuleKind
-from spec.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS
 
 TRANSITIONS = RULES[RuleKind.TRANSITION]
 NAMES = (

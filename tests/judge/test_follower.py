@@ -9,13 +9,13 @@ from judge import engine as engine_module
 from judge.engine import Engine, SpecEngine, engines_for
 from judge.finding import Finding, FindingKind
 from judge.follower import DISAGREEMENT, follow
+from judge.invariants import PARTITION_INVARIANTS
 from model.errors import InvalidValueError
 from model.guards import Difference, Guard
 from model.operations import Operation
 from model.outcome import Answer, Choice, Outcome
 from model.profile import DRAFT_RESOLVED, KAFKA, PROFILES, Profile
 from model.trace_arrow import table_from_rows
-from spec.invariants import PARTITION_INVARIANTS
 from tests.impl.by_hand import after, fetched, spans, story
 from tests.replay.samples import Row, draft_rows, events, first_of, kafka_rows
 from tests.traces import EACH_TRACE, trace_events

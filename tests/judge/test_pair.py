@@ -4,6 +4,7 @@ import pytest
 from judge import engine as engine_module
 from judge.choices import recorded_answers, recorded_choice
 from judge.engine import SpecEngine, engines_for
+from judge.invariants import PARTITION_INVARIANTS
 from judge.pair import Refusal, answers_differ, attempt, broken_rule, states_differ
 from model.errors import ErrorCode
 from model.guards import Guard
@@ -12,7 +13,6 @@ from model.outcome import Choice, Outcome, Write
 from model.profile import DRAFT_RESOLVED, KAFKA
 from model.ranges import OffsetRange, StateBatch
 from model.states import RecordState
-from spec.invariants import PARTITION_INVARIANTS
 from tests.replay.samples import events, kafka_rows
 
 (START,) = events(kafka_rows(count=1))

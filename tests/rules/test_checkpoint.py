@@ -3,6 +3,7 @@ from typing import Any
 import attrs
 import pytest
 
+from judge.invariants import violated
 from judge.view import readable
 from model.errors import ErrorCode, InvalidValueError
 from model.guards import Guard
@@ -12,7 +13,6 @@ from model.profile import KAFKA
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
-from spec.invariants import violated
 from spec.partition import SharePartition
 from spec.step import new_partition
 from tests.checkpoints import checkpoint_of

@@ -1,6 +1,7 @@
 import attrs
 import pytest
 
+from judge.invariants import violated
 from model.config import AutoOffsetReset
 from model.errors import ErrorCode, InvalidValueError
 from model.guards import Guard
@@ -17,7 +18,6 @@ from model.profile import DRAFT_RESOLVED, KIP, LAG_RESOLVED, Profile
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
-from spec.invariants import violated
 from spec.partition import SharePartition
 from spec.step import new_partition
 from tests.rules.share_partition import apply, durable, refusal, run, started, states

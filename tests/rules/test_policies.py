@@ -2,12 +2,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judge.invariants import violated
 from model.operations import Acquire, AdvanceTime
 from model.outcome import Choice
 from model.profile import KIP, Profile
 from model.ranges import StateBatch
 from model.states import AcquireMode, RecordState
-from spec.invariants import violated
 from spec.partition import SharePartition
 from tests.rules.share_partition import apply, run, started, states
 from tests.spec.worlds import BOTH, acknowledgement, fetch, spans, taken

@@ -6,6 +6,7 @@ import attrs
 import pytest
 from immutables import Map
 
+from judge.invariants import GROUP_INVARIANTS, broken_names
 from model.errors import ErrorCode, InvalidValueError
 from model.profile import KIP
 from model.share_messages import TopicPartition
@@ -38,7 +39,6 @@ from spec.share_group import (
     WriteGroup,
     group_of,
 )
-from spec.share_group_invariants import violated_by
 from tests.spec.share_worlds import acked, asked, errors, fetching, given, sent
 from tests.spec.worlds import SMALL
 
@@ -52,7 +52,7 @@ def done(there: Coordinators, *plans: GroupPlan) -> Coordinators:
     for plan in plans:
         assert plan.error.name == "NONE"
         there = carry_out(there, plan.effects)
-        assert violated_by(there) == []
+        assert broken_names(GROUP_INVARIANTS, there) == []
     return there
 
 

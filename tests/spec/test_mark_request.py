@@ -3,6 +3,7 @@
 import attrs
 import pytest
 
+from judge.invariants import BROKER_INVARIANTS, broken_names
 from model.errors import ErrorCode, InvalidValueError
 from model.operations import ProgressBatch
 from model.profile import DRAFT_RESOLVED, KIP
@@ -17,7 +18,6 @@ from spec.coordinator import Durable
 from spec.log import Log
 from spec.mark_request import handle_mark
 from spec.share_broker import ShareBroker, advance, lead
-from spec.share_broker_invariants import violated_by
 from tests.spec.share_worlds import (
     P0,
     P1,
@@ -79,7 +79,7 @@ def test_a_mark_is_answered_at_once_and_keeps_the_record(broker: ShareBroker) ->
     assert answer == {P0: MarkedPartition(P0, batches=(ErrorCode.NONE,))}
     assert held(broker, P0) == "0:P1@m 1:Q1@m"
     assert not broker.waiting
-    assert violated_by(broker) == []
+    assert broken_names(BROKER_INVARIANTS, broker) == []
     assert held(advance(broker, 100), P0) != held(broker, P0)
     assert "0:P1@m" in held(advance(broker, 100), P0)
 

@@ -7,9 +7,9 @@ import z3
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judge.invariants import RECORD_INVARIANTS
 from model.states import AcknowledgeType, RecordState
 from spec import record as rules
-from spec.invariants import RECORD_INVARIANTS
 from spec.logic import Term
 from spec.record import UNDELIVERED, Record
 from tests.strategies import COUNTS, RECORDS

@@ -2,6 +2,7 @@ import attrs
 import pytest
 from immutables import Map
 
+from judge.invariants import BROKER_INVARIANTS, broken_names
 from model.config import AutoOffsetReset
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.operations import CompleteWrite, MemberLeaves, Produce
@@ -22,7 +23,6 @@ from spec.share_broker import (
     load,
     resign,
 )
-from spec.share_broker_invariants import violated_by
 from spec.share_request import handle
 from spec.window import Window
 from tests.spec.share_worlds import (
@@ -71,7 +71,7 @@ def test_time_does_not_go_back() -> None:
 def test_a_response_waits_for_the_write_of_its_acknowledgement() -> None:
     handled = handle(opened(broker_of()), acked("m", 1, asked(P0, (0, 1, 1))), 0, WAITS)
     assert handled.response is None
-    assert violated_by(handled.broker) == []
+    assert broken_names(BROKER_INVARIANTS, handled.broker) == []
     (write,) = handled.broker.partitions["g", P0].outstanding
     done = complete_write(handled.broker, ("g", P0), CompleteWrite(write, ErrorCode.NONE))
     assert errors(done.responses[handled.seq]) == {P0: ("NONE", "NONE")}
@@ -135,7 +135,7 @@ def test_a_fenced_leader_forgets_the_share_partition_and_tells_whoever_waits(
         first.seq: {P0: ("NONE", told)},
         second.seq: {P0: ("NONE", told)},
     }
-    assert violated_by(second.broker) == []
+    assert broken_names(BROKER_INVARIANTS, second.broker) == []
     gone = second.broker.partitions["g", P0]
     assert (gone.window, dict(gone.outstanding)) == (Window(0, 0), {})
     again = code is not ErrorCode.FENCED_LEADER_EPOCH
@@ -153,7 +153,7 @@ def test_a_partition_that_moves_away_is_not_leader_or_follower() -> None:
     waits = handle(opened(broker_of()), acked("m", 1, asked(P0, (0, 1, 1))), 0, WAITS)
     moved = resign(waits.broker, P0)
     assert errors(moved.responses[waits.seq]) == {P0: ("NONE", "NOT_LEADER_OR_FOLLOWER")}
-    assert violated_by(moved.broker) == []
+    assert broken_names(BROKER_INVARIANTS, moved.broker) == []
     _, response = sent(moved.broker, fetching("m", 2, asked(P0, (0, 1, 1))))
     assert errors(response)[P0] == ("NOT_LEADER_OR_FOLLOWER", "UNKNOWN_TOPIC_OR_PARTITION")
 
@@ -222,7 +222,7 @@ def test_a_session_ends_that_names_what_the_broker_does_not_lead() -> None:
 def test_an_outstanding_write_keeps_it_in_memory() -> None:
     broker = end_session(opened(broker_of()), ("g", "m"), RELEASE_WAITS)
     assert in_memory(broker) == [P0]
-    assert violated_by(broker) == []
+    assert broken_names(BROKER_INVARIANTS, broker) == []
     after = complete_write(broker, ("g", P0), CompleteWrite(0, ErrorCode.NONE))
     assert not after.responses
     assert in_memory(after.broker) == []
@@ -262,7 +262,7 @@ def test_the_first_session_validates_what_an_outstanding_write_kept_in_memory(
     assert second.response is not None
     assert given(second.response) == given_now
     assert errors(second.responses[first.seq]) == {P0: ("NONE", told)}
-    assert violated_by(second.broker) == []
+    assert broken_names(BROKER_INVARIANTS, second.broker) == []
     assert not second.broker.unvalidated
 
 

@@ -6,6 +6,7 @@ import attrs
 import pytest
 from immutables import Map
 
+from judge.invariants import BROKER_INVARIANTS, broken_names
 from model.errors import ErrorCode, InvalidValueError
 from model.operations import MemberLeaves
 from model.profile import KAFKA, KIP, Profile
@@ -23,7 +24,6 @@ from model.share_state_requests import InitializeState
 from model.states import RecordState
 from spec.log import Log
 from spec.share_broker import ShareBroker
-from spec.share_broker_invariants import violated_by
 from spec.share_cluster import (
     ShareCluster,
     advance,
@@ -116,7 +116,7 @@ def test_a_leader_that_was_fenced_acquires_no_more(profile: Profile) -> None:
         assert errors(response) == {AT: ("NOT_LEADER_OR_FOLLOWER", "NONE")}
         assert given(response) == {AT: []}
     assert cluster.brokers[1].fenced == {KEY}
-    assert violated_by(cluster.brokers[1]) == []
+    assert broken_names(BROKER_INVARIANTS, cluster.brokers[1]) == []
 
 
 def test_a_leader_that_reads_after_its_successor_is_fenced() -> None:

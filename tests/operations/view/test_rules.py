@@ -34,7 +34,7 @@ def test_a_difference_has_the_transition_that_expects_something_else() -> None:
 
 def test_an_invariant_has_its_line() -> None:
     rule = broken_rule("owner_iff_held", "sentence", LEAVES)
-    assert [place.partition(":")[0] for place in rule.places] == ["spec/invariants.py"]
+    assert [place.partition(":")[0] for place in rule.places] == ["judge/invariants.py"]
 
 
 def test_each_operation_has_its_transition() -> None:

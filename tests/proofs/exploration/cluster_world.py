@@ -15,6 +15,7 @@ from uuid import UUID
 import attrs
 from immutables import Map
 
+from judge.invariants import BROKER_INVARIANTS, broken_names
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import (
@@ -42,7 +43,6 @@ from spec.coordinator import Durable
 from spec.log import Log
 from spec.record import is_dead_letter
 from spec.share_broker import Handled, ShareBroker
-from spec.share_broker_invariants import violated_by
 from spec.share_cluster import SentWrite, ShareCluster, state_key
 from spec.share_coordinator import ShareCoordinator, serve
 from tests.proofs.exploration.session_world import small_broker
@@ -117,7 +117,7 @@ def check(world: ClusterWorld) -> str | None:
     if world.fault is not None:
         return world.fault
     for number, broker in world.cluster.brokers.items():
-        broken = violated_by(broker)
+        broken = broken_names(BROKER_INVARIANTS, broker)
         if broken:
             return f"broker {number}: {broken[0]}"
     return _forgotten(world) or _believes_otherwise(world)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 import attrs
 from immutables import Map
 
+from judge.invariants import GROUP_INVARIANTS, broken_names
 from model.errors import ErrorCode
 from model.share_messages import TopicPartition
 from spec.group_lifecycle import (
@@ -33,7 +34,6 @@ from spec.share_group import (
     group_of,
     perform,
 )
-from spec.share_group_invariants import violated_by
 
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
 
@@ -164,7 +164,7 @@ def _with_rank(effect: Effect, rank: dict[int, int]) -> Effect:
 
 def check(world: Lifecycle, rules: Rules = RULES) -> str | None:
     """Return what is wrong: an invariant is broken, or an operation does not come to its end."""
-    broken = violated_by(world.durable)
+    broken = broken_names(GROUP_INVARIANTS, world.durable)
     if broken:
         return broken[0]
     if world.work:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 import attrs
 from immutables import Map
 
+from judge.invariants import BROKER_INVARIANTS, broken_names
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch, CompleteWrite
@@ -35,7 +36,6 @@ from spec.log import Log
 from spec.partition import Outstanding, SharePartition
 from spec.record import Record
 from spec.share_broker import Handled, ShareBroker
-from spec.share_broker_invariants import violated_by
 from spec.share_session import SessionPartition, ShareSession
 
 GROUP, MEMBERS = "g", ("m", "n")
@@ -65,7 +65,7 @@ def beginning(delivery_count_limit: int = 1) -> Session:
 
 def check(world: Session) -> str | None:
     """Return what is wrong with the broker, or with the step that led to it."""
-    return world.fault or next(iter(violated_by(world.broker)), None)
+    return world.fault or next(iter(broken_names(BROKER_INVARIANTS, world.broker)), None)
 
 
 def holds(broker: ShareBroker, member: str, at: TopicPartition) -> bool:

@@ -5,11 +5,11 @@ from collections.abc import Callable
 import pytest
 from immutables import Map
 
+from judge.invariants import GROUP_INVARIANTS, broken_names
 from proofs.exploration.search import Search, search
 from spec import group_lifecycle
 from spec.group_lifecycle import carry_out, leave, subscribe
 from spec.share_group import BeginDeleting, BeginInitializing, Coordinators, Effect, group_of
-from spec.share_group_invariants import violated_by
 from tests.proofs.exploration.lifecycle_world import (
     Lifecycle,
     Rules,
@@ -66,9 +66,8 @@ def test_a_call_that_outlives_its_coordinator_does_harm_that_stays(broken: str, 
     rules = Rules(late_calls=True)
 
     def at_rest(world: Lifecycle) -> str | None:
-        if world.work or world.late is not None or broken not in violated_by(world.durable):
-            return None
-        return broken
+        rests = not world.work and world.late is None
+        return broken if rests and broken in broken_names(GROUP_INVARIANTS, world.durable) else None
 
     found = search([beginning(rules)], lambda world: steps(world, rules), at_rest).violation
     assert found is not None

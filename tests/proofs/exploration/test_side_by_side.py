@@ -5,6 +5,7 @@ import pytest
 
 from impl.partition import FastSharePartition
 from judge import engine
+from judge.invariants import PARTITION_INVARIANTS
 from model import operations as ops
 from model.outcome import Outcome
 from model.profile import DRAFT_RESOLVED
@@ -13,7 +14,6 @@ from model.states import AcquireMode, RecordState
 from proofs.exploration.moves import Move, MoveKind
 from proofs.exploration.side_by_side import first_pair, make
 from proofs.exploration.world import NEVER_WRITTEN, SmallWorld
-from spec.invariants import PARTITION_INVARIANTS
 from spec.log import Log
 from spec.partition import Step
 

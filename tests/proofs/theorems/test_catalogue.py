@@ -3,6 +3,7 @@
 import attrs
 import pytest
 
+from judge.invariants import RECORD_INVARIANTS
 from model.errors import InvalidValueError
 from proofs.theorems.catalogue import THEOREMS, theorem_named, theorems_about
 from proofs.theorems.controls import wrong
@@ -10,7 +11,6 @@ from proofs.theorems.harness import ProofVerdict, prove
 from proofs.theorems.record_operations import TRANSITIONS, OneRecord
 from proofs.theorems.theorem import Subject, theorems_in
 from spec import record as rules
-from spec.invariants import RECORD_INVARIANTS
 from spec.logic import Term
 from spec.record import UNDELIVERED
 

@@ -3,6 +3,7 @@
 import attrs
 import pytest
 
+from judge.invariants import PARTITION_INVARIANTS
 from model import operations as ops
 from model.outcome import Write
 from model.states import RecordState
@@ -19,7 +20,6 @@ from proofs.theorems.partition_operations import (
 from proofs.theorems.partition_theorems import INDUCTIVE, PARTITION_THEOREMS
 from proofs.theorems.reachable import run_states
 from spec import step
-from spec.invariants import PARTITION_INVARIANTS
 from spec.partition import SharePartition, Step
 
 NEVER_MADE = {ops.Checkpoint, ops.Gap}

@@ -4,6 +4,7 @@ import attrs
 import pytest
 import z3
 
+from judge.invariants import violated
 from model.errors import ErrorCode
 from model.operations import MemberLeaves
 from model.outcome import Answer
@@ -20,7 +21,6 @@ from proofs.theorems.reachable import run_states, states_of, witness
 from proofs.theorems.record_operations import TRANSITIONS, OneRecord, is_sound
 from proofs.theorems.session_theorems import OURS, OneSession
 from proofs.theorems.situation import sizes, symbols, values
-from spec.invariants import violated
 from spec.record import UNDELIVERED, Record
 from tests.spec.worlds import fetch, run, started
 

@@ -2,12 +2,12 @@ import attrs
 import pytest
 from immutables import Map
 
+from judge.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS, violated
 from model.outcome import Write
 from model.profile import DRAFT_RESOLVED, KIP
 from model.ranges import StateBatch
 from model.states import RecordState
 from spec.coordinator import Durable
-from spec.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS, violated
 from spec.log import Log
 from spec.partition import Outstanding, SharePartition, new_partition
 from spec.record import Record
