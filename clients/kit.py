@@ -15,12 +15,12 @@ from clients.play import Pace, play
 from clients.scripts import Do, Script, ScriptError, as_object, drawn, from_object
 from clients.stakes import stakes
 from conformance.deviation import StepText, target_finding
-from conformance.goals import Coverage, Goal, Group, coverage
+from conformance.goals import Coverage, Goal, GoalKind, coverage
 from conformance.kit import Kit
 from conformance.known import KnownError
 from conformance.target import TargetError
 from judge.finding import Citation, Finding
-from judge.weighing import Given, too_little
+from judge.weighing import Evidence, too_little
 
 LAST_EVENTS = 12
 """How many events up to a violation are shown, but for heartbeats that change nothing."""
@@ -180,8 +180,8 @@ class Clients(Kit[Command, Callable[[], Driver], Hello, ScriptStage]):
     def coverage(self, counts: Mapping[str, int], hello: Hello) -> Coverage:
         """Return which duties were at stake; one that never was is not shown to be kept."""
         absent = dict.fromkeys(hello.without, "its client has no such call")
-        goals = [Goal(Group.RULE, duty.value, never=absent.get(duty, "")) for duty in Duty]
-        happens = [Goal(Group.SITUATION, name) for name in (DELIVERED, ACKNOWLEDGED, REFUSED, CUT)]
+        goals = [Goal(GoalKind.RULE, duty.value, never=absent.get(duty, "")) for duty in Duty]
+        happens = [Goal(GoalKind.SITUATION, n) for n in (DELIVERED, ACKNOWLEDGED, REFUSED, CUT)]
         return coverage([*happens, *goals], counts, hello)
 
     def lack(self, counts: Mapping[str, int], hello: Hello) -> str:
@@ -190,7 +190,7 @@ class Clients(Kit[Command, Callable[[], Driver], Hello, ScriptStage]):
             if not counts.get(needed):
                 return f"nothing was shown of {hello.name}: no {needed.replace('s are', ' was')}"
         owed = [duty.value for duty in Duty if duty not in hello.without]
-        return too_little(Given.DUTIES, sum(counts.get(duty, 0) > 0 for duty in owed), len(owed))
+        return too_little(Evidence.DUTIES, sum(counts.get(duty, 0) > 0 for duty in owed), len(owed))
 
 
 CLIENTS = Clients()

@@ -12,7 +12,7 @@ from conformance.wire.records import (
     Producer,
     record_batch,
 )
-from serve.batches import Batch
+from serve.batches import StoredBatch
 
 _ABORT, _COMMIT = 0, 1
 _CRC_AT, _ATTRIBUTES_AT = 17, CRC_FROM
@@ -20,13 +20,13 @@ _TIMESTAMP = slice(35, 43)
 _COUNT_AT = BATCH_HEADER.size - 4
 
 
-def transaction_batch(count: int, first: int, producer: Producer) -> Batch:
+def transaction_batch(count: int, first: int, producer: Producer) -> StoredBatch:
     """Return a batch of a transaction, each record with a value that tells its offset."""
     data = record_batch(count, producer, first=first)
     return _stored(data, count, producer, TRANSACTIONAL)
 
 
-def control_batch(first: int, producer: Producer, *, commits: bool) -> Batch:
+def control_batch(first: int, producer: Producer, *, commits: bool) -> StoredBatch:
     """Return the batch with the one record that ends a transaction (Kafka: EndTransactionMarker).
 
     Its key is the version and the type, its value the version and the epoch of the coordinator.
@@ -40,7 +40,7 @@ def control_batch(first: int, producer: Producer, *, commits: bool) -> Batch:
     return _stored(data, 1, attrs.evolve(producer, sequence=-1), TRANSACTIONAL | CONTROL)
 
 
-def empty_batch(count: int, first: int, producer: Producer) -> Batch:
+def empty_batch(count: int, first: int, producer: Producer) -> StoredBatch:
     """Return the batch of ``count`` offsets whose records compaction took, every one.
 
     Its header stays while it has the last sequence of its producer (Kafka: LogCleaner).
@@ -51,7 +51,7 @@ def empty_batch(count: int, first: int, producer: Producer) -> Batch:
     return _stored(data, count, producer, 0)
 
 
-def corrupt_batch(count: int, first: int) -> Batch:
+def corrupt_batch(count: int, first: int) -> StoredBatch:
     """Return a batch whose checksum is wrong, and nothing else."""
     batch = _stored(record_batch(count, first=first), count, Producer(), 0)
     wrong = bytes((batch.data[_CRC_AT] ^ 1,))
@@ -59,10 +59,10 @@ def corrupt_batch(count: int, first: int) -> Batch:
     return attrs.evolve(batch, data=data)
 
 
-def _stored(data: bytes, count: int, producer: Producer, attributes: int) -> Batch:
+def _stored(data: bytes, count: int, producer: Producer, attributes: int) -> StoredBatch:
     """Return a batch with other attributes, and so another checksum."""
     head, newest = data[:_ATTRIBUTES_AT], int.from_bytes(data[_TIMESTAMP], "big")
     rest = attributes.to_bytes(2, "big") + data[_ATTRIBUTES_AT + 2 :]
     whole = head[:_CRC_AT] + crc32c(rest).to_bytes(4, "big") + rest
     # Sequences are not checked: what a log has was accepted before.
-    return Batch(whole, count, newest, -1, producer.epoch, -1)
+    return StoredBatch(whole, count, newest, -1, producer.epoch, -1)

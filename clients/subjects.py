@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 import attrs
 
 from clients.drivers import Values
-from conformance.build import Content, Recipe, build
+from conformance.build import BuildRecipe, Content, build
 from conformance.cores.kafka import java_command
 from conformance.cores.process import ProcessTarget
 from conformance.releases import NEWEST, RELEASES
@@ -34,7 +34,7 @@ VERSIONS: Mapping[str, tuple[str, ...]] = {
 """The releases of each client that can be driven; of librdkafka the wheels of confluent-kafka."""
 
 _FOLDERS = {name: _TARGETS / name.replace("-", "") for name in NAMES}
-_NPM = Recipe(
+_NPM = BuildRecipe(
     "the driver for @kafkats/client",
     "Node.js with npm",
     ("npm", "install", "--ignore-scripts", "--no-package-lock", "--no-audit", "--no-fund"),
@@ -42,7 +42,7 @@ _NPM = Recipe(
     "node_modules",
     300,
 )
-_GO = Recipe(
+_GO = BuildRecipe(
     "the driver for franz-go",
     "Go 1.26 or newer",
     ("go", "build", "-o", "build/driver", "."),
@@ -50,7 +50,7 @@ _GO = Recipe(
     "build",
     600,
 )
-_CARGO = Recipe(
+_CARGO = BuildRecipe(
     "the driver for krafka",
     "Rust 1.95 or newer",
     ("cargo", "build", "--locked"),
@@ -121,7 +121,7 @@ def _librdkafka(version: str | None) -> str:
     if version is not None:
         pip = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
         wheel = ("--only-binary=:all:", "--target", "wheel", f"confluent-kafka=={version}")
-        recipe = Recipe(
+        recipe = BuildRecipe(
             f"the driver for librdkafka of confluent-kafka {version}",
             "Python with pip",
             (sys.executable, *pip, *wheel),
@@ -149,8 +149,8 @@ def _kafka(version: str | None) -> str:
     return f"{java} {_FLAGS} -cp {shlex.quote(str(jars))} {source}"
 
 
-def _maven(version: str) -> Recipe:
-    return Recipe(
+def _maven(version: str) -> BuildRecipe:
+    return BuildRecipe(
         f"the driver for Apache Kafka {version}",
         "Maven",
         ("mvn", "--quiet", "--batch-mode", "package", f"-Dkafka.version={version}"),

@@ -20,7 +20,7 @@ IS_INSTALLED = __name__ != "conformance.build"
 
 
 @attrs.frozen
-class Recipe:
+class BuildRecipe:
     """How to build a program in its project's directory.
 
     ``needs`` names the tool and its version, for an error. ``sources`` are patterns of the files
@@ -42,7 +42,7 @@ Content = Callable[[PurePosixPath, bytes], bytes | None]
 """Returns what a copy has for a file of a project, None if it has it not."""
 
 
-def build(project: Path, recipe: Recipe, content: Content | None = None) -> Path:
+def build(project: Path, recipe: BuildRecipe, content: Content | None = None) -> Path:
     """Build, unless the last build is as new as every source; return the folder that has it.
 
     That is the project, or where sharespec is installed or ``content`` changes it a copy in the
@@ -76,7 +76,7 @@ def cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "sharespec"
 
 
-def cached_copy(project: Path, recipe: Recipe, content: Content | None = None) -> Path:
+def cached_copy(project: Path, recipe: BuildRecipe, content: Content | None = None) -> Path:
     """Return a copy of a project in the user's cache, made if these files have none yet.
 
     What is installed may be another user's, and is no place for builds. Raises TargetError if the
@@ -117,7 +117,7 @@ def _alone(lock: Path) -> Iterator[None]:
         yield
 
 
-def _run(project: Path, recipe: Recipe) -> None:
+def _run(project: Path, recipe: BuildRecipe) -> None:
     tool, *arguments = recipe.command
     path = shutil.which(tool)
     if path is None:
@@ -137,7 +137,7 @@ def _run(project: Path, recipe: Recipe) -> None:
         raise TargetError(f"{tool} could not build {recipe.name}: {_quoted(done, recipe)}")
 
 
-def _quoted(done: subprocess.CompletedProcess[str], recipe: Recipe) -> str:
+def _quoted(done: subprocess.CompletedProcess[str], recipe: BuildRecipe) -> str:
     if recipe.error_mark:
         for line in done.stdout.splitlines():
             if recipe.error_mark in line:

@@ -23,7 +23,7 @@ _TABLE: Mapping[str, Any] = tomllib.loads(
 """Of each kit: what a search of the specification reaches, and what of it needs a capability."""
 
 
-class Group(StrEnum):
+class GoalKind(StrEnum):
     """The kinds of coverage goal."""
 
     TRANSITION = "transitions"
@@ -34,9 +34,9 @@ class Group(StrEnum):
 
 
 _MARKS = {
-    " is answered ": Group.ANSWER,
-    " is bounded by ": Group.BOUND,
-    ": ": Group.TRANSITION,
+    " is answered ": GoalKind.ANSWER,
+    " is bounded by ": GoalKind.BOUND,
+    ": ": GoalKind.TRANSITION,
 }
 """What the name of a goal of each group has in it; the first that fits."""
 
@@ -49,7 +49,7 @@ class Goal:
     reach it. A rule is covered by any of the goals in ``any_of``.
     """
 
-    group: Group
+    group: GoalKind
     name: str
     needs: tuple[str, ...] = ()
     never: str = ""
@@ -83,8 +83,8 @@ def _at_stake(rule: Rule, kit: str) -> tuple[str, ...]:
     return tuple(each.replace(suffix, name) for each in rule.at_stake.get(kit, ()))
 
 
-def _group(name: str) -> Group:
-    return next((group for mark, group in _MARKS.items() if mark in name), Group.SITUATION)
+def _group(name: str) -> GoalKind:
+    return next((group for mark, group in _MARKS.items() if mark in name), GoalKind.SITUATION)
 
 
 def _needs(name: str, needs: Mapping[str, str]) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ def rule_goals(goals: Iterable[Goal], kit: str) -> Iterator[Goal]:
         names = _at_stake(rule, kit)
         some = tuple(goal for goal in goals if any(fnmatchcase(goal.name, name) for name in names))
         if some:
-            yield Goal(Group.RULE, rule.name, rule.needs, any_of=some)
+            yield Goal(GoalKind.RULE, rule.name, rule.needs, any_of=some)
 
 
 CANNOT = "it cannot: "
@@ -139,9 +139,9 @@ class Coverage:
     missed: tuple[Goal, ...] = ()
     skipped: tuple[tuple[Goal, str], ...] = ()
 
-    def totals(self) -> Iterator[tuple[Group, int, int]]:
+    def totals(self) -> Iterator[tuple[GoalKind, int, int]]:
         """Yield for each group how many goals were covered, and of how many; not if of none."""
-        for group in Group:
+        for group in GoalKind:
             number = sum(goal.group is group for goal, _count in self.covered)
             if of := number + sum(goal.group is group for goal in self.missed):
                 yield group, number, of

@@ -20,7 +20,7 @@ _GRAVE = {rule.name for rules in RULES.values() for rule in rules.values() if ru
 
 
 @attrs.frozen
-class Group(Generic[C_co]):
+class FaultGroup(Generic[C_co]):
     """The deviations of one probable cause, the simplest first: the forms in which it shows."""
 
     forms: tuple[Fault[C_co], ...]
@@ -60,12 +60,12 @@ class Group(Generic[C_co]):
         return f"{' and '.join(parts)}, in {_number(len(self.forms), 'form')}"
 
 
-def grouped(faults: Sequence[Fault[C_co]]) -> tuple[Group[C_co], ...]:
+def grouped(faults: Sequence[Fault[C_co]]) -> tuple[FaultGroup[C_co], ...]:
     """Return the groups of deviations, the gravest and of these the simplest first."""
     causes: dict[tuple[str, ...], list[Fault[C_co]]] = {}
     for fault in faults:
         causes.setdefault(fault.deviation.probable_cause, []).append(fault)
-    groups = (Group(tuple(sorted(forms, key=_simplicity))) for forms in causes.values())
+    groups = (FaultGroup(tuple(sorted(forms, key=_simplicity))) for forms in causes.values())
     return tuple(sorted(groups, key=_order))
 
 
@@ -82,7 +82,7 @@ def _simplicity(fault: Fault[object]) -> tuple[object, ...]:
     )
 
 
-def _order(group: Group[object]) -> tuple[object, ...]:
+def _order(group: FaultGroup[object]) -> tuple[object, ...]:
     first, name = group.first, group.first.deviation.name
     often = group.vectors + group.sequences
     return (

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from conformance.campaign import Fault
 from conformance.citations import DRAFT, cited
 from conformance.deviation import UNREADABLE
-from conformance.goals import Group
+from conformance.goals import GoalKind
 from conformance.report import Report, plain_steps, reproducing, rule_text, unconfirmed_text
 from judge.finding import CRASHED
 from judge.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS
@@ -82,7 +82,7 @@ def _rules(report: Report) -> Iterator[JUnitCase]:
             faults.setdefault(fault.deviation.name, []).append(fault)
     doubts = {each.deviation.name: each for each in report.campaign.unconfirmed}
     reasons = _not_at_stake(report) | {n: unconfirmed_text(each) for n, each in doubts.items()}
-    at_stake = [i.name for i, _count in report.coverage.covered if i.group is Group.RULE]
+    at_stake = [i.name for i, _count in report.coverage.covered if i.group is GoalKind.RULE]
     judged = (at_stake or reasons) and report.campaign.judges_invariants
     always = _ALWAYS if judged else ()
     for rule in dict.fromkeys((*always, *at_stake, *reasons, *faults)):
@@ -115,8 +115,8 @@ def _not_at_stake(report: Report) -> dict[str, str]:
     return rules | dict.fromkeys(missed, "not covered: no sequence put it at stake")
 
 
-def _is_rule(group: Group) -> bool:
-    return group is Group.RULE
+def _is_rule(group: GoalKind) -> bool:
+    return group is GoalKind.RULE
 
 
 def _causes(report: Report) -> dict[Fault[object], str]:

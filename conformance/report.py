@@ -12,12 +12,12 @@ from conformance.campaign import Campaign, Fault, Replayed
 from conformance.citations import cited
 from conformance.deviation import StepText
 from conformance.goals import CANNOT, Coverage
-from conformance.groups import Group, grouped
+from conformance.groups import FaultGroup, grouped
 from conformance.kit import NEEDS, AnyKit
 from conformance.known import REASON, KnownDeviation, free_name
 from conformance.picture import picture
 from conformance.vectors.play import Played
-from judge.weighing import Given, too_little
+from judge.weighing import Evidence, too_little
 from judge.words import printable
 from report.document import (
     Block,
@@ -69,7 +69,7 @@ class Report:
     title: str = "sharespec verify"
 
     @property
-    def groups(self) -> tuple[Group[object], ...]:
+    def groups(self) -> tuple[FaultGroup[object], ...]:
         """Return the new deviations by their probable cause, the gravest and simplest first."""
         return grouped(self.new)
 
@@ -117,7 +117,7 @@ class Report:
         if self.new or self.gone or not played:
             return ""
         judged = played - self.campaign.unjudged
-        return self.campaign.lack or too_little(Given.SEQUENCES, judged, played)
+        return self.campaign.lack or too_little(Evidence.SEQUENCES, judged, played)
 
 
 def headline_text(report: Report) -> str:
@@ -269,7 +269,7 @@ def known_section(known: KnownDeviation, fault: Fault[object] | None) -> Section
     return Heading(f"{known.name}: {known.title}", "known"), *_fault_blocks(fault, "", known)
 
 
-def _group_section(report: Report, number: int, group: Group[object]) -> Section:
+def _group_section(report: Report, number: int, group: FaultGroup[object]) -> Section:
     return (
         Heading(f"{number}. {group.title}", "new"),
         paragraph(f"Shown by {group.often}."),

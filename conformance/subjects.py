@@ -107,7 +107,7 @@ VERSIONED = tuple(name for name, each in NAMED.items() if each.versioned)
 
 
 @attrs.frozen
-class Subject:
+class TargetChoice:
     """What to verify: exactly one of ``name``, ``command`` and ``bootstrap`` is set.
 
     ``silence``: the timeout of an answer in seconds. The other fields are for an address: the
@@ -130,7 +130,7 @@ class Subject:
     @property
     def command_line(self) -> str:
         """Return the command that verifies it, quoted for a shell; further options may follow."""
-        default = Subject()
+        default = TargetChoice()
         words = [self.name] if self.name else []
         options = {"--exec": self.command, "--bootstrap": self.bootstrap}
         words += [word for name, value in options.items() if value for word in (name, value)]
@@ -154,7 +154,7 @@ class Subject:
 
 
 @contextmanager
-def opened(subject: Subject) -> Iterator[Any]:
+def opened(subject: TargetChoice) -> Iterator[Any]:
     """Open the target of a subject and close it. Raises TargetError if it does not start."""
     try:
         with _started(subject) as target:
@@ -165,7 +165,7 @@ def opened(subject: Subject) -> Iterator[Any]:
         raise TargetError(f"{subject.name}: {error}") from None
 
 
-def _started(subject: Subject) -> AbstractContextManager[Any]:
+def _started(subject: TargetChoice) -> AbstractContextManager[Any]:
     if subject.name is not None:
         return NAMED[subject.name].start(subject.silence, subject.version)
     if subject.command is not None:

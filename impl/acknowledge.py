@@ -9,14 +9,14 @@ from impl.rows import Ints
 from impl.runs import cut, is_held, join, seek
 from impl.state import State
 from impl.window import finish, later
-from impl.writes import UNDO, Change, begin_change, send, settle, transition
+from impl.writes import UNDO, Reported, begin_change, send, settle, transition
 from model.guards import Guard
 
 _JUDGED = at.verdict(Guard.ACKNOWLEDGEMENT_JUDGED)
 _WAS_DELIVERED = at.verdict(Guard.ACKNOWLEDGED_WAS_DELIVERED)
 
 
-class Acknowledgement(NamedTuple):
+class AcknowledgedRuns(NamedTuple):
     """What a member sent.
 
     ``batches``: (first, last, from, to) each, the latter two delimiting its ``types``.
@@ -47,7 +47,7 @@ class _Judgement(NamedTuple):
 
 
 @compiled
-def _is_malformed(sent: Acknowledgement, shared_offset: int) -> bool:
+def _is_malformed(sent: AcknowledgedRuns, shared_offset: int) -> bool:
     """Tell whether it is malformed in any state (Kafka: validateAcknowledgementBatches)."""
     batches = sent.batches
     for i in range(batches.shape[0]):
@@ -66,7 +66,7 @@ def _is_malformed(sent: Acknowledgement, shared_offset: int) -> bool:
 
 
 @compiled
-def _type_from(sent: Acknowledgement, batch: int, offset: int, last: int) -> tuple[int, int]:
+def _type_from(sent: AcknowledgedRuns, batch: int, offset: int, last: int) -> tuple[int, int]:
     """Return the type at ``offset``, and the last offset until ``last`` that shares it."""
     begin = sent.batches[batch, 2]
     if sent.batches[batch, 3] - begin == 1:
@@ -103,7 +103,7 @@ def _state_after(header: Ints, kind: int) -> int:
 
 
 @compiled
-def _apply_type(state: State, member: int, kind: int, part: Change) -> int:
+def _apply_type(state: State, member: int, kind: int, part: Reported) -> int:
     """Apply an acknowledge type to a range; return the first offset where it fails, or -1.
 
     A RENEW is only judged here; ``_renew`` applies it. It fails on a record that is IN_PROGRESS,
@@ -124,12 +124,12 @@ def _apply_type(state: State, member: int, kind: int, part: Change) -> int:
 
 
 @compiled
-def _apply_batch(state: State, sent: Acknowledgement, batch: int, part: Change) -> int:
+def _apply_batch(state: State, sent: AcknowledgedRuns, batch: int, part: Reported) -> int:
     """Apply a batch, of which ``part`` is in the window; return where it fails, or -1."""
     offset = part.first
     while offset <= part.last:
         kind, last = _type_from(sent, batch, offset, part.last)
-        failed_at = _apply_type(state, sent.member, kind, Change(part.serial, offset, last))
+        failed_at = _apply_type(state, sent.member, kind, Reported(part.serial, offset, last))
         if failed_at != at.NOWHERE:
             return failed_at
         offset = last + 1
@@ -137,7 +137,7 @@ def _apply_batch(state: State, sent: Acknowledgement, batch: int, part: Change) 
 
 
 @compiled
-def _judge(state: State, sent: Acknowledgement, serial: int) -> _Judgement:
+def _judge(state: State, sent: AcknowledgedRuns, serial: int) -> _Judgement:
     """Judge the batches in order: a later one sees the changes of an earlier one.
 
     Offsets below the start offset are ignored.
@@ -153,7 +153,7 @@ def _judge(state: State, sent: Acknowledgement, serial: int) -> _Judgement:
             unknown = i
         last = min(last, h[at.END] - 1)
         low, high = min(low, first), max(high, last)
-        failed_at = _apply_batch(state, sent, i, Change(serial, first, last))
+        failed_at = _apply_batch(state, sent, i, Reported(serial, first, last))
         if failed_at != at.NOWHERE:
             policy = at.S_INVALID_RECORD_STATE if policy == at.S_NONE else policy
             return _Judgement(unknown, i, failed_at, policy, low, high)
@@ -161,7 +161,7 @@ def _judge(state: State, sent: Acknowledgement, serial: int) -> _Judgement:
 
 
 @compiled
-def _touches_undelivered(header: Ints, sent: Acknowledgement) -> bool:
+def _touches_undelivered(header: Ints, sent: AcknowledgedRuns) -> bool:
     """Tell whether a batch reaches the end offset: nothing from there on was ever delivered."""
     for i in range(sent.batches.shape[0]):
         if sent.batches[i, 1] >= header[at.END]:
@@ -171,7 +171,7 @@ def _touches_undelivered(header: Ints, sent: Acknowledgement) -> bool:
 
 
 @compiled
-def _may_be_rejected(header: Ints, sent: Acknowledgement, status: int) -> bool:
+def _may_be_rejected(header: Ints, sent: AcknowledgedRuns, status: int) -> bool:
     """Tell whether the request itself, whatever its records, is at fault in either of two ways.
 
     KIP-932 wants ranges that ascend and do not overlap, and renewals can be switched off: which
@@ -199,7 +199,7 @@ def _is_allowed(judgement: _Judgement, batches: int, status: int) -> bool:
 
 
 @compiled
-def _renew(state: State, sent: Acknowledgement, batches: int, below: int) -> None:
+def _renew(state: State, sent: AcknowledgedRuns, batches: int, below: int) -> None:
     """Renew the locks of the first ``batches``, and of the next one those ``below`` an offset.
 
     A record that the same request acknowledges afterwards gets the new deadline too, in case its
@@ -225,7 +225,7 @@ def _renew(state: State, sent: Acknowledgement, batches: int, below: int) -> Non
 
 
 @compiled
-def _refuse(state: State, sent: Acknowledgement, judgement: _Judgement, status: int) -> None:
+def _refuse(state: State, sent: AcknowledgedRuns, judgement: _Judgement, status: int) -> None:
     """Undo the changes of judging; renewals before the point of failure may survive."""
     h = state.header
     h[at.STATUS] = status
@@ -239,7 +239,7 @@ def _refuse(state: State, sent: Acknowledgement, judgement: _Judgement, status: 
 
 @entry_point
 def acknowledge(
-    state: State, sent: Acknowledgement, refusal: int, answers: Ints, start: int
+    state: State, sent: AcknowledgedRuns, refusal: int, answers: Ints, start: int
 ) -> int:
     """Acknowledge all of the batches or none (KIP-932, ShareAcknowledge; Kafka: acknowledge).
 
@@ -262,7 +262,7 @@ def acknowledge(
         return _JUDGED
     if status == at.S_NONE and _touches_undelivered(h, sent):
         return _WAS_DELIVERED
-    change = Change(serial, judgement.first, judgement.last)
+    change = Reported(serial, judgement.first, judgement.last)
     if status != at.S_NONE:
         settle(h, state.runs, change, UNDO)
         _refuse(state, sent, judgement, status)
@@ -273,7 +273,7 @@ def acknowledge(
 
 
 @compiled
-def _send_if_changed(state: State, change: Change, answers: Ints) -> int:
+def _send_if_changed(state: State, change: Reported, answers: Ints) -> int:
     h, runs = state.header, state.runs
     h[at.STATUS] = at.S_NONE
     i = seek(h, runs, change.first)
@@ -302,7 +302,7 @@ def release(state: State, member: int, answers: Ints, written: int, start: int) 
             h[at.NEXT_DEADLINE] = min(h[at.NEXT_DEADLINE], runs[i, at.DEADLINE])
         else:
             transition(h, runs, i, at.AVAILABLE, serial)
-    change = Change(serial, at.LOWEST, h[at.END])
+    change = Reported(serial, at.LOWEST, h[at.END])
     join(h, runs, change.first, change.last)
     result = _send_if_changed(state, change, answers)
     if written and h[at.PASSED_RELEASED] and h[at.WRITES_TAIL] == 0:

@@ -6,7 +6,7 @@ from impl import events as event
 from impl import layout as at
 from impl.events import Events
 from impl.jit import compiled
-from impl.leadership import Leader
+from impl.leadership import LeaderStart
 from impl.rows import Ints, sort_rows
 from impl.state import State
 from impl.written import WRITTEN_COMPLETE, WRITTEN_START, Earlier, compare_writes
@@ -23,7 +23,7 @@ _COMPLETE_COUNT = at.verdict(Difference.DELIVERY_COMPLETE_COUNT)
 _RECORDS = at.verdict(Difference.RECORDS)
 
 
-class Part(NamedTuple):
+class RowSpan(NamedTuple):
     """Rows (first, last, values...) from ``low`` up to ``high``, ascending."""
 
     rows: Ints
@@ -40,7 +40,7 @@ def _same_values(rows: Ints, row: int, other: Ints, other_row: int) -> bool:
 
 
 @compiled
-def _first_denied(expected: Part, recorded: Ints, row: int, first: int) -> int:
+def _first_denied(expected: RowSpan, recorded: Ints, row: int, first: int) -> int:
     """Return the first offset from ``first`` of a recorded range that was not expected, or -1."""
     offset, e = first, expected.low
     while offset <= recorded[row, 1]:
@@ -55,7 +55,7 @@ def _first_denied(expected: Part, recorded: Ints, row: int, first: int) -> int:
 
 
 @compiled
-def first_difference(expected: Part, recorded: Part, start: int) -> int:
+def first_difference(expected: RowSpan, recorded: RowSpan, start: int) -> int:
     """Return the first offset from ``start`` of which two lists of ranges differ, or -1.
 
     A recorded range that repeats the one before it does not count.
@@ -69,7 +69,7 @@ def first_difference(expected: Part, recorded: Part, start: int) -> int:
             e += 1
         if e < expected.high and max(offset, expected.rows[e, 0]) < first:
             return max(offset, int(expected.rows[e, 0]))
-        rest = Part(expected.rows, e, expected.high)
+        rest = RowSpan(expected.rows, e, expected.high)
         where = _first_denied(rest, recorded.rows, r, first)
         if where != at.NOWHERE:
             return where
@@ -104,7 +104,7 @@ def compare(state: State, events: Events, row: int, before: Earlier, complete: i
     if result == at.FINE and f[event.AFTER_COMPLETE, row] != complete:
         result = _COMPLETE_COUNT
     if result == at.FINE and f[event.RECORDS_FROM, row] >= 0:
-        recorded = Part(events.records, f[event.RECORDS_FROM, row], f[event.RECORDS_TO, row])
+        recorded = RowSpan(events.records, f[event.RECORDS_FROM, row], f[event.RECORDS_TO, row])
         h[at.WHERE] = _records_differ(state, recorded)
         result = at.FINE if h[at.WHERE] == at.NOWHERE else _RECORDS
     return result
@@ -114,9 +114,9 @@ def compare(state: State, events: Events, row: int, before: Earlier, complete: i
 def _compare_answers(state: State, events: Events, row: int) -> int:
     """Compare the rest of a member's answer: acquired records, acquisition number, marks."""
     h, f = state.header, events.fields
-    recorded = Part(events.acquired, f[event.ACQUIRED_FROM, row], f[event.ACQUIRED_TO, row])
+    recorded = RowSpan(events.acquired, f[event.ACQUIRED_FROM, row], f[event.ACQUIRED_TO, row])
     sort_rows(recorded.rows, recorded.low, recorded.high)
-    taken = Part(state.acquired, at.NOTHING, h[at.ACQUIRED_TAIL])
+    taken = RowSpan(state.acquired, at.NOTHING, h[at.ACQUIRED_TAIL])
     where = first_difference(taken, recorded, at.LOWEST)
     if where != at.NOWHERE:
         h[at.WHERE] = where
@@ -167,7 +167,7 @@ def _completed_agree(header: Ints, events: Events, row: int) -> bool:
 
 
 @compiled
-def _records_differ(state: State, recorded: Part) -> int:
+def _records_differ(state: State, recorded: RowSpan) -> int:
     """Return the first offset of the window of which the records differ, or -1.
 
     A record that was never delivered may be recorded as AVAILABLE or not at all.
@@ -213,7 +213,7 @@ def _same_record(runs: Ints, run: int, records: Ints, record: int) -> bool:
 
 
 @compiled
-def differs_from_durable(state: State, leader: Leader) -> bool:
+def differs_from_durable(state: State, leader: LeaderStart) -> bool:
     """Tell whether a leader that reads its state is in another than the share coordinator holds.
 
     The journal must have been merged. There is nothing to compare before the first leader. The
@@ -225,8 +225,8 @@ def differs_from_durable(state: State, leader: Leader) -> bool:
     for i in range(1, leader.batches.shape[0]):
         if leader.batches[i, at.FIRST] <= leader.batches[i - 1, at.LAST]:
             return True
-    held = Part(state.durable, at.NOTHING, h[at.DURABLE_TAIL])
-    read = Part(leader.batches, at.NOTHING, leader.batches.shape[0])
+    held = RowSpan(state.durable, at.NOTHING, h[at.DURABLE_TAIL])
+    read = RowSpan(leader.batches, at.NOTHING, leader.batches.shape[0])
     start, count, held = _recovered(h[at.DURABLE_START], h[at.DURABLE_COMPLETE], held)
     read_start, read_count, read = _recovered(leader.start, leader.complete, read)
     if start != read_start or (leader.complete != at.UNSET and count != read_count):
@@ -235,7 +235,7 @@ def differs_from_durable(state: State, leader: Leader) -> bool:
 
 
 @compiled
-def _recovered(start: int, complete: int, batches: Part) -> tuple[int, int, Part]:
+def _recovered(start: int, complete: int, batches: RowSpan) -> tuple[int, int, RowSpan]:
     """Return a durable state once its start offset has passed what is finished there.
 
     A count that is not known stays so.
@@ -252,4 +252,4 @@ def _recovered(start: int, complete: int, batches: Part) -> tuple[int, int, Part
         start = rows[low, 1] + 1
         low += 1
     left = complete if complete < 0 else complete - passed
-    return start, left, Part(rows, low, batches.high)
+    return start, left, RowSpan(rows, low, batches.high)

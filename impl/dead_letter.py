@@ -6,7 +6,7 @@ from impl.rows import Ints
 from impl.runs import cut, set_state
 from impl.state import State
 from impl.window import finish
-from impl.writes import Change, begin_change, send_anyway
+from impl.writes import Reported, begin_change, send_anyway
 from model.guards import Guard
 
 _NOT_ARCHIVING = at.verdict(Guard.DEAD_LETTER_IS_ARCHIVING)
@@ -28,18 +28,18 @@ def finish_dead_letter(state: State, ranges: Ints, answers: Ints, start: int) ->
         first, last = max(ranges[i, 0], h[at.START], high + 1), ranges[i, 1]
         if first > last:
             continue
-        result = _archive(state, Change(serial, first, last))
+        result = _archive(state, Reported(serial, first, last))
         if result != at.FINE:
             return result
         low, high = min(low, first), last
     result = at.FINE
     if ranges.shape[0] > 0:
-        result = send_anyway(state, Change(serial, low, high), answers, at.FIRST_GROUP)
+        result = send_anyway(state, Reported(serial, low, high), answers, at.FIRST_GROUP)
     return result if result != at.FINE else finish(state, start)
 
 
 @compiled
-def _archive(state: State, part: Change) -> int:
+def _archive(state: State, part: Reported) -> int:
     h, runs = state.header, state.runs
     cut(h, runs, part.last + 1)
     i, offset = cut(h, runs, part.first), part.first

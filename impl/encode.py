@@ -5,10 +5,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from impl import layout as at
-from impl.acknowledge import Acknowledgement
+from impl.acknowledge import AcknowledgedRuns
 from impl.acquire import Taken
 from impl.expiry import Expiries
-from impl.leadership import Leader, Settings
+from impl.leadership import LeaderSettings, LeaderStart
 from impl.policy import Fetch
 from impl.progress import Mark
 from impl.reading import Noticed
@@ -100,7 +100,7 @@ def noticed_of(choice: Choice) -> Noticed:
     return Noticed(int(choice.archived is not None), rows)
 
 
-def acknowledgement_of(operation: Acknowledge, member: int) -> Acknowledgement:
+def acknowledgement_of(operation: Acknowledge, member: int) -> AcknowledgedRuns:
     """Return what compiled code takes for an Acknowledge, whose batches may be malformed."""
     batches: list[tuple[int, ...]] = []
     types: list[int] = []
@@ -108,7 +108,7 @@ def acknowledgement_of(operation: Acknowledge, member: int) -> Acknowledgement:
         begin = len(types)
         types += (t if 0 <= t < _UNKNOWN_TYPE else _UNKNOWN_TYPE for t in batch.types)
         batches.append((_clipped(batch.first), _clipped(batch.last), begin, len(types)))
-    return Acknowledgement(
+    return AcknowledgedRuns(
         member,
         int(operation.entry is EntryPoint.REQUEST),
         _array(batches, 4),
@@ -168,9 +168,9 @@ def expiries_of(choice: Choice) -> Expiries:
     )
 
 
-def settings_of(config: SharePartitionConfig) -> Settings:
+def settings_of(config: SharePartitionConfig) -> LeaderSettings:
     """Return what compiled code takes for a configuration."""
-    return Settings(
+    return LeaderSettings(
         config.delivery_count_limit,
         config.partition_max_record_locks,
         config.record_lock_duration_ms,
@@ -190,10 +190,10 @@ def stable_of(operation: Initialize | Produce) -> int:
     return operation.log_end_offset if stable is None else stable
 
 
-def leader_of(operation: Initialize) -> Leader:
+def leader_of(operation: Initialize) -> LeaderStart:
     """Return what compiled code takes for an Initialize."""
     persisted, reset = operation.persisted, operation.reset_offset
-    return Leader(
+    return LeaderStart(
         settings_of(operation.config),
         operation.log_start_offset,
         operation.log_end_offset,

@@ -9,7 +9,7 @@ from impl.rows import Ints
 from impl.runs import cut, is_held
 from impl.state import State
 from impl.window import finish, furthest_start, move_start
-from impl.writes import Change, begin_change, send_anyway, transition
+from impl.writes import Reported, begin_change, send_anyway, transition
 
 _TIME_OVERFLOW = at.verdict(at.TIME_OVERFLOW)
 
@@ -138,7 +138,7 @@ def _expire(state: State, ranges: Ints, seen: bool, answers: Ints, group: int) -
 
 
 @compiled
-def _expire_passed(state: State, start: int, change: Change) -> Change:
+def _expire_passed(state: State, start: int, change: Reported) -> Reported:
     """Expire what is due below the start offset of a write, which needs no batches of it."""
     h, runs = state.header, state.runs
     cut(h, runs, start)
@@ -149,11 +149,11 @@ def _expire_passed(state: State, start: int, change: Change) -> Change:
         if is_held(runs, i) and runs[i, at.DEADLINE] < h[at.NOW]:
             transition(h, runs, i, at.AVAILABLE, change.serial)
             low, high = min(low, runs[i, at.FIRST]), max(high, runs[i, at.LAST])
-    return Change(change.serial, low, high)
+    return Reported(change.serial, low, high)
 
 
 @compiled
-def _expire_ranges(state: State, ranges: Ints, seen: bool) -> tuple[int, Change]:  # noqa: FBT001 - compiled
+def _expire_ranges(state: State, ranges: Ints, seen: bool) -> tuple[int, Reported]:  # noqa: FBT001 - compiled
     """Expire the locks of ranges; return a verdict, and the change that is to be written.
 
     A write that was ``seen`` may name records besides that nobody holds.
@@ -166,15 +166,15 @@ def _expire_ranges(state: State, ranges: Ints, seen: bool) -> tuple[int, Change]
         first, last = max(ranges[i, 0], h[at.START], high + 1), ranges[i, 1]
         if first > last:
             continue
-        result = _expire_range(state, Change(serial, first, last), seen)
+        result = _expire_range(state, Reported(serial, first, last), seen)
         if result != at.FINE:
-            return result, Change(serial, low, high)
+            return result, Reported(serial, low, high)
         low, high = min(low, first), last
-    return at.FINE, Change(serial, low, high)
+    return at.FINE, Reported(serial, low, high)
 
 
 @compiled
-def _expire_range(state: State, part: Change, seen: bool) -> int:  # noqa: FBT001 - compiled
+def _expire_range(state: State, part: Reported, seen: bool) -> int:  # noqa: FBT001 - compiled
     h, runs = state.header, state.runs
     cut(h, runs, part.last + 1)
     i, offset = cut(h, runs, part.first), part.first

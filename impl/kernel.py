@@ -13,7 +13,7 @@ from impl import layout as at
 from impl.checkpoint import take_checkpoint
 from impl.encode import Members, leader_of
 from impl.events import INITIALIZE, Events, events_of
-from impl.leadership import Leader
+from impl.leadership import LeaderStart
 from impl.replay import (
     LEADER_COLUMNS,
     P_CLOCK,
@@ -312,7 +312,7 @@ def _leaders_of(batch: pa.RecordBatch) -> tuple[Leaders, Ints, Ints]:
     return leaders, np.array(rows, np.int64), np.array(unreadable, np.int64)
 
 
-def _leaders(batch: pa.RecordBatch) -> Iterator[tuple[int, Leader | None]]:
+def _leaders(batch: pa.RecordBatch) -> Iterator[tuple[int, LeaderStart | None]]:
     """Yield the rows with a configuration: they are rare, so the model reads them."""
     named = pc.is_in(batch.column("op"), value_set=pa.array(["initialize", "alter_config"]))
     places = pc.indices_nonzero(named)
@@ -324,7 +324,7 @@ def _leaders(batch: pa.RecordBatch) -> Iterator[tuple[int, Leader | None]]:
             yield row, None
 
 
-def _leader_of(operation: Operation) -> Leader:
+def _leader_of(operation: Operation) -> LeaderStart:
     """Return a leader; only the settings of one for an altered configuration are read."""
     if isinstance(operation, AlterConfig):
         operation = Initialize(operation.config, 0, 0, DurableState(0, 0))

@@ -26,7 +26,7 @@ _LONG_LOCK = at.verdict(at.LONG_LOCK)
 _LONG_STALENESS = at.verdict(at.LONG_STALENESS)
 
 
-class Settings(NamedTuple):
+class LeaderSettings(NamedTuple):
     """The configuration; ``reset`` only chooses a start offset. Times in ms."""
 
     delivery_limit: int
@@ -41,7 +41,7 @@ class Settings(NamedTuple):
     reset: int
 
 
-class Leader(NamedTuple):
+class LeaderStart(NamedTuple):
     """What a new leader reads: ``settings``, log, and durable state with its ``batches``.
 
     ``complete`` is UNSET where the read did not tell it. ``reset_offset`` is -1 where there is
@@ -51,7 +51,7 @@ class Leader(NamedTuple):
     becomes of the log.
     """
 
-    settings: Settings
+    settings: LeaderSettings
     log_start: int
     log_end: int
     stable: int
@@ -67,7 +67,7 @@ class Leader(NamedTuple):
 
 
 @entry_point
-def initialize(state: State, leader: Leader, lenient: int, start: int) -> int:
+def initialize(state: State, leader: LeaderStart, lenient: int, start: int) -> int:
     """Replace the state of the leader before (Kafka: SharePartition.maybeInitialize).
 
     Malformed durable state fails the share-partition; ``lenient``, what lies below the start offset
@@ -121,7 +121,7 @@ def initialize(state: State, leader: Leader, lenient: int, start: int) -> int:
 
 
 @compiled
-def _check_order(header: Ints, settings: Settings) -> int:
+def _check_order(header: Ints, settings: LeaderSettings) -> int:
     """Check that marks, in a profile that has them, can only lengthen a lock, up to the longest."""
     if not header[at.MARKS]:
         return at.FINE
@@ -135,7 +135,7 @@ def _check_order(header: Ints, settings: Settings) -> int:
 
 
 @compiled
-def _configure(header: Ints, settings: Settings) -> None:
+def _configure(header: Ints, settings: LeaderSettings) -> None:
     header[at.DELIVERY_LIMIT], header[at.MAX_LOCKS] = settings.delivery_limit, settings.max_locks
     header[at.LOCK_DURATION], header[at.RENEWAL] = settings.lock_duration, settings.renewal
     header[at.GIVEN_UP] = at.ARCHIVING if settings.dead_letters else at.ARCHIVED
@@ -145,10 +145,10 @@ def _configure(header: Ints, settings: Settings) -> None:
     note_limit(header, settings.delivery_limit)
 
 
-def settings_in_force(header: Ints) -> Settings:
+def settings_in_force(header: Ints) -> LeaderSettings:
     """Return the settings of the latest leader, or as they were altered since."""
     failed = header[at.GIVEN_UP] == at.ARCHIVING
-    settings = Settings(*header[at.DELIVERY_LIMIT : at.RESET + 1].tolist())
+    settings = LeaderSettings(*header[at.DELIVERY_LIMIT : at.RESET + 1].tolist())
     return settings._replace(dead_letters=int(failed))
 
 
@@ -159,7 +159,7 @@ def note_limit(header: Ints, limit: int) -> None:
 
 
 @entry_point
-def alter_config(state: State, settings: Settings, start: int) -> int:
+def alter_config(state: State, settings: LeaderSettings, start: int) -> int:
     """Replace the configuration; locks that are held keep their deadlines. Returns a verdict."""
     h = state.header
     h[at.STATUS] = at.S_NONE
@@ -171,7 +171,7 @@ def alter_config(state: State, settings: Settings, start: int) -> int:
 
 
 @compiled
-def _reset_start(leader: Leader) -> int:
+def _reset_start(leader: LeaderStart) -> int:
     if leader.settings.reset == at.EARLIEST:
         return leader.log_start
     return leader.reset_offset if leader.settings.reset == at.BY_DURATION else leader.log_end
@@ -195,7 +195,7 @@ def _is_malformed(header: Ints, batches: Ints, start: int, floor: int) -> bool:
 
 
 @compiled
-def _adopt(state: State, leader: Leader) -> None:
+def _adopt(state: State, leader: LeaderStart) -> None:
     """Take over the clock and the log; number acquisitions from 0 in a later leader epoch only."""
     h = state.header
     h[at.INITIALIZED], h[at.STATUS] = 1, at.S_NONE

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from impl import events as event
 from impl import layout as at
 from impl.aborted import archive_aborted
-from impl.acknowledge import Acknowledgement, acknowledge, release
+from impl.acknowledge import AcknowledgedRuns, acknowledge, release
 from impl.acquire import Taken, acquire, skip_acquire
 from impl.awaited import forget_awaited, note_awaited
 from impl.compare import compare, compare_composed, differs_from_durable
@@ -16,8 +16,8 @@ from impl.expiry import Expiries, advance_time, expire
 from impl.jit import compiled, entry_point, inlined
 from impl.leadership import (
     NOT_INITIALIZED,
-    Leader,
-    Settings,
+    LeaderSettings,
+    LeaderStart,
     advance_log_start,
     alter_config,
     compact,
@@ -63,8 +63,8 @@ _LONG_JOURNAL = 4096
 class Leaders(NamedTuple):
     """What the leaders of these events read, and altered settings, in order.
 
-    ``values``: the single values of ``Leader``, one row each, of which the first are its settings,
-    and the bounds of its ``batches``.
+    ``values``: the single values of ``LeaderStart``, one row each, of which the first are its
+    settings, and the bounds of its ``batches``.
     """
 
     values: Ints
@@ -199,18 +199,18 @@ def _ranges_named(header: Ints, events: Events, leaders: Leaders, position: Ints
 
 
 @compiled
-def _settings(leaders: Leaders, index: int) -> Settings:
+def _settings(leaders: Leaders, index: int) -> LeaderSettings:
     v = leaders.values[index]
-    return Settings(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9])
+    return LeaderSettings(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9])
 
 
 @compiled
-def _leader(leaders: Leaders, index: int) -> Leader:
+def _leader(leaders: Leaders, index: int) -> LeaderStart:
     v = leaders.values[index]
     batches = leaders.batches[v[_BATCHES_FROM] : v[_BATCHES_TO]]
     settings = _settings(leaders, index)
     log = v[10], v[11], v[12], v[13]
-    return Leader(settings, *log, v[14], v[15], v[16], v[17], v[18], v[19], v[20], batches)
+    return LeaderStart(settings, *log, v[14], v[15], v[16], v[17], v[18], v[19], v[20], batches)
 
 
 @compiled
@@ -367,7 +367,7 @@ def _never_delivered(records: Ints, index: int) -> bool:
 def _acknowledge(state: State, events: Events, row: int) -> int:
     f = events.fields
     batches = events.acks[f[event.ACKS_FROM, row] : f[event.ACKS_TO, row]]
-    sent = Acknowledgement(f[event.MEMBER, row], f[event.ENTRY, row], batches, events.types)
+    sent = AcknowledgedRuns(f[event.MEMBER, row], f[event.ENTRY, row], batches, events.types)
     status = f[event.RESULT, row]
     if status not in (at.S_INVALID_REQUEST, at.S_INVALID_RECORD_STATE):
         status = at.S_NONE

@@ -21,7 +21,7 @@ _WRITE_TWICE = at.verdict(at.WRITE_TWICE)
 _NOT_OUTSTANDING = at.verdict(Guard.WRITE_IS_OUTSTANDING)
 
 
-class Change(NamedTuple):
+class Reported(NamedTuple):
     """Runs that one write reports: those marked with ``serial``, from ``first`` to ``last``."""
 
     serial: int
@@ -75,7 +75,7 @@ def _restore(header: Ints, runs: Ints, index: int) -> None:
 
 
 @compiled
-def settle(header: Ints, runs: Ints, change: Change, how: int) -> None:
+def settle(header: Ints, runs: Ints, change: Reported, how: int) -> None:
     """End a transition: COMMIT it, ROLL_BACK after a failed write, or UNDO it without a write.
 
     After a roll back, a lock that would have expired meanwhile expires, and a record that has
@@ -98,7 +98,7 @@ def settle(header: Ints, runs: Ints, change: Change, how: int) -> None:
 
 
 @compiled
-def _hold(state: State, change: Change, held: Ints) -> None:
+def _hold(state: State, change: Reported, held: Ints) -> None:
     """Restore the records of a change that are held although their locks are over."""
     h, runs = state.header, state.runs
     for row in range(held.shape[0]):
@@ -115,7 +115,7 @@ def _hold(state: State, change: Change, held: Ints) -> None:
 
 
 @compiled
-def _collect(state: State, change: Change) -> None:
+def _collect(state: State, change: Reported) -> None:
     """Append the state batches of a change to those of this operation, joined where equal."""
     h, runs, batches = state.header, state.runs, state.batches
     begin = row = h[at.BATCHES_TAIL]
@@ -139,7 +139,7 @@ def _collect(state: State, change: Change) -> None:
 
 
 @compiled
-def _make_write(state: State, change: Change, answers: Ints, group: int) -> int:
+def _make_write(state: State, change: Reported, answers: Ints, group: int) -> int:
     """Append the write of a change to those of this operation; return a verdict.
 
     A write that ``answers`` has no row for gets the next id and succeeds.
@@ -163,7 +163,7 @@ def _make_write(state: State, change: Change, answers: Ints, group: int) -> int:
 
 
 @compiled
-def _persist_or_keep(state: State, serial: int, call: int, change: Change, answers: Ints) -> None:
+def _persist_or_keep(state: State, serial: int, call: int, change: Reported, answers: Ints) -> None:
     """Merge the latest write in the durable state, or keep it while it has no answer.
 
     A write that was seen is what an implementation made of it. One that is kept may be made after
@@ -318,7 +318,7 @@ def _doubt(rows: Ints, row: int) -> None:
 
 
 @compiled
-def send(state: State, change: Change, answers: Ints) -> int:
+def send(state: State, change: Reported, answers: Ints) -> int:
     """Write a change that a member asked for; return a verdict.
 
     ``answers`` has (id or -1, status) of the write. The status of the operation is that of the
@@ -336,7 +336,7 @@ def send(state: State, change: Change, answers: Ints) -> int:
 
 
 @compiled
-def send_anyway(state: State, change: Change, answers: Ints, group: int) -> int:
+def send_anyway(state: State, change: Reported, answers: Ints, group: int) -> int:
     """Write a change that no failure takes back; return a verdict.
 
     Locks expire and the dead-letter queue finishes records whatever the answer. Until it comes the
@@ -403,7 +403,7 @@ def complete_write(  # noqa: PLR0913, PLR0917 - what a recording says of an answ
     end = begin + rows[row, at.O_BATCHES]
     h[at.STATUS], h[at.ANSWERED_CALL], h[at.ANSWERED_STATUS] = status, rows[row, at.O_CALL], status
     if rows[row, at.O_SERIAL] != at.NO_WRITE:
-        change = Change(rows[row, at.O_SERIAL], rows[row, at.O_FIRST], rows[row, at.O_LAST])
+        change = Reported(rows[row, at.O_SERIAL], rows[row, at.O_FIRST], rows[row, at.O_LAST])
         if status != at.S_NONE:
             _hold(state, change, held)
         settle(h, state.runs, change, COMMIT if status == at.S_NONE else ROLL_BACK)

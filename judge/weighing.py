@@ -19,7 +19,7 @@ class Measure:
     remedy: str
 
 
-class Given(Enum):
+class Evidence(Enum):
     """What a verdict is about.
 
     Of a recording nearly all is judged: one that is whole, or has a state at its beginning and
@@ -33,7 +33,7 @@ class Given(Enum):
     DUTIES = Measure("duties", 0.25, "give it more --runs or --seconds")
 
 
-def too_little(of: Given, judged: int, given: int, believed: int = 0) -> str:
+def too_little(of: Evidence, judged: int, given: int, believed: int = 0) -> str:
     """Return in one line why what was judged bears no verdict, with the remedy; empty if it does.
 
     ``believed`` of the judged begin anew behind what is missing, where nothing contradicts them.

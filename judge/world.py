@@ -58,7 +58,7 @@ class Load:
     choose: float = 0.0
 
 
-class Subject(Protocol):
+class WorldSubject(Protocol):
     """What the operations of a world happen to."""
 
     def do(
@@ -116,7 +116,7 @@ class World:
 
     def __init__(
         self,
-        subject: Subject,
+        subject: WorldSubject,
         profile: Profile,
         config: SharePartitionConfig,
         load: Load,

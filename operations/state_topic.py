@@ -21,7 +21,7 @@ _ALLOWED = 2 * MAX_RANGE
 
 
 @attrs.define
-class Allowance:
+class OffsetAllowance:
     """How many offsets the large records of a dump may still have together.
 
     Each costs time and memory, however short the record is, and a dump may have any number.
@@ -43,12 +43,12 @@ class Allowance:
 
 
 @attrs.define
-class Topic:
+class ReadStates:
     """The state of each share-partition after the records so far."""
 
     held: dict[SharePartitionKey, HeldState] = attrs.field(factory=dict)
     records: int = 0
-    _allowance: Allowance = attrs.field(factory=Allowance)
+    _allowance: OffsetAllowance = attrs.field(factory=OffsetAllowance)
 
     def take(self, record: StateRecord) -> list[str]:
         """Replay a record as Apache Kafka does; return the rules that it breaks, as sentences.

@@ -62,7 +62,7 @@ class Carried:
 
 
 @attrs.frozen
-class Written:
+class WrittenState:
     """A state, its row in the file, and that as the line that the digest counts."""
 
     carried: Carried
@@ -152,7 +152,7 @@ def write_states(
     rules: Profile,
     states: Iterable[Carried],
     stream: Mapping[str, Any] | None = None,
-    written: dict[str, Written] | None = None,
+    written: dict[str, WrittenState] | None = None,
 ) -> None:
     """Write the file, whole or not at all; ``stream`` is what a stream says of itself.
 
@@ -178,11 +178,11 @@ def write_states(
         writer.write_table(pa.Table.from_pylist(rows, schema=schema))
 
 
-def _written(carried: Carried, before: Written | None) -> Written:
+def _written(carried: Carried, before: WrittenState | None) -> WrittenState:
     if before and before.carried is carried:
         return before
     row = _plain(carried)
-    return Written(carried, row, _line(row))
+    return WrittenState(carried, row, _line(row))
 
 
 def _line(row: Mapping[str, Any]) -> bytes:

@@ -79,7 +79,7 @@ Judge = Callable[[Left], "tuple[list[Judged], int | None]"]
 
 
 @attrs.frozen
-class Place:
+class StreamPlace:
     """How a stream is checked, where its alarms go, if anywhere, and who is told each batch."""
 
     plan: Plan
@@ -116,7 +116,7 @@ def check_stream(  # noqa: PLR0913 - one argument for each option
     if not plan.state_folder:
         raise InvalidValueError("plan.state_folder", None, "a folder for the states")
     check_columns(frame.schema)
-    place = Place(plan, Path(out) if out else None)
+    place = StreamPlace(plan, Path(out) if out else None)
     place = attrs.evolve(place, each=each) if each else place
     left = read_stream(place.states, plan.rules)
     events = frame
@@ -142,7 +142,7 @@ def reason_of(error: BaseException) -> str:
     return causes[-1][:300] if causes else first_line(error)
 
 
-def run_batch(number: int, stream: str, left: Left, judge: Judge, place: Place) -> Left:
+def run_batch(number: int, stream: str, left: Left, judge: Judge, place: StreamPlace) -> Left:
     """Check a batch and leave what follows from it; do nothing if it was done before.
 
     Its alarms are written first, under a name that is the same in every attempt, then its states.

@@ -15,11 +15,11 @@ import attrs
 import pyarrow as pa
 
 from judge.finding import Finding
-from judge.weighing import Given, too_little
+from judge.weighing import Evidence, too_little
 from model.profile import Profile
 from replay.judged import ARRIVED, Counts, Waiting
 from replay.result_schema import divergence_row
-from replay.state_file import NAME, Carried, StateError, Written, read_left, write_states
+from replay.state_file import NAME, Carried, StateError, WrittenState, read_left, write_states
 from replay.verdict import Problem
 from report.scratch import whole_file
 
@@ -65,7 +65,7 @@ class Left:
     total: Counts = attrs.field(factory=Counts)
     alarms: int = 0
     held_file: str = ""
-    written: dict[str, Written] = attrs.field(factory=dict, eq=False, repr=False)
+    written: dict[str, WrittenState] = attrs.field(factory=dict, eq=False, repr=False)
     seen: Mapping[str, Counts] = attrs.field(factory=dict, eq=False, repr=False)
 
     @property
@@ -82,7 +82,7 @@ class Left:
 
 
 def _light(counts: Counts, given: int) -> str:
-    return too_little(Given.EVENTS, counts.checked, given, counts.believed)
+    return too_little(Evidence.EVENTS, counts.checked, given, counts.believed)
 
 
 def read_stream(folder: Path, rules: Profile) -> Left:

@@ -69,14 +69,14 @@ def folder_stream(session: SparkSession, folder: Path) -> DataFrame:
 
 
 @attrs.frozen
-class Topic:
+class StreamTopic:
     """A topic, and where brokers of its cluster answer: HOST:PORT, between commas if several."""
 
     servers: str
     name: str
 
 
-def topic_of(source: str) -> Topic | None:
+def topic_of(source: str) -> StreamTopic | None:
     """Return the topic of a source such as ``kafka:HOST:PORT/TOPIC``; None for a folder.
 
     Raises NoSuchTraceError for one that begins so and goes on otherwise.
@@ -85,7 +85,7 @@ def topic_of(source: str) -> Topic | None:
         return None
     if not (named := _TOPIC.fullmatch(source)):
         raise NoSuchTraceError(f"{source} names no topic; allowed: kafka:HOST:PORT/TOPIC")
-    return Topic(named["servers"], named["topic"])
+    return StreamTopic(named["servers"], named["topic"])
 
 
 def kafka_package() -> str:
@@ -93,13 +93,13 @@ def kafka_package() -> str:
     return f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
 
 
-def check_answers(topic: Topic) -> None:
+def check_answers(topic: StreamTopic) -> None:
     """Raise NoSuchTraceError if no broker accepts a connection: Spark itself tries for minutes."""
     if reason := refusal_of(topic.servers):
         raise NoSuchTraceError(f"no broker answers at {topic.servers}: {reason}")
 
 
-def topic_stream(session: SparkSession, topic: Topic) -> DataFrame:
+def topic_stream(session: SparkSession, topic: StreamTopic) -> DataFrame:
     """Return the events of a topic, from its first record on: each value is one, as a JSON line.
 
     Needs ``kafka_package``. A stream ends if records are gone from the topic before it read them.

@@ -8,7 +8,7 @@ from typing import ClassVar, TypeVar
 import attrs
 
 from judge.finding import Finding
-from judge.weighing import Given, too_little
+from judge.weighing import Evidence, too_little
 from judge.words import printable
 
 
@@ -65,7 +65,7 @@ class PartitionVerdict:
     ``latest_ms`` is how long after it was due the latest timer ended a lock, None if no timer did.
     """
 
-    given: ClassVar[Given] = Given.EVENTS
+    given: ClassVar[Evidence] = Evidence.EVENTS
 
     partition: str
     verdict: Verdict
@@ -89,7 +89,7 @@ class PartitionVerdict:
 
 
 @attrs.frozen
-class Counts:
+class Totals:
     """Totals. ``unreadable`` counts share-partitions and, where none is known, files.
 
     In ``log_unknown`` share-partitions nothing is known of the log; in ``log_partly`` nothing of
@@ -155,7 +155,7 @@ class Replay:
 
     verdicts: tuple[PartitionVerdict, ...]
     problems: tuple[Problem, ...]
-    counts: Counts
+    counts: Totals
     seconds: float
     passed_over: tuple[str, ...] = ()
     generated: bool = False
@@ -193,12 +193,12 @@ def light(verdict: PartitionVerdict) -> str:
     return too_little(verdict.given, verdict.checked, verdict.events, verdict.believed)
 
 
-def counted(verdicts: Sequence[PartitionVerdict], problems: Sequence[Problem]) -> Counts:
+def counted(verdicts: Sequence[PartitionVerdict], problems: Sequence[Problem]) -> Totals:
     """Return the totals over all share-partitions and the problems that belong to none."""
     per = dict.fromkeys(Verdict, 0)
     for verdict in verdicts:
         per[verdict.verdict] += 1
-    return Counts(
+    return Totals(
         events=sum(verdict.events for verdict in verdicts),
         checked=sum(verdict.checked for verdict in verdicts),
         partitions=len(verdicts),

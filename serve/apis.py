@@ -7,11 +7,11 @@ import attrs
 from kio.schema.errors import ErrorCode as KafkaError
 
 from serve import config_api, fetch_api, group_api, produce_api, share_api, topic_api
-from serve.asked import Asked, Values
+from serve.asked import Call, Values
 from serve.node import Node
 
 Answer: TypeAlias = Values | None
-Handler: TypeAlias = Callable[[Node, Asked], Answer | Awaitable[Answer]]
+Handler: TypeAlias = Callable[[Node, Call], Answer | Awaitable[Answer]]
 
 API_VERSIONS = 18
 
@@ -26,7 +26,7 @@ class Api:
     handler: Handler
 
 
-def api_versions(_node: Node, _asked: Asked) -> Values:
+def api_versions(_node: Node, _asked: Call) -> Values:
     """Advertise what is served."""
     return advertised(KafkaError.none)
 

@@ -11,7 +11,7 @@ Values: TypeAlias = dict[str, Any]
 
 
 @attrs.frozen
-class Asked:
+class Call:
     """A request, and over which connection it came.
 
     ``gone`` is set when the connection has closed: nobody waits for the answer.

@@ -15,7 +15,7 @@ from conformance.wire.records import (
     TRANSACTIONAL,
     read_batches,
 )
-from serve.limits import Limits
+from serve.limits import Maxima
 
 _HIGHEST_CODEC = 4
 
@@ -30,7 +30,7 @@ class RefusedError(Exception):
 
 
 @attrs.frozen
-class Batch:
+class StoredBatch:
     """One record batch: its bytes, how many offsets it takes, and who produced it."""
 
     data: bytes
@@ -51,7 +51,7 @@ class Stored:
     data: bytes
 
 
-def produced_batch(data: bytes, limits: Limits) -> Batch:
+def produced_batch(data: bytes, limits: Maxima) -> StoredBatch:
     """Return the one batch of a Produce request. Raises RefusedError."""
     if len(data) > limits.batch_bytes:
         text = f"a batch of {len(data):,} bytes; at most {limits.batch_bytes:,} are kept"
@@ -69,7 +69,7 @@ def produced_batch(data: bytes, limits: Limits) -> Batch:
         raise RefusedError(KafkaError.corrupt_message, "a batch with a wrong checksum")
     _check_attributes(attributes)
     _check_records(data, attributes, delta, count, limits)
-    return Batch(data, count, newest, producer, epoch, sequence)
+    return StoredBatch(data, count, newest, producer, epoch, sequence)
 
 
 def _check_attributes(attributes: int) -> None:
@@ -81,7 +81,7 @@ def _check_attributes(attributes: int) -> None:
         raise RefusedError(KafkaError.invalid_txn_state, "no transactions are served")
 
 
-def _check_records(data: bytes, attributes: int, delta: int, count: int, limits: Limits) -> None:
+def _check_records(data: bytes, attributes: int, delta: int, count: int, limits: Maxima) -> None:
     """Refuse a batch that does not hold the records that it claims, as far as it is not packed."""
     if not 0 < count <= limits.batch_records or delta != count - 1:
         text = f"a batch of {count:,} records with a last offset delta of {delta:,}"
@@ -96,7 +96,7 @@ def _check_records(data: bytes, attributes: int, delta: int, count: int, limits:
         raise RefusedError(KafkaError.invalid_record, "a batch whose offsets leave some out")
 
 
-def stored(batch: Batch, first: int, epoch: int = 0) -> Stored:
+def stored(batch: StoredBatch, first: int, epoch: int = 0) -> Stored:
     """Return the batch at its place in the log: only its first offset and leader epoch change."""
     data = first.to_bytes(8, "big") + batch.data[8:12] + epoch.to_bytes(4, "big") + batch.data[16:]
     return Stored(first, first + batch.size - 1, batch.max_timestamp, data)

@@ -6,7 +6,7 @@ from kio.schema.errors import ErrorCode as KafkaError
 
 from model.config_table import Scope, Value
 from model.errors import InvalidValueError
-from serve.asked import Asked, Values
+from serve.asked import Call, Values
 from serve.batches import RefusedError
 from serve.node import Node
 from serve.settings import described, group_values
@@ -20,7 +20,7 @@ _STRING, _BOOLEAN, _LONG = 2, 1, 5
 _LONGEST_VALUE = 1000
 
 
-def describe_configs(node: Node, asked: Asked) -> Values:
+def describe_configs(node: Node, asked: Call) -> Values:
     """Describe the settings of share groups: of the broker, of a group; topics have none."""
     return {"throttle_time": 0, "results": [_result(node, one) for one in asked.body.resources]}
 
@@ -76,7 +76,7 @@ def _config(name: str, value: Value, source: int) -> Values:
     }
 
 
-def incremental_alter_configs(node: Node, asked: Asked) -> Values:
+def incremental_alter_configs(node: Node, asked: Call) -> Values:
     """Alter the settings of groups."""
     responses = []
     for resource in asked.body.resources:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 from kio.schema.errors import ErrorCode as KafkaError
 
-from serve.asked import Asked, Values
+from serve.asked import Call, Values
 from serve.leaders import current_leader, endpoints, refusal
 from serve.node import Node, Topic
 from serve.record_log import batches_from
@@ -17,7 +17,7 @@ _NONE = KafkaError.none
 _MOVED = (KafkaError.not_leader_or_follower, KafkaError.fenced_leader_epoch)
 
 
-async def fetch(node: Node, asked: Asked) -> Values:
+async def fetch(node: Node, asked: Call) -> Values:
     """Return batches from offsets on, once there are enough or the time is over."""
     body = asked.body
     if getattr(body, "session_id", 0):

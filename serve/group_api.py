@@ -8,7 +8,7 @@ from kio.schema.errors import ErrorCode as KafkaError
 from judge.view import durable
 from model.errors import InvalidValueError
 from model.share_messages import TopicPartition
-from serve.asked import Asked, Values
+from serve.asked import Call, Values
 from serve.batches import RefusedError
 from serve.coordination import (
     JOIN,
@@ -22,7 +22,7 @@ from serve.coordination import (
     setting,
 )
 from serve.leaders import address
-from serve.limits import Limits
+from serve.limits import Maxima
 from serve.members import Group, Member
 from serve.node import Cluster, Node, Topic
 from serve.rare import Habit
@@ -38,7 +38,7 @@ _UNKNOWN_OFFSET = -1
 _LONGEST_ID = 1000
 
 
-def find_coordinator(node: Node, asked: Asked) -> Values:
+def find_coordinator(node: Node, asked: Call) -> Values:
     """Name the coordinator of each group; transactions have none."""
     body = asked.body
     error, why = _NONE, None
@@ -69,7 +69,7 @@ def _group(node: Node, group_id: str) -> tuple[Group | None, KafkaError, str]:
     return group, KafkaError.group_id_not_found, f"Group {group_id} not found."
 
 
-def share_group_heartbeat(node: Node, asked: Asked) -> Values:
+def share_group_heartbeat(node: Node, asked: Call) -> Values:
     """Serve a heartbeat."""
     body = asked.body
     names = body.subscribed_topic_names
@@ -110,7 +110,7 @@ def share_group_heartbeat(node: Node, asked: Asked) -> Values:
     return answer
 
 
-def _check_heartbeat(body: SimpleNamespace, limits: Limits) -> None:
+def _check_heartbeat(body: SimpleNamespace, limits: Maxima) -> None:
     """Refuse what no member sends (Kafka: throwIfShareGroupHeartbeatRequestIsInvalid)."""
     if not body.group_id or not body.group_id.strip():
         raise RefusedError(KafkaError.invalid_request, "GroupId can't be empty.")
@@ -143,7 +143,7 @@ def _by_topic(node: Node, member: Member) -> list[Values]:
     return parts
 
 
-def share_group_describe(node: Node, asked: Asked) -> Values:
+def share_group_describe(node: Node, asked: Call) -> Values:
     """Describe groups with their members."""
     groups = [_described(node, group_id) for group_id in asked.body.group_ids]
     return {"throttle_time": 0, "groups": groups}
@@ -186,7 +186,7 @@ def _member(node: Node, member: Member) -> Values:
     }
 
 
-def list_groups(node: Node, asked: Asked) -> Values:
+def list_groups(node: Node, asked: Call) -> Values:
     """List the groups that this broker coordinates, of the states and types asked for."""
     states = {state.lower() for state in getattr(asked.body, "states_filter", ())}
     types = {kind.lower() for kind in getattr(asked.body, "types_filter", ())}
@@ -204,7 +204,7 @@ def list_groups(node: Node, asked: Asked) -> Values:
     return {"throttle_time": 0, "error_code": _NONE, "groups": groups}
 
 
-def delete_groups(node: Node, asked: Asked) -> Values:
+def delete_groups(node: Node, asked: Call) -> Values:
     """Delete groups without members."""
     results = []
     for group_id in asked.body.groups_names:
@@ -215,7 +215,7 @@ def delete_groups(node: Node, asked: Asked) -> Values:
     return {"throttle_time": 0, "results": results}
 
 
-def describe_share_group_offsets(node: Node, asked: Asked) -> Values:
+def describe_share_group_offsets(node: Node, asked: Call) -> Values:
     """Return the durable start offsets and the reported lag."""
     groups = [_offsets(node, wanted) for wanted in asked.body.groups]
     return {"throttle_time": 0, "groups": groups}
@@ -283,7 +283,7 @@ def reported_lag(cluster: Cluster, group: str, name: str, partition: int) -> int
     return durable_lag(topic.logs[partition].end, durable(known)) if topic and known else None
 
 
-def alter_share_group_offsets(node: Node, asked: Asked) -> Values:
+def alter_share_group_offsets(node: Node, asked: Call) -> Values:
     """Set start offsets of a group without members."""
     body, offsets, names = asked.body, {}, {}
     for topic in body.topics:
@@ -334,7 +334,7 @@ def _altered(node: Node, name: str, part: SimpleNamespace) -> Values:
     }
 
 
-def delete_share_group_offsets(node: Node, asked: Asked) -> Values:
+def delete_share_group_offsets(node: Node, asked: Call) -> Values:
     """Remove topics from a group without members."""
     body = asked.body
     group, error, _ = _group(node, body.group_id)

@@ -6,12 +6,12 @@ from types import SimpleNamespace
 from kio.schema.errors import ErrorCode as KafkaError
 
 from serve.asked import Values
-from serve.node import Leader, Node
+from serve.node import Elected, Node
 
-_UNKNOWN = Leader(-1, -1)
+_UNKNOWN = Elected(-1, -1)
 
 
-def refusal(node: Node, leader: Leader, asked: SimpleNamespace | None = None) -> KafkaError | None:
+def refusal(node: Node, leader: Elected, asked: SimpleNamespace | None = None) -> KafkaError | None:
     """Return why this broker does not serve a request to a leader, or None.
 
     A client that says which leader epoch it knows is told first whether it is an older or a newer
@@ -25,7 +25,7 @@ def refusal(node: Node, leader: Leader, asked: SimpleNamespace | None = None) ->
     return None if leader.id == node.id else KafkaError.not_leader_or_follower
 
 
-def current_leader(node: Node, leader: Leader | None) -> Values:
+def current_leader(node: Node, leader: Elected | None) -> Values:
     """Return the current leader for a response, unless the brokers keep it to themselves."""
     known = leader if leader and node.cluster.rare.names_leaders else _UNKNOWN
     return {"leader_id": known.id, "leader_epoch": known.epoch}

@@ -16,7 +16,7 @@ _OWN_BYTES = 5 * SMALL_BYTES + (128 << 10)
 
 
 @attrs.frozen
-class Limits:
+class Maxima:
     """Bytes, counts and seconds beyond which a request is refused or a connection closed.
 
     ``log_bytes`` are those of all partitions together, with BATCH_BYTES for each batch.

@@ -19,13 +19,13 @@ from model.config_table import Value
 from model.profile import Profile, profile_named
 from model.share_messages import TopicPartition
 from serve.deadlines import Deadlines
-from serve.limits import Limits
+from serve.limits import Maxima
 from serve.members import Group
 from serve.rare import Rare
 from serve.record_log import RecordLog
 from serve.tracing import Trace
 from serve.turns import Turns
-from serve.witness import Witness
+from serve.witness import RequestWitness
 from spec.partition import SharePartition
 from spec.share_broker import PartitionKey, ShareBroker, advance
 
@@ -38,7 +38,7 @@ class Options:
     """How brokers are served. ``broker`` are their own settings, ``group`` those of every group."""
 
     profile: Profile = attrs.field(factory=lambda: profile_named("kafka"))
-    limits: Limits = attrs.field(factory=Limits)
+    limits: Maxima = attrs.field(factory=Maxima)
     partitions: int = 1
     auto_create: bool = True
     broker: Mapping[str, Value] = attrs.field(factory=dict)
@@ -47,7 +47,7 @@ class Options:
 
 
 @attrs.frozen
-class Leader:
+class Elected:
     """The id of the broker that leads a partition, and its leader epoch."""
 
     id: int
@@ -61,7 +61,7 @@ class Topic:
     name: str
     id: UUID
     logs: list[RecordLog]
-    leaders: list[Leader]
+    leaders: list[Elected]
 
 
 @attrs.define(eq=False)
@@ -94,7 +94,7 @@ class Cluster:
     room: int = 0
     locks: Deadlines[tuple[int, str]] = attrs.field(init=False)
     silence: Deadlines[str] = attrs.field(init=False)
-    witness: Witness | None = None
+    witness: RequestWitness | None = None
     id: str = attrs.field(factory=lambda: uuid4().hex[:22])
 
     def __attrs_post_init__(self) -> None:
@@ -121,7 +121,7 @@ class Cluster:
         """Return the broker with an id."""
         return self.nodes[id_ - CONTROLLER]
 
-    def leader(self, place: TopicPartition) -> Leader | None:
+    def leader(self, place: TopicPartition) -> Elected | None:
         """Return who leads a partition, or None where there is no such partition."""
         topic = self.topic_of(place.topic_id)
         known = topic is not None and place.partition < len(topic.leaders)

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from kio.schema.errors import ErrorCode as KafkaError
 
-from serve.asked import Asked, Values
+from serve.asked import Call, Values
 from serve.batches import RefusedError, produced_batch
 from serve.leaders import current_leader, endpoints, refusal
 from serve.node import Node, Topic
@@ -15,7 +15,7 @@ _MOVED = KafkaError.not_leader_or_follower
 _ACKS = (-1, 0, 1)
 
 
-def init_producer_id(node: Node, asked: Asked) -> Values:
+def init_producer_id(node: Node, asked: Call) -> Values:
     """Give a producer an id, or its id with the next epoch; none for transactions."""
     refused = {"throttle_time": 0, "producer_id": -1, "producer_epoch": -1}
     if asked.body.transactional_id is not None:
@@ -28,7 +28,7 @@ def init_producer_id(node: Node, asked: Asked) -> Values:
     }
 
 
-def produce_records(node: Node, asked: Asked) -> Values | None:
+def produce_records(node: Node, asked: Call) -> Values | None:
     """Append batches; None where the producer wants no answer."""
     responses: list[Values] = []
     for wanted in asked.body.topic_data:
@@ -53,7 +53,7 @@ def produce_records(node: Node, asked: Asked) -> Values | None:
 
 
 def _appended(
-    node: Node, asked: Asked, topic: Topic | None, part: SimpleNamespace, unknown: KafkaError
+    node: Node, asked: Call, topic: Topic | None, part: SimpleNamespace, unknown: KafkaError
 ) -> Values:
     first, start, error, why, leader = -1, -1, _NONE, None, None
     try:
@@ -77,7 +77,7 @@ def _appended(
 
 
 def _checked(
-    node: Node, asked: Asked, topic: Topic | None, part: SimpleNamespace, unknown: KafkaError
+    node: Node, asked: Call, topic: Topic | None, part: SimpleNamespace, unknown: KafkaError
 ) -> Topic:
     """Return the topic if records can go to its partition. Raises RefusedError."""
     if asked.body.acks not in _ACKS:

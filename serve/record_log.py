@@ -7,8 +7,8 @@ import attrs
 from kio.schema.errors import ErrorCode as KafkaError
 
 from model.ranges import OffsetRange
-from serve.batches import Batch, RefusedError, Stored, stored
-from serve.limits import BATCH_BYTES, Limits
+from serve.batches import RefusedError, Stored, StoredBatch, stored
+from serve.limits import BATCH_BYTES, Maxima
 
 _REMEMBERED = 5
 """How many batches of a producer are known again when it sends them twice, as in Kafka."""
@@ -17,7 +17,7 @@ NO_PRODUCER = -1
 
 
 @attrs.frozen
-class Written:
+class ProducerBatches:
     """The last batches of one producer: (first sequence, last sequence, first offset) of each."""
 
     epoch: int
@@ -37,11 +37,11 @@ class RecordLog:
     size: int = 0
     batches: list[Stored] = attrs.field(factory=list)
     aborted: list[OffsetRange] = attrs.field(factory=list)
-    producers: OrderedDict[int, Written] = attrs.field(factory=OrderedDict)
+    producers: OrderedDict[int, ProducerBatches] = attrs.field(factory=OrderedDict)
 
 
 def append(
-    log: RecordLog, batch: Batch, limits: Limits, epoch: int = 0
+    log: RecordLog, batch: StoredBatch, limits: Maxima, epoch: int = 0
 ) -> tuple[int, Stored | None]:
     """Append a batch in a leader epoch; return its first offset, no batch if it was there before.
 
@@ -62,7 +62,7 @@ def append(
     return kept.first, kept
 
 
-def _known(log: RecordLog, batch: Batch) -> int | None:
+def _known(log: RecordLog, batch: StoredBatch) -> int | None:
     """Return where a batch is that the producer sent before, or None. Raises RefusedError."""
     written = log.producers.get(batch.producer_id)
     if written is None or batch.producer_id == NO_PRODUCER:
@@ -88,10 +88,10 @@ def _check_first(sequence: int) -> None:
         raise RefusedError(KafkaError.out_of_order_sequence_number, text)
 
 
-def _remember(log: RecordLog, batch: Batch, first: int, limits: Limits) -> None:
+def _remember(log: RecordLog, batch: StoredBatch, first: int, limits: Maxima) -> None:
     written = log.producers.pop(batch.producer_id, None)
     if written is None or written.epoch != batch.producer_epoch:
-        written = Written(batch.producer_epoch)
+        written = ProducerBatches(batch.producer_epoch)
     last = (batch.sequence + batch.size - 1) % _SEQUENCES
     batches = (*written.batches, (batch.sequence, last, first))[-_REMEMBERED:]
     log.producers[batch.producer_id] = attrs.evolve(written, batches=batches)

@@ -15,7 +15,7 @@ from kio.schema.errors import ErrorCode as KafkaError
 from conformance.wire.messages import MalformedError, UnsupportedError, answered, received
 from model.share_messages import FINAL_EPOCH
 from serve.apis import API_VERSIONS, APIS, Api, advertised
-from serve.asked import Asked, Values
+from serve.asked import Call, Values
 from serve.coordination import expel
 from serve.limits import Traffic
 from serve.node import Cluster, Node, Options
@@ -194,7 +194,7 @@ class Server:
             self.cluster.witness.ended(connection)
 
 
-def _size(node: Node, api: Api, asked: Asked) -> int:
+def _size(node: Node, api: Api, asked: Call) -> int:
     """Return how many share-partitions a request works on before it waits for anything."""
     if api.name in _SHARE_APIS:
         named = sum(len(topic.partitions) for topic in asked.body.topics)
@@ -292,7 +292,7 @@ class _Connection:
         except (MalformedError, UnsupportedError) as error:
             raise _ClosedError(f"no {api.name} request of version {version}: {error}") from None
         client_id = str(getattr(header, "client_id", None) or "")[:_LONGEST_LINE]
-        asked = Asked(body, version, self.name, client_id, self.host, self.gone)
+        asked = Call(body, version, self.name, client_id, self.host, self.gone)
         number = next(self.requests)
         cut = self._noticed(number, api, asked)
         try:
@@ -312,7 +312,7 @@ class _Connection:
         if answer is not None:
             await self._reply(api, answer)
 
-    async def _values(self, number: int, api: Api, asked: Asked, size: int | None) -> Values | None:
+    async def _values(self, number: int, api: Api, asked: Call, size: int | None) -> Values | None:
         """Serve a request, late as ``rare`` has it; if its connection ends first, tell of that.
 
         ``size`` is 0 where it is its turn already.
@@ -337,7 +337,7 @@ class _Connection:
         pieces = api.name == _FETCH and rare.takes(Habit.PIECES)
         await self._send(answer, _PIECES if pieces else 0)
 
-    def _noticed(self, number: int, api: Api, asked: Asked) -> bool:
+    def _noticed(self, number: int, api: Api, asked: Call) -> bool:
         """Tell of a request, and return whether its answer is to be cut; _CutError before that."""
         witness, share = self.node.cluster.witness, api.name in _SHARE_APIS
         if witness is not None:

@@ -23,7 +23,7 @@ from model.share_messages import (
     TopicPartition,
 )
 from model.states import AcquireMode
-from serve.asked import Asked, Values
+from serve.asked import Call, Values
 from serve.batches import Stored
 from serve.coordination import setting
 from serve.leaders import current_leader, endpoints
@@ -41,7 +41,7 @@ _NO_ID = UUID(int=0)
 _MODES = (AcquireMode.BATCH_OPTIMIZED, AcquireMode.RECORD_LIMIT)
 
 
-async def share_fetch(node: Node, asked: Asked) -> Values:
+async def share_fetch(node: Node, asked: Call) -> Values:
     """Serve ShareFetch: acknowledge at once, then wait for records as long as the client says."""
     try:
         request = _fetch_request(asked)
@@ -57,7 +57,7 @@ async def share_fetch(node: Node, asked: Asked) -> Values:
     return _response(node, asked, _completed(node, request, received))
 
 
-def share_acknowledge(node: Node, asked: Asked) -> Values:
+def share_acknowledge(node: Node, asked: Call) -> Values:
     """Serve ShareAcknowledge."""
     try:
         request = ShareAcknowledge(
@@ -99,11 +99,11 @@ def _partitions(body: SimpleNamespace) -> Iterable[PartitionRequest]:
     return parts.values()
 
 
-def _renews(asked: Asked) -> bool:
+def _renews(asked: Call) -> bool:
     return bool(getattr(asked.body, "is_renew_ack", False))
 
 
-def _fetch_request(asked: Asked) -> ShareFetch:
+def _fetch_request(asked: Call) -> ShareFetch:
     body = asked.body
     mode = getattr(body, "share_acquire_mode", 0)
     if mode not in (0, 1):
@@ -269,7 +269,7 @@ def _within(part: OffsetRange, read: list[OffsetRange]) -> bool:
     return bool(read) and read[0].first <= part.last and part.first <= read[-1].last
 
 
-def _response(node: Node, asked: Asked, response: ShareResponse, why: str | None = None) -> Values:
+def _response(node: Node, asked: Call, response: ShareResponse, why: str | None = None) -> Values:
     """Return a response with the batches that hold what was acquired."""
     topics: dict[str, list[Values]] = {}
     moved: list[Values] = []

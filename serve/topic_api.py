@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 from kio.schema.errors import ErrorCode as KafkaError
 
-from serve.asked import Asked, Values
+from serve.asked import Call, Values
 from serve.batches import RefusedError
 from serve.coordination import update_all
 from serve.leaders import address, refusal
-from serve.node import CONTROLLER, Leader, Node, Topic
+from serve.node import CONTROLLER, Elected, Node, Topic
 from serve.record_log import RecordLog, offset_at
 from serve.topics import check_topic_name, create_topic, delete_records, delete_topic
 
@@ -23,7 +23,7 @@ _NAMELESS = 12
 """The version of Metadata from which on a topic that is asked by its id may have no name."""
 
 
-def metadata(node: Node, asked: Asked) -> Values:
+def metadata(node: Node, asked: Call) -> Values:
     """Describe the brokers and topics; one that does not exist is created if the client asks."""
     wanted = asked.body.topics
     if wanted is None or (asked.version == 0 and not wanted):
@@ -116,7 +116,7 @@ def _described(name: str | None, topic: Topic | None, error: KafkaError = _NONE)
     }
 
 
-def describe_cluster(node: Node, asked: Asked) -> Values:
+def describe_cluster(node: Node, asked: Call) -> Values:
     """Describe the brokers."""
     endpoint = getattr(asked.body, "endpoint_type", _BROKERS)
     known = endpoint == _BROKERS
@@ -135,7 +135,7 @@ def describe_cluster(node: Node, asked: Asked) -> Values:
     }
 
 
-def create_topics(node: Node, asked: Asked) -> Values:
+def create_topics(node: Node, asked: Call) -> Values:
     """Create topics of one replica; their settings are refused, as none is applied."""
     topics = [
         _created(node, topic, only_check=asked.body.validate_only) for topic in asked.body.topics
@@ -184,7 +184,7 @@ def _assigned(node: Node, wanted: SimpleNamespace) -> tuple[int, ...]:
     return tuple(replicas[nth][0] for nth in sorted(replicas))
 
 
-def delete_topics(node: Node, asked: Asked) -> Values:
+def delete_topics(node: Node, asked: Call) -> Values:
     """Delete topics, by name or by id."""
     names = getattr(asked.body, "topic_names", None)
     wanted = (
@@ -210,7 +210,7 @@ def _deleted(node: Node, wanted: SimpleNamespace) -> Values:
     return {"name": topic.name, "topic_id": topic.id, "error_code": _NONE, "error_message": None}
 
 
-def list_offsets(node: Node, asked: Asked) -> Values:
+def list_offsets(node: Node, asked: Call) -> Values:
     """Return offsets of logs: the first, the last, or the first of a time."""
     topics = [
         {
@@ -250,7 +250,7 @@ def _offset(log: RecordLog, wanted: int) -> tuple[int, int]:
     return (known[1], known[0]) if known else (-1, -1)
 
 
-def log_of(node: Node, name: str, partition: int) -> tuple[RecordLog, Leader] | tuple[None, None]:
+def log_of(node: Node, name: str, partition: int) -> tuple[RecordLog, Elected] | tuple[None, None]:
     """Return the log of a partition and its leader, or None of both."""
     topic = node.cluster.topics.get(name)
     if topic is None or not 0 <= partition < len(topic.logs):
@@ -258,7 +258,7 @@ def log_of(node: Node, name: str, partition: int) -> tuple[RecordLog, Leader] | 
     return topic.logs[partition], topic.leaders[partition]
 
 
-def delete_old_records(node: Node, asked: Asked) -> Values:
+def delete_old_records(node: Node, asked: Call) -> Values:
     """Move the start of logs up; -1 means to the end."""
     topics = [
         {

@@ -10,9 +10,9 @@ from model.config_table import Value
 from model.operations import AdvanceLogStart, AlterConfig, Produce
 from model.ranges import OffsetRange
 from model.share_messages import TopicPartition
-from serve.batches import Batch, RefusedError
-from serve.limits import BATCH_BYTES, Limits
-from serve.node import CONTROLLER, Cluster, Leader, Node, Topic
+from serve.batches import RefusedError, StoredBatch
+from serve.limits import BATCH_BYTES, Maxima
+from serve.node import CONTROLLER, Cluster, Elected, Node, Topic
 from serve.record_log import RecordLog, append, delete_below
 from serve.settings import group_values, partition_config
 from spec import share_broker
@@ -40,7 +40,7 @@ def create_topic(
         raise RefusedError(KafkaError.policy_violation, text)
     ids = leaders or [CONTROLLER + nth % len(cluster.nodes) for nth in range(partitions)]
     logs = [RecordLog() for _ in range(partitions)]
-    topic = Topic(name, uuid4(), logs, [Leader(id_) for id_ in ids])
+    topic = Topic(name, uuid4(), logs, [Elected(id_) for id_ in ids])
     cluster.topics[name] = cluster.ids[str(topic.id)] = topic
     _retopic(cluster, topic)
     return topic
@@ -49,11 +49,11 @@ def create_topic(
 def add_partition(cluster: Cluster, topic: Topic) -> None:
     """Add a partition to a topic, led by the next broker in turn."""
     topic.logs.append(RecordLog())
-    topic.leaders.append(Leader(CONTROLLER + len(topic.leaders) % len(cluster.nodes)))
+    topic.leaders.append(Elected(CONTROLLER + len(topic.leaders) % len(cluster.nodes)))
     _retopic(cluster, topic)
 
 
-def check_topic_name(name: str, limits: Limits) -> None:
+def check_topic_name(name: str, limits: Maxima) -> None:
     """Raise RefusedError unless a topic may have this name (Kafka: Topic.validate)."""
     wrong = not name or name in (".", "..") or len(name) > limits.name_characters
     if wrong or not set(name) <= _NAME_CHARACTERS:
@@ -87,7 +87,7 @@ def _retopic(cluster: Cluster, topic: Topic) -> None:
         node.alter(partial(attrs.evolve, topics=counts, elsewhere=elsewhere))
 
 
-def produce(cluster: Cluster, topic: Topic, partition: int, batch: Batch) -> int:
+def produce(cluster: Cluster, topic: Topic, partition: int, batch: StoredBatch) -> int:
     """Append a batch for every group; return its first offset. Raises RefusedError."""
     limits, log = cluster.options.limits, topic.logs[partition]
     size = len(batch.data) + BATCH_BYTES
@@ -165,7 +165,7 @@ def move_leader(cluster: Cluster, topic: Topic, partition: int, broker: int) -> 
             after = share_broker.resign(share_broker.advance(share, cluster.clock()), place).broker
             states[key] = after.partitions[key].durable
             node.put(group, attrs.evolve(after, partitions=after.partitions.delete(key)))
-    topic.leaders[partition] = Leader(broker, former.epoch + 1)
+    topic.leaders[partition] = Elected(broker, former.epoch + 1)
     _retopic(cluster, topic)
     for key, durable in states.items():
         lead(cluster, key, durable)

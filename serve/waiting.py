@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import Callable
 
-from serve.asked import Asked
+from serve.asked import Call
 from serve.node import Node
 
 _LONGEST_WAIT_MS = 600_000
 
 
 async def wait_until(
-    enough: Callable[[], bool], wait_ms: int, node: Node, asked: Asked, group: str | None = None
+    enough: Callable[[], bool], wait_ms: int, node: Node, asked: Call, group: str | None = None
 ) -> None:
     """Wait until there is enough of a group, or in logs; or the time is over, or nobody waits.
 

@@ -6,7 +6,7 @@ from typing import Protocol
 from serve.asked import Values
 
 
-class Witness(Protocol):
+class RequestWitness(Protocol):
     """Is told of every request and answer, in the order in which the broker has them.
 
     ``number`` counts requests over all connections. A request is told before it has any effect,

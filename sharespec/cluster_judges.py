@@ -23,7 +23,7 @@ from conformance.cluster.rules import judge_history
 from conformance.deviation import target_finding
 from conformance.target import TargetError
 from judge.finding import Finding, FindingPlace
-from judge.weighing import Given, too_little
+from judge.weighing import Evidence, too_little
 from replay.observed.inputs import sorted_out
 from replay.observed.run import JudgedLogs, judge_inputs
 from replay.observed.settings import Settings
@@ -90,7 +90,7 @@ class JudgedCluster:
         traces and rules stand without it.
         """
         told, unmatched = self.history.told, self.history.unmatched
-        if reason := too_little(Given.EVENTS, told - unmatched, told):
+        if reason := too_little(Evidence.EVENTS, told - unmatched, told):
             return f"answers to members: {reason}"
         for verdict in self.traces.verdicts:
             if reason := light(verdict):

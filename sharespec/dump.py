@@ -10,7 +10,7 @@ from zlib import error as ZlibError  # noqa: N812 - an exception
 import click
 
 from model.state_topic import StateRecord
-from operations.state_topic import Allowance, offsets_of
+from operations.state_topic import OffsetAllowance, offsets_of
 from operations.state_topic_file import RecordAt, read_records
 from replay.observed.inputs import Content, Input
 from replay.observed.rows import line_of
@@ -36,7 +36,7 @@ def observed_dump(file: str) -> Iterator[Input]:
     """Write the records of a dump as observations; exit with one line where it is not one."""
     try:
         with opened_dump(file) as opened:
-            allowance = Allowance()
+            allowance = OffsetAllowance()
             records = [_record(file, item, allowance) for item in read_records(opened)]
     except (OSError, EOFError, ZlibError) as error:
         fail(f"{file}: {getattr(error, 'strerror', None) or error}")
@@ -49,7 +49,7 @@ def observed_dump(file: str) -> Iterator[Input]:
         yield Input(str(path), Form.LINES, path.stat().st_size, Content.OBSERVED)
 
 
-def _record(file: str, item: object, allowance: Allowance) -> StateRecord:
+def _record(file: str, item: object, allowance: OffsetAllowance) -> StateRecord:
     if not isinstance(item, RecordAt):
         place, message = getattr(item, "place", 0), getattr(item, "message", "")
         fail(f"{file}: at byte {place:,}: {message}")

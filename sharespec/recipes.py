@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import attrs
 
-from conformance.wire.cluster import REQUEST_LOGGER, STATE_TOPIC, Cluster, StateTopic
+from conformance.wire.cluster import REQUEST_LOGGER, STATE_TOPIC, SeenCluster, StateTopic
 
 _FORMATTER = "org.apache.kafka.tools.consumer.group.share.ShareGroupStateMessageFormatter"
 _RECORDS = ("DEBUG", "TRACE")
@@ -35,7 +35,7 @@ class Recipe:
     commands: tuple[str, ...]
 
 
-def recipes(cluster: Cluster, access: Access) -> tuple[Recipe, ...]:
+def recipes(cluster: SeenCluster, access: Access) -> tuple[Recipe, ...]:
     """Return the recipes, the one that asks least of the operator first."""
     if cluster.share_fetch is None or cluster.features.get("share.version") == 0:
         because = ("share groups are not enabled: no ShareFetch, or share.version is 0",)
@@ -48,7 +48,7 @@ def recipes(cluster: Cluster, access: Access) -> tuple[Recipe, ...]:
     )
 
 
-def _state_topic(cluster: Cluster, access: Access) -> Recipe:
+def _state_topic(cluster: SeenCluster, access: Access) -> Recipe:
     topic = cluster.state_topic
     config = "--command-config" if _since_4_2(cluster) else "--consumer.config"
     read = ["kafka-console-consumer.sh", *_reaching(access, config), "--topic", STATE_TOPIC]
@@ -63,7 +63,7 @@ def _state_topic(cluster: Cluster, access: Access) -> Recipe:
     return Recipe("state topic", *may, commands)
 
 
-def _request_log(cluster: Cluster, access: Access) -> Recipe:
+def _request_log(cluster: SeenCluster, access: Access) -> Recipe:
     permitted, because = _may(cluster.may, "ALTER_CONFIGS", "ALTER_CONFIGS of the cluster")
     because += tuple(
         f"broker {node.id}: {node.problem or f'{REQUEST_LOGGER} is at {node.level}'}"
@@ -88,7 +88,7 @@ def _request_log(cluster: Cluster, access: Access) -> Recipe:
     )
 
 
-def _agent(cluster: Cluster) -> Recipe:
+def _agent(cluster: SeenCluster) -> Recipe:
     since = _since_4_2(cluster)
     version = "speaks" if since else "does not speak"
     because = (
@@ -109,7 +109,7 @@ def _agent(cluster: Cluster) -> Recipe:
     )
 
 
-def _since_4_2(cluster: Cluster) -> bool:
+def _since_4_2(cluster: SeenCluster) -> bool:
     return cluster.share_fetch is not None and cluster.share_fetch[1] >= _SINCE_4_2
 
 

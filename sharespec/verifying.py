@@ -84,7 +84,7 @@ def verifying_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @attrs.frozen
-class Plan:
+class VerifyPlan:
     """What is read before a target is started: what is known, what to play, and how to search.
 
     ``may_lack_known``: the target is another release than that of the known deviations, so that
@@ -100,7 +100,7 @@ class Plan:
     may_lack_known: bool = False
 
 
-def read_plan(kit: AnyKit, wanted: VerifyOptions, known: Path | None) -> Plan:
+def read_plan(kit: AnyKit, wanted: VerifyOptions, known: Path | None) -> VerifyPlan:
     """Return what to do, with a file of known deviations if none is given. Raises KnownError."""
     given = sum(each is not None for each in (wanted.only, wanted.vector, wanted.play))
     if given > 1:
@@ -108,7 +108,7 @@ def read_plan(kit: AnyKit, wanted: VerifyOptions, known: Path | None) -> Plan:
     if given and wanted.write_known:
         raise click.UsageError("--write-known is for a whole run, without --only, --vector, --play")
     path = wanted.known or known
-    return Plan(
+    return VerifyPlan(
         kit,
         wanted,
         _chosen(read_known(path, kit.read) if path else (), wanted.only),
@@ -153,7 +153,7 @@ def _chosen(listed: tuple[KnownDeviation, ...], only: str | None) -> tuple[Known
     return chosen
 
 
-def verify(target: Any, plan: Plan, command: str, title: str) -> NoReturn:  # noqa: ANN401 - of the kit
+def verify(target: Any, plan: VerifyPlan, command: str, title: str) -> NoReturn:  # noqa: ANN401 - of the kit
     """Verify a target, write and print the report, and exit. Raises TargetError, KnownError.
 
     ``command`` does the same, quoted for a shell, and ``title`` is its name.
@@ -258,7 +258,7 @@ def _write(target: Any, report: Report, wanted: VerifyOptions) -> Exit:  # noqa:
     return status
 
 
-def _one_vector(target: Any, plan: Plan) -> Report:  # noqa: ANN401 - a core
+def _one_vector(target: Any, plan: VerifyPlan) -> Report:  # noqa: ANN401 - a core
     hello, (case,) = target.hello(), plan.cases
     if reason := reason_to_skip(case, hello):
         raise KnownError(f"it cannot play {case.name}: the vector {reason}")
@@ -266,7 +266,7 @@ def _one_vector(target: Any, plan: Plan) -> Report:  # noqa: ANN401 - a core
     return Report(plan.kit, _nothing(hello), (), played.faults, played)
 
 
-def _verified(target: Any, plan: Plan) -> Report:  # noqa: ANN401 - of the kit
+def _verified(target: Any, plan: VerifyPlan) -> Report:  # noqa: ANN401 - of the kit
     kit, seed = plan.kit, plan.wanted.seed
     hello = kit.hello(target)
     again: list[Replayed[Any]] = []
@@ -310,7 +310,7 @@ def _nothing(hello: Hello, seed: int = 0) -> Campaign[Any]:
     return Campaign(hello, (), 0, 0, 0.0, {}, seed=seed)
 
 
-def _searched(target: object, plan: Plan) -> Campaign[Any]:
+def _searched(target: object, plan: VerifyPlan) -> Campaign[Any]:
     kit = plan.kit
     passed_over = plan.known if kit.passes_over_known else ()
     with shown_progress(progress_console(), "verify") as say:

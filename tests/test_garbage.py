@@ -32,11 +32,11 @@ from model.trace_arrow import table_from_rows
 from model.trace_codec import event_from_row
 from model.trace_json import object_from_row
 from operations.local import opened_traces, share_partitions
-from operations.state_topic import Topic
+from operations.state_topic import ReadStates
 from operations.state_topic_file import RecordAt, read_records
 from replay.observed.inputs import Content, Input, read
 from replay.observed.rows import line_of
-from replay.request_log.scan import Tally
+from replay.request_log.scan import FileTally
 from replay.sources import Form, strict_row
 from tests.coordinator_recording import records
 from tests.garbage import as_json, mangled, several, spoiled, spoiled_json, tried
@@ -143,7 +143,7 @@ def test_a_dump_of_the_state_topic(examples: int) -> None:
     seen: set[type] = set()
 
     def try_it(texts: list[bytes]) -> None:
-        topic = Topic()
+        topic = ReadStates()
         for item in read_records(io.BytesIO(b"".join(texts))):
             seen.add(type(item))
             if isinstance(item, RecordAt):
@@ -309,7 +309,7 @@ def test_a_request_log(examples: int, tmp_path: Path) -> None:
 
     def try_it(texts: list[bytes]) -> None:
         path.write_bytes(b"".join(texts))
-        tally = Tally(str(path))
+        tally = FileTally(str(path))
         log = Input(str(path), Form.LINES, path.stat().st_size, Content.REQUEST_LOG)
         for each in read(log, tally):
             assert line_of(each)
@@ -325,7 +325,7 @@ def test_observations(examples: int, tmp_path: Path) -> None:
     whole = tmp_path / "whole.log"
     whole.write_text("".join(lines()[:200]))
     log = Input(str(whole), Form.LINES, whole.stat().st_size, Content.REQUEST_LOG)
-    right = [json.loads(line_of(each)) for each in read(log, Tally(str(whole)))][:40]
+    right = [json.loads(line_of(each)) for each in read(log, FileTally(str(whole)))][:40]
     path, seen = tmp_path / "t.observed", set[str]()
     facts = [
         {"observed": "node", "node": 1},
@@ -335,7 +335,7 @@ def test_observations(examples: int, tmp_path: Path) -> None:
 
     def try_it(texts: list[bytes]) -> None:
         path.write_bytes(b"\n".join(texts))
-        tally = Tally(str(path))
+        tally = FileTally(str(path))
         for each in read(Input(str(path), Form.LINES, 1, Content.OBSERVED), tally):
             assert line_of(each)
         tally.facts()

@@ -14,7 +14,7 @@ from clients.subjects import known_of as known_of_client
 from conformance.kit import AnyKit
 from conformance.known import KnownDeviation, read_known
 from conformance.releases import RELEASES
-from conformance.subjects import NAMED, Subject, opened
+from conformance.subjects import NAMED, TargetChoice, opened
 
 CLIENT = "verify-client "
 """What the name of a client begins with: Apache Kafka's class and its client have one name."""
@@ -42,7 +42,7 @@ def target_of(name: str) -> MeasuredTarget:
         client = name.removeprefix(CLIENT)
         known = _read(known_of_client(client), CLIENTS)
         return MeasuredTarget(name, CLIENTS, known, VERSIONS[client], partial(_client, client))
-    subject = Subject(name, silence=_SILENCE_SECONDS)
+    subject = TargetChoice(name, silence=_SILENCE_SECONDS)
     known = _read(subject.known, subject.kit)
     return MeasuredTarget(
         name,

@@ -83,7 +83,7 @@ _GUARD = (
 
 
 @attrs.define
-class Node:
+class ClusterNode:
     """A node: its folder, its port, and its process, if it runs."""
 
     id: str
@@ -110,7 +110,7 @@ class Nodes:
         self.links = Links(self._node_of)
         ports = free_ports(2 * len(NODES))
         self._nodes = {
-            id_: Node(id_, folder / f"node-{id_}", port)
+            id_: ClusterNode(id_, folder / f"node-{id_}", port)
             for id_, port in zip(NODES, ports, strict=False)
         }
         controllers = dict(zip(NODES, ports[len(NODES) :], strict=True))
@@ -235,7 +235,7 @@ class Nodes:
         if process is not None and process.poll() is None:
             process.send_signal(number)
 
-    def _answers(self, node: Node) -> bool:
+    def _answers(self, node: ClusterNode) -> bool:
         with suppress(TargetError):
             self.ask(lambda admin: admin.check_cluster(len(NODES)), node.id)
             return True

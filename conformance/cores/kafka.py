@@ -6,7 +6,7 @@ from pathlib import Path
 
 import attrs
 
-from conformance.build import Recipe, build
+from conformance.build import BuildRecipe, build
 from conformance.cores.process import ProcessTarget
 from conformance.cores.protocol import DriverTarget
 from conformance.cores.target import K
@@ -19,7 +19,7 @@ KNOWN = _PROJECT / "known.toml"
 
 _RECORDER = Path(__file__).parents[2] / "recorder"
 
-_MAVEN = Recipe(
+_MAVEN = BuildRecipe(
     "the driver for Apache Kafka",
     "Maven",
     ("mvn", "--quiet", "--batch-mode", "package"),

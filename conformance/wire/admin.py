@@ -15,7 +15,7 @@ from kio.schema.errors import ErrorCode as KafkaError
 
 from conformance.target import TargetError
 from conformance.wire.codec import error_name, may_pass, topic_uuid
-from conformance.wire.connection import Answer, Wire
+from conformance.wire.connection import Replied, Wire
 from conformance.wire.messages import request
 from conformance.wire.records import Producer
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 @attrs.frozen
-class Api:
+class SpokenApi:
     """An API of Kafka, and the versions that the kit speaks, both inclusive."""
 
     key: int
@@ -42,27 +42,27 @@ class Transaction:
 
 
 SPOKEN = {
-    "produce": Api(0, 3, 11),
-    "list_offsets": Api(2, 4, 9),
-    "metadata": Api(3, 10, 13),
-    "find_coordinator": Api(10, 4, 6),
-    "api_versions": Api(18, 0, 0),
-    "create_topics": Api(19, 5, 7),
-    "delete_topics": Api(20, 6, 6),
-    "delete_records": Api(21, 0, 2),
-    "init_producer_id": Api(22, 3, 5),
-    "add_partitions_to_txn": Api(24, 0, 3),
-    "end_txn": Api(26, 0, 4),
-    "describe_configs": Api(32, 3, 4),
-    "delete_groups": Api(42, 0, 2),
-    "elect_leaders": Api(43, 2, 2),
-    "incremental_alter_configs": Api(44, 0, 1),
-    "alter_partition_reassignments": Api(45, 0, 0),
-    "share_group_heartbeat": Api(76, 1, 1),
-    "share_fetch": Api(78, 1, 2),
-    "share_acknowledge": Api(79, 1, 2),
-    "describe_share_group_offsets": Api(90, 0, 1),
-    "alter_share_group_offsets": Api(91, 0, 0),
+    "produce": SpokenApi(0, 3, 11),
+    "list_offsets": SpokenApi(2, 4, 9),
+    "metadata": SpokenApi(3, 10, 13),
+    "find_coordinator": SpokenApi(10, 4, 6),
+    "api_versions": SpokenApi(18, 0, 0),
+    "create_topics": SpokenApi(19, 5, 7),
+    "delete_topics": SpokenApi(20, 6, 6),
+    "delete_records": SpokenApi(21, 0, 2),
+    "init_producer_id": SpokenApi(22, 3, 5),
+    "add_partitions_to_txn": SpokenApi(24, 0, 3),
+    "end_txn": SpokenApi(26, 0, 4),
+    "describe_configs": SpokenApi(32, 3, 4),
+    "delete_groups": SpokenApi(42, 0, 2),
+    "elect_leaders": SpokenApi(43, 2, 2),
+    "incremental_alter_configs": SpokenApi(44, 0, 1),
+    "alter_partition_reassignments": SpokenApi(45, 0, 0),
+    "share_group_heartbeat": SpokenApi(76, 1, 1),
+    "share_fetch": SpokenApi(78, 1, 2),
+    "share_acknowledge": SpokenApi(79, 1, 2),
+    "describe_share_group_offsets": SpokenApi(90, 0, 1),
+    "alter_share_group_offsets": SpokenApi(91, 0, 0),
 }
 """The APIs by their names in kio."""
 
@@ -419,7 +419,7 @@ class Admin:
 
         self._settled(f"deleting group {group}", attempt)
 
-    def describe(self, group: str, topic: str, partition: int) -> tuple[Answer, SimpleNamespace]:
+    def describe(self, group: str, topic: str, partition: int) -> tuple[Replied, SimpleNamespace]:
         """Describe a share-partition; return the whole answer, and the part about it.
 
         That part has ``error_code`` and, without an error, ``start_offset`` and perhaps ``lag``.
@@ -432,7 +432,7 @@ class Admin:
             return answer, result
         return answer, _only(_only(result.topics).partitions)
 
-    def _ask(self, name: str, **values: Any) -> Answer:  # noqa: ANN401 - plain values of any kind
+    def _ask(self, name: str, **values: Any) -> Replied:  # noqa: ANN401 - plain values of any kind
         spoken = self.spoken(name)
         if spoken is None:
             api = SPOKEN[name]

@@ -95,7 +95,7 @@ class DeleteRecords:
 
 
 @attrs.frozen
-class Batch:
+class AskBatch:
     """A batch of acknowledgements of ``length`` offsets.
 
     The first is the ``nth`` offset that member ``whose`` holds; without such a member, or if it
@@ -114,7 +114,7 @@ class Acknowledged:
     """The acknowledgements of a request at one partition."""
 
     partition: int
-    batches: tuple[Batch, ...]
+    batches: tuple[AskBatch, ...]
 
 
 @attrs.frozen

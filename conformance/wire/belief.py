@@ -79,7 +79,7 @@ class Timing:
 
 
 @attrs.frozen
-class Lock:
+class LockSpan:
     """An acquisition lock: it ends at ``earliest`` or later and before ``latest`` (ms).
 
     ``exchange`` is the number of the request that acquired or renewed it.
@@ -90,7 +90,7 @@ class Lock:
     exchange: int
 
 
-Locks = Map[int, Lock]
+Locks = Map[int, LockSpan]
 
 
 @attrs.frozen
@@ -258,7 +258,7 @@ def relocked(
     ``times``: when the request was sent, when the response was received (ms), and its number.
     """
     sent, received, number = times
-    new = Lock(sent + timing.lock_ms, _latest(received, timing), number)
+    new = LockSpan(sent + timing.lock_ms, _latest(received, timing), number)
     locks = {}
     for key, partition in broker.partitions.items():
         window, before = partition.window, belief.locks.get(key, Map())
@@ -273,7 +273,7 @@ def _latest(received: float, timing: Timing) -> float:
     return received + timing.lock_ms + timing.sweep_ms + timing.slack_ms
 
 
-def _undecided(belief: Belief, sent: float, received: float) -> set[tuple[PartitionKey, Lock]]:
+def _undecided(belief: Belief, sent: float, received: float) -> set[tuple[PartitionKey, LockSpan]]:
     return {
         (key, lock)
         for key, locks in belief.locks.items()
@@ -284,7 +284,7 @@ def _undecided(belief: Belief, sent: float, received: float) -> set[tuple[Partit
 
 def _endings(
     belief: Belief, sent: float, received: float
-) -> Iterator[frozenset[tuple[PartitionKey, Lock]]]:
+) -> Iterator[frozenset[tuple[PartitionKey, LockSpan]]]:
     over = {
         (key, lock)
         for key, locks in belief.locks.items()
@@ -301,7 +301,7 @@ def _subsets(items: list[_T]) -> Iterator[tuple[_T, ...]]:
     return chain.from_iterable(combinations(items, n) for n in range(len(items) + 1))
 
 
-def _ended(belief: Belief, ended: frozenset[tuple[PartitionKey, Lock]]) -> Belief:
+def _ended(belief: Belief, ended: frozenset[tuple[PartitionKey, LockSpan]]) -> Belief:
     """Return the belief one step later, in which exactly these locks have ended."""
     broker, now = belief.broker, belief.broker.now + 1
     partitions, remaining = broker.partitions, {}

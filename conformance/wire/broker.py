@@ -13,7 +13,7 @@ from conformance.wire.admin import Admin
 from conformance.wire.codec import exchange, message
 from conformance.wire.connection import Address, Bounds, Wire
 from conformance.wire.hooks import Hooks, admin_hooks
-from conformance.wire.servers import Server
+from conformance.wire.servers import ServerProgram
 from conformance.wire.target import Described, Exchange, NamedNode, Place, WireHello
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
@@ -193,7 +193,7 @@ class BrokerTarget:
 
 @contextmanager
 def served_target(
-    server: Server, hooks: Callable[[Admin], Hooks], name: str, silence: float
+    server: ServerProgram, hooks: Callable[[Admin], Hooks], name: str, silence: float
 ) -> Iterator[BrokerTarget]:
     """Drive a server that was started, and end it; ``silence``: its timeout in seconds."""
     how = partial(BrokerTarget, name=name, version=server.version, bounds=Bounds(seconds=silence))

@@ -9,7 +9,7 @@ from uuid import UUID
 import attrs
 
 from conformance.target import TargetError
-from conformance.wire.admin import Api
+from conformance.wire.admin import SpokenApi
 from conformance.wire.codec import error_name
 from conformance.wire.connection import Address, Wire
 from conformance.wire.messages import request
@@ -27,10 +27,10 @@ OPERATIONS = {
 """Bits of the authorized operations that matter here (Kafka: AclOperation)."""
 
 _APIS = {
-    "metadata": Api(3, 10, 13),
-    "list_groups": Api(16, 5, 5),
-    "describe_configs": Api(32, 3, 4),
-    "describe_cluster": Api(60, 0, 1),
+    "metadata": SpokenApi(3, 10, 13),
+    "list_groups": SpokenApi(16, 5, 5),
+    "describe_configs": SpokenApi(32, 3, 4),
+    "describe_cluster": SpokenApi(60, 0, 1),
 }
 _VERSIONS, _VERSIONS_VERSION = "api_versions", 3
 _SHARE_FETCH = 78
@@ -44,7 +44,7 @@ Opener = Callable[[Address], Wire]
 
 
 @attrs.frozen
-class Node:
+class SeenNode:
     """A broker: its id, where it listens, and the level of its request log.
 
     ``problem``: why the broker did not report the level.
@@ -65,7 +65,7 @@ class StateTopic:
 
 
 @attrs.frozen
-class Cluster:
+class SeenCluster:
     """A cluster as one user sees it.
 
     ``share_fetch``: the versions of ShareFetch, both inclusive; None without share groups.
@@ -75,7 +75,7 @@ class Cluster:
     """
 
     id: str
-    nodes: tuple[Node, ...]
+    nodes: tuple[SeenNode, ...]
     share_fetch: tuple[int, int] | None
     features: Mapping[str, int]
     may: frozenset[str]
@@ -112,7 +112,7 @@ class _Session:
         return version
 
 
-def examine(address: Address, opened: Opener) -> Cluster:
+def examine(address: Address, opened: Opener) -> SeenCluster:
     """Ask a cluster what it is. Raises TargetError if the first broker does not answer.
 
     Another broker that does not answer is a problem of that node alone.
@@ -122,8 +122,8 @@ def examine(address: Address, opened: Opener) -> Cluster:
         about = session.ask("describe_cluster", **_described(session))
         _check("DescribeCluster", about.error_code)
         versions = session.versions
-        nodes = tuple(Node(b.broker_id, Address(b.host, b.port)) for b in about.brokers)
-        return Cluster(
+        nodes = tuple(SeenNode(b.broker_id, Address(b.host, b.port)) for b in about.brokers)
+        return SeenCluster(
             about.cluster_id,
             tuple(_examined(node, opened) for node in sorted(nodes, key=lambda node: node.id)),
             session.spoken.get(_SHARE_FETCH),
@@ -165,7 +165,7 @@ def _state_topic(session: _Session) -> StateTopic | str | None:
     return None
 
 
-def _examined(node: Node, opened: Opener) -> Node:
+def _examined(node: SeenNode, opened: Opener) -> SeenNode:
     """Return the broker with the level of its request log, which only that broker knows."""
     try:
         with closing(opened(node.address)) as wire:
@@ -177,7 +177,7 @@ def _examined(node: Node, opened: Opener) -> Node:
     return attrs.evolve(node, level=configs[REQUEST_LOGGER])
 
 
-def _settings(session: _Session, nodes: tuple[Node, ...]) -> dict[str, str]:
+def _settings(session: _Session, nodes: tuple[SeenNode, ...]) -> dict[str, str]:
     """Return a broker's settings of share groups; none if this user may not see them."""
     try:
         configs = _configs(session, _BROKER, str(nodes[0].id), None) if nodes else {}
@@ -202,7 +202,7 @@ def _configs(
     return {}
 
 
-def _groups(nodes: tuple[Node, ...], opened: Opener) -> Iterator[str]:
+def _groups(nodes: tuple[SeenNode, ...], opened: Opener) -> Iterator[str]:
     """Yield the share groups that the brokers coordinate; a silent broker's are not seen."""
     for node in nodes:
         try:

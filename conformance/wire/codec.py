@@ -9,7 +9,7 @@ from uuid import UUID
 from kio.schema.errors import ErrorCode as KafkaError
 
 from conformance.target import TargetError
-from conformance.wire.connection import Answer
+from conformance.wire.connection import Replied
 from conformance.wire.messages import MalformedError, Message, request
 from conformance.wire.records import LogBatch, read_batches
 from conformance.wire.target import Exchange
@@ -115,7 +115,7 @@ def _batch(batch: AcknowledgementBatch) -> dict[str, Any]:
     }
 
 
-def exchange(asked: ShareRequest, answer: Answer) -> Exchange:
+def exchange(asked: ShareRequest, answer: Replied) -> Exchange:
     """Return a response as values of the specification. Raises TargetError if it is impossible."""
     body = answer.body
     fetch = isinstance(asked, ShareFetch)

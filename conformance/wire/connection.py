@@ -58,7 +58,7 @@ class Bounds:
 
 
 @attrs.frozen
-class Answer:
+class Replied:
     """A response, and the times in ms between which the broker served the request."""
 
     body: SimpleNamespace
@@ -85,10 +85,10 @@ class Wire:
         self._security = security or Security()
         self._bounds = bounds or Bounds()
         self._loop = asyncio.Runner()
-        self._open: dict[str, _Connection] = {}
+        self._open: dict[str, _BrokerConnection] = {}
         self._requests = 0
 
-    def ask(self, connection: str, message: Message, wait_ms: float = 0) -> Answer:
+    def ask(self, connection: str, message: Message, wait_ms: float = 0) -> Replied:
         """Send a request over the named connection; the answer may be ``wait_ms`` late."""
         self._requests += 1
         if self._requests > self._bounds.requests:
@@ -111,7 +111,7 @@ class Wire:
             self.disconnect(name)
         self._loop.close()
 
-    async def _ask(self, name: str, message: Message, seconds: float) -> Answer:
+    async def _ask(self, name: str, message: Message, seconds: float) -> Replied:
         api = type(message).__name__.removesuffix("Request")
         try:
             async with asyncio.timeout(seconds):
@@ -128,7 +128,7 @@ class Wire:
         except OSError as error:
             raise TargetError(f"{self.address} is gone, at {api}: {error}") from None
 
-    async def _connect(self) -> "_Connection":
+    async def _connect(self) -> "_BrokerConnection":
         if len(self._open) >= self._bounds.connections:
             raise TargetError(f"more than {self._bounds.connections} connections were needed")
         try:
@@ -137,7 +137,7 @@ class Wire:
             )
         except (OSError, UnicodeError) as error:
             raise TargetError(f"{self.address} cannot be reached: {error}") from None
-        connection = _Connection(*streams)
+        connection = _BrokerConnection(*streams)
         if self._security.login:
             try:
                 await _log_in(connection, self._security.login, self._bounds)
@@ -147,13 +147,13 @@ class Wire:
         return connection
 
 
-class _Connection:
+class _BrokerConnection:
     """One connection, with one request in flight at a time."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer, self._asked = reader, writer, 0
 
-    async def ask(self, message: Message, bounds: Bounds) -> Answer:
+    async def ask(self, message: Message, bounds: Bounds) -> Replied:
         """Send a request and return its response."""
         self._asked += 1
         frame = encoded(message, self._asked)
@@ -169,7 +169,7 @@ class _Connection:
         correlation, body = response(message, answer, bounds.surplus_bytes)
         if correlation != self._asked:
             raise MalformedError(f"correlation id {correlation}, not {self._asked}")
-        return Answer(body, sent, received)
+        return Replied(body, sent, received)
 
     async def close(self) -> None:
         """Close it in any state."""
@@ -181,7 +181,7 @@ class _Connection:
             self._writer.transport.abort()
 
 
-async def _log_in(connection: _Connection, login: Login, bounds: Bounds) -> None:
+async def _log_in(connection: _BrokerConnection, login: Login, bounds: Bounds) -> None:
     """Authenticate a new connection. Raises TargetError if the broker refuses."""
     asked = request("sasl_handshake", 1, mechanism=login.mechanism)
     shaken = (await connection.ask(asked, bounds)).body

@@ -85,7 +85,7 @@ _PATIENT = 0.4
 
 
 @attrs.frozen
-class Mixture:
+class WireMixture:
     """The kinds of command in a sequence with their weights, and the values of their fields.
 
     ``odd``: how likely a request has another epoch than the next, and ``epochs`` which;
@@ -113,13 +113,13 @@ class Mixture:
     few_bytes: bool
 
 
-def begin(random: Random, hello: WireHello) -> tuple[Mixture, asks.Open]:
+def begin(random: Random, hello: WireHello) -> tuple[WireMixture, asks.Open]:
     """Return a mixture and the first command of a sequence."""
     mix = mixture(random, hello.capabilities)
     return mix, asks.Open(mix.config, mix.partitions, mix.group)
 
 
-def mixture(random: Random, can: WireCapabilities) -> Mixture:
+def mixture(random: Random, can: WireCapabilities) -> WireMixture:
     """Return a random mixture of what the broker can do."""
     optional = {
         kind: weight
@@ -144,7 +144,7 @@ def mixture(random: Random, can: WireCapabilities) -> Mixture:
     whole = bool(wide) and random.random() < _WHOLE
     transactional = {asks.ProduceAborted, asks.ProduceOpen} & optional.keys()
     keeps_back = can.committed and bool(transactional) and random.random() < _COMMITTED
-    return Mixture(
+    return WireMixture(
         SharePartitionConfig(
             delivery_count_limit=random.choice(can.delivery_limits),
             partition_max_record_locks=limit,
@@ -171,7 +171,7 @@ def mixture(random: Random, can: WireCapabilities) -> Mixture:
     )
 
 
-def next_ask(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
+def next_ask(random: Random, mix: WireMixture, scene: WireScene) -> asks.Ask:
     """Return the next command of a sequence: often a wait after a connection is closed."""
     if scene.last == "disconnect" and random.random() < _PATIENT:
         return asks.Wait(60)
@@ -179,19 +179,19 @@ def next_ask(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
     return _MAKERS[kind](random, mix, scene)
 
 
-def _produce(random: Random, mix: Mixture, _scene: WireScene) -> asks.Ask:
+def _produce(random: Random, mix: WireMixture, _scene: WireScene) -> asks.Ask:
     return asks.Produce(random.randrange(mix.partitions), _appended(random, mix, 3))
 
 
-def _produce_aborted(random: Random, mix: Mixture, _scene: WireScene) -> asks.Ask:
+def _produce_aborted(random: Random, mix: WireMixture, _scene: WireScene) -> asks.Ask:
     return asks.ProduceAborted(random.randrange(mix.partitions), _appended(random, mix, 2))
 
 
-def _produce_open(random: Random, mix: Mixture, _scene: WireScene) -> asks.Ask:
+def _produce_open(random: Random, mix: WireMixture, _scene: WireScene) -> asks.Ask:
     return asks.ProduceOpen(random.randrange(mix.partitions), _appended(random, mix, 2))
 
 
-def _end(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
+def _end(random: Random, mix: WireMixture, scene: WireScene) -> asks.Ask:
     """End an open transaction, or begin one."""
     some = [partition for partition in range(mix.partitions) if scene.log(partition).open]
     if not some:
@@ -199,13 +199,13 @@ def _end(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
     return asks.EndTransaction(random.choice(some), committed=random.random() < _COMMITS)
 
 
-def _appended(random: Random, mix: Mixture, most: int) -> tuple[tuple[int, int], ...]:
+def _appended(random: Random, mix: WireMixture, most: int) -> tuple[tuple[int, int], ...]:
     gaps = (0, 0, 0, 1) if mix.gaps else (0,)
     number = random.randint(1, most)
     return tuple((random.choice(gaps), random.choice(mix.sizes)) for _ in range(number))
 
 
-def _fetch(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
+def _fetch(random: Random, mix: WireMixture, scene: WireScene) -> asks.Ask:
     idle = [member for member in mix.members if not _holds(mix, scene, member)]
     if mix.tidy and not idle:
         return _acknowledge(random, mix, scene)
@@ -228,7 +228,7 @@ def _fetch(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
     )
 
 
-def _acknowledge(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
+def _acknowledge(random: Random, mix: WireMixture, scene: WireScene) -> asks.Ask:
     """Acknowledge mostly records that the member holds; if nobody holds any, fetch."""
     holding = [member for member in mix.members if _holds(mix, scene, member)]
     if not holding and random.random() < 0.8:
@@ -242,41 +242,41 @@ def _acknowledge(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
     return asks.Acknowledge(member, acknowledged, epoch, stranger, unsaid)
 
 
-def _disconnect(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
+def _disconnect(random: Random, mix: WireMixture, scene: WireScene) -> asks.Ask:
     holding = [member for member in mix.members if _holds(mix, scene, member)]
     return asks.Disconnect(random.choice(holding or mix.members))
 
 
-def _delete(random: Random, mix: Mixture, _scene: WireScene) -> asks.Ask:
+def _delete(random: Random, mix: WireMixture, _scene: WireScene) -> asks.Ask:
     return asks.DeleteRecords(random.randrange(mix.partitions), random.randint(1, 6))
 
 
-def _describe(random: Random, mix: Mixture, _scene: WireScene) -> asks.Ask:
+def _describe(random: Random, mix: WireMixture, _scene: WireScene) -> asks.Ask:
     return asks.Describe(random.randrange(mix.partitions))
 
 
-def _find(random: Random, mix: Mixture, _scene: WireScene) -> asks.Ask:
+def _find(random: Random, mix: WireMixture, _scene: WireScene) -> asks.Ask:
     key = random.choice(tuple(asks.Key)) if random.random() < 0.5 else asks.Key.WHOLE
     return asks.FindCoordinator(random.randrange(mix.partitions), key)
 
 
-def _alter(random: Random, mix: Mixture, _scene: WireScene) -> asks.Ask:
+def _alter(random: Random, mix: WireMixture, _scene: WireScene) -> asks.Ask:
     return asks.AlterOffset(random.randrange(mix.partitions), random.randint(0, 6))
 
 
-def _recreate(random: Random, _mix: Mixture, _scene: WireScene) -> asks.Ask:
+def _recreate(random: Random, _mix: WireMixture, _scene: WireScene) -> asks.Ask:
     return asks.Recreate(random.random() < 0.3)
 
 
-def _wait(random: Random, _mix: Mixture, _scene: WireScene) -> asks.Ask:
+def _wait(random: Random, _mix: WireMixture, _scene: WireScene) -> asks.Ask:
     return asks.Wait(random.choice((20, 60)))
 
 
-def _wait_past_locks(_random: Random, _mix: Mixture, _scene: WireScene) -> asks.Ask:
+def _wait_past_locks(_random: Random, _mix: WireMixture, _scene: WireScene) -> asks.Ask:
     return asks.WaitPastLocks()
 
 
-_MAKERS: dict[type[asks.Ask], Callable[[Random, Mixture, WireScene], asks.Ask]] = {
+_MAKERS: dict[type[asks.Ask], Callable[[Random, WireMixture, WireScene], asks.Ask]] = {
     asks.Produce: _produce,
     asks.Fetch: _fetch,
     asks.Acknowledge: _acknowledge,
@@ -294,21 +294,21 @@ _MAKERS: dict[type[asks.Ask], Callable[[Random, Mixture, WireScene], asks.Ask]] 
 }
 
 
-def _epoch(random: Random, mix: Mixture) -> asks.Epoch:
+def _epoch(random: Random, mix: WireMixture) -> asks.Epoch:
     return random.choice(mix.epochs) if random.random() < mix.odd else asks.Epoch.NEXT
 
 
-def _stranger(random: Random, mix: Mixture, often: float = 0.1) -> asks.Stranger:
+def _stranger(random: Random, mix: WireMixture, often: float = 0.1) -> asks.Stranger:
     strange = mix.strangers and random.random() < often
     return random.choice(_STRANGERS) if strange else asks.Stranger.NONE
 
 
-def _holds(mix: Mixture, scene: WireScene, member: str) -> bool:
+def _holds(mix: WireMixture, scene: WireScene, member: str) -> bool:
     return any(scene.held(partition, member) for partition in range(mix.partitions))
 
 
 def _acknowledged(
-    random: Random, mix: Mixture, scene: WireScene, member: str
+    random: Random, mix: WireMixture, scene: WireScene, member: str
 ) -> tuple[asks.Acknowledged, ...]:
     """Acknowledge mostly what the member holds, in one range or several; now and then anything."""
     offers = []
@@ -320,7 +320,7 @@ def _acknowledged(
     return tuple(offers)
 
 
-def _batches(random: Random, mix: Mixture, member: str, held: int) -> tuple[asks.Batch, ...]:
+def _batches(random: Random, mix: WireMixture, member: str, held: int) -> tuple[asks.AskBatch, ...]:
     if not held or random.random() < 0.15:
         whose = random.choice(("", "", *mix.members))
         return (_batch(random, mix, whose, random.randint(-2, 6), random.randint(1, 4)),)
@@ -334,10 +334,10 @@ def _batches(random: Random, mix: Mixture, member: str, held: int) -> tuple[asks
     return tuple(_batch(random, mix, member, nth, 1) for nth in some)
 
 
-def _batch(random: Random, mix: Mixture, whose: str, nth: int, length: int) -> asks.Batch:
+def _batch(random: Random, mix: WireMixture, whose: str, nth: int, length: int) -> asks.AskBatch:
     size = 1 if random.random() < 0.6 else length
     types = tuple(int(random.choice(mix.types)) for _ in range(size))
     bad = mix.malformed and random.random() < 0.1
-    return asks.Batch(
+    return asks.AskBatch(
         whose, nth, length, types, random.choice(MISSHAPEN) if bad else Shape.WELL_FORMED
     )

@@ -152,7 +152,7 @@ def _simpler_acknowledged(
                 yield (*before, attrs.evolve(part, batches=batches), *after)
 
 
-def _simpler_batch(batch: asks.Batch) -> Iterator[asks.Batch]:
+def _simpler_batch(batch: asks.AskBatch) -> Iterator[asks.AskBatch]:
     yield attrs.evolve(batch, shape=Shape.WELL_FORMED)
     yield attrs.evolve(batch, whose=MEMBERS[0] if batch.whose else "")
     yield attrs.evolve(batch, nth=0)

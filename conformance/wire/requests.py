@@ -131,13 +131,13 @@ class Requests:
                 deviation.append(self._batch(partition, first, batch))
         return tuple(deviation)
 
-    def _first(self, partition: int, batch: asks.Batch) -> int:
+    def _first(self, partition: int, batch: asks.AskBatch) -> int:
         held = self.held(partition, batch.whose) if batch.whose else []
         if held:
             return held[batch.nth % len(held)]
         return max(0, self.judge.partition(partition).window.start_offset + batch.nth)
 
-    def _batch(self, partition: int, first: int, batch: asks.Batch) -> AcknowledgementBatch:
+    def _batch(self, partition: int, first: int, batch: asks.AskBatch) -> AcknowledgementBatch:
         last = first + batch.length - 1
         if batch.whose:
             held = self.held(partition, batch.whose) or range(first, last + 1)

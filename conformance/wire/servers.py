@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 import attrs
 
-from conformance.build import Recipe, build
+from conformance.build import BuildRecipe, build
 from conformance.target import TargetError
 
 HOST = "127.0.0.1"
@@ -24,7 +24,7 @@ _MAX_LINE = 1000
 _TAIL_BYTES = 2000
 _END_SECONDS = 5.0
 
-_KFAKE = Recipe(
+_KFAKE = BuildRecipe(
     "kfake",
     "Go 1.26 or newer",
     ("go", "build", "-o", "build/kfake", "."),
@@ -32,7 +32,7 @@ _KFAKE = Recipe(
     "build",
     600,
 )
-CRABKA = Recipe(
+CRABKA = BuildRecipe(
     "crabka",
     "Rust 1.95 or newer",
     # The manifest asks for Rust 1.96, but 1.95 suffices.
@@ -44,7 +44,7 @@ CRABKA = Recipe(
 """Builds both programs of crabka, in minutes."""
 
 
-class Server:
+class ServerProgram:
     """A program that prints its address and version, and ends when its standard input closes.
 
     It ends with this process too, even if that is killed. If it does not start, the error quotes
@@ -115,13 +115,13 @@ class Server:
 
 def kfake_server(
     configs: Mapping[str, str], project: Path = _TARGETS / "kfake", version: str = ""
-) -> Server:
+) -> ServerProgram:
     """Build and start a kfake broker with this configuration, perhaps of another version.
 
     Raises TargetError, with what Go says of a version that its module proxy does not serve.
     """
     project = _kfake_of(project, version) if version else build(project, _KFAKE)
-    return Server([str(project / "build" / "kfake"), *_arguments(configs)])
+    return ServerProgram([str(project / "build" / "kfake"), *_arguments(configs)])
 
 
 def _kfake_of(project: Path, version: str) -> Path:
@@ -140,10 +140,10 @@ def _kfake_of(project: Path, version: str) -> Path:
     return build(project, attrs.evolve(_KFAKE, name=named, command=command), content)
 
 
-def crabka_server(configs: Mapping[str, str], project: Path = _TARGETS / "crabka") -> Server:
+def crabka_server(configs: Mapping[str, str], project: Path = _TARGETS / "crabka") -> ServerProgram:
     """Build and start a crabka broker with this configuration. Raises TargetError."""
     project = build(project, CRABKA)
-    return Server([str(project / "target" / "debug" / "broker"), *_arguments(configs)])
+    return ServerProgram([str(project / "target" / "debug" / "broker"), *_arguments(configs)])
 
 
 def _arguments(configs: Mapping[str, str]) -> list[str]:

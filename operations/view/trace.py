@@ -12,7 +12,7 @@ import attrs
 import pyarrow.compute as pc
 
 from judge.follower import rules_shown
-from judge.weighing import Given, too_little
+from judge.weighing import Evidence, too_little
 from model.profile import Profile
 from model.trace import TraceEvent
 from model.trace_json import line_from_row
@@ -127,7 +127,7 @@ def _listed(drawing: Drawing, rows: PartitionRows, checked: int) -> Listed:
     gaps = gaps_in(rows.table)
     checked = max(0, checked - gaps)
     if verdict is Verdict.CONFORMS:
-        fault = too_little(Given.EVENTS, checked, rows.events, gaps)
+        fault = too_little(Evidence.EVENTS, checked, rows.events, gaps)
         verdict = Verdict.UNKNOWN if fault else verdict
     lags = [column.values[0] for column in drawing.overview]
     known = [lag for lag in lags if lag is not None]

@@ -36,7 +36,7 @@ _NOT_VOID = "it changes something for one who does not hold the record by this d
 
 
 @attrs.frozen
-class Facts:
+class LeaderFacts:
     """What properties look at of a leader. Each set has the offsets of which something is true.
 
     ``passed``: they lie before the start offset. ``committed``: what a new leader should find where
@@ -75,7 +75,7 @@ class Leader:
     """
 
     key: bytes
-    facts: Facts
+    facts: LeaderFacts
     pair: Pair | None
     wrong: str | None = None
     edges: tuple["Edge", ...] = ()
@@ -200,7 +200,7 @@ def _terminal(write: Write) -> Iterator[int]:
             yield from range(batch.first, batch.last + 1)
 
 
-def facts_of(world: SmallWorld, leader: ExploredLeader) -> Facts:
+def facts_of(world: SmallWorld, leader: ExploredLeader) -> LeaderFacts:
     """Return the facts of a leader."""
     window = leader.partition.window
     start, inside = window.start_offset, frozenset(present(leader.log))
@@ -212,7 +212,7 @@ def facts_of(world: SmallWorld, leader: ExploredLeader) -> Facts:
         return frozenset(offset for offset, record in tracked.items() if rule(record))
 
     behind, available = start < leader.log.start_offset, where(is_acquirable)
-    return Facts(
+    return LeaderFacts(
         leader.log,
         start,
         not leader.partition.outstanding,

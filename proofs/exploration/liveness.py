@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from proofs.exploration.leaders import ARRIVAL, Edge, Facts, Leader, LeaderIndex, Offsets
+from proofs.exploration.leaders import ARRIVAL, Edge, Leader, LeaderFacts, LeaderIndex, Offsets
 from proofs.exploration.moves import MoveKind
 from proofs.exploration.search import search
 
@@ -61,7 +61,7 @@ class LivenessPromise:
     name: str
     sentence: str
     number: int
-    bad: Callable[[Facts, int], bool]
+    bad: Callable[[LeaderFacts, int], bool]
 
 
 PROMISES = (

@@ -10,9 +10,9 @@ import attrs
 
 from judge.finding import Finding
 from replay.observed.gaps import missing_of
-from replay.observed.judge import Judge
-from replay.observed.known import Given
-from replay.observed.observation import OF_LOG, OF_TOPIC, Facts, Gap, Kind, LogExtent, Observation
+from replay.observed.judge import ObservationJudge
+from replay.observed.known import Premises
+from replay.observed.observation import OF_LOG, OF_TOPIC, Facts, Kind, Lapse, LogExtent, Observation
 from replay.observed.record import ALWAYS, NEVER, Allowance
 from replay.observed.settings import Settings
 from replay.observed.state_topic import in_order
@@ -26,7 +26,7 @@ _OF_COORDINATOR = frozenset({Kind.WRITE, Kind.READ, Kind.INITIALIZE})
 
 
 def judged(
-    seen: Iterable[Observation], facts: Facts, gaps: Iterable[Gap], settings: Settings
+    seen: Iterable[Observation], facts: Facts, gaps: Iterable[Lapse], settings: Settings
 ) -> Iterator[ObservedVerdict]:
     """Yield a verdict on each share-partition of the observations."""
     names = dict(facts.names)
@@ -54,7 +54,7 @@ def judged(
         brokers = {each.broker for each in some}
         own = [gap for gap in gaps if gap.broker in brokers]
         step = max((gap.step for gap in own), default=0)
-        given = Given(
+        given = Premises(
             attrs.evolve(settings, skew_ms=settings.skew_ms + step),
             tuple(logs.get(log, ())),
             tuple(event for event in facts.sessions if event.group == group),
@@ -82,7 +82,7 @@ def _reach(logs: Iterable[LogExtent]) -> tuple[float, float]:
 
 
 def judge(
-    partition: str, seen: Sequence[Observation], given: Given, gaps: Sequence[Gap] = ()
+    partition: str, seen: Sequence[Observation], given: Premises, gaps: Sequence[Lapse] = ()
 ) -> ObservedVerdict:
     """Return the verdict on a share-partition.
 
@@ -93,13 +93,13 @@ def judge(
     def again(some: Sequence[Allowance], slack: float) -> ObservedVerdict:
         around = [*gaps, *(given.missing if Allowance.LOST_LINES in some else ())]
         known = given.with_slack(slack)
-        return Judge(partition, seen, known, around, frozenset(some)).verdict()
+        return ObservationJudge(partition, seen, known, around, frozenset(some)).verdict()
 
     least = given.settings.slack_ms
     if any(each.late for each in seen):
         # One order of what happened that a legal broker can have had is enough.
         on_time = [attrs.evolve(each, late=0) for each in seen]
-        prompt = Judge(partition, on_time, given.with_slack(least), gaps).verdict()
+        prompt = ObservationJudge(partition, on_time, given.with_slack(least), gaps).verdict()
         if not prompt.divergence:
             return prompt
     verdict = again((), least)
@@ -139,7 +139,7 @@ def _in_doubt(
     )
 
 
-def _reasons(some: Iterable[Allowance], slack: float, given: Given) -> tuple[str, ...]:
+def _reasons(some: Iterable[Allowance], slack: float, given: Premises) -> tuple[str, ...]:
     missing = given.missing[0].reason if given.missing else ""
     reasons = [cause.value.format(missing) for cause in some]
     if slack > given.settings.slack_ms:
@@ -147,7 +147,7 @@ def _reasons(some: Iterable[Allowance], slack: float, given: Given) -> tuple[str
     return tuple(reasons)
 
 
-def _unseen(given: Given) -> Iterator[Allowance]:
+def _unseen(given: Premises) -> Iterator[Allowance]:
     """Yield what may have happened unseen, as far as anything shows that it may."""
     if given.missing:
         yield Allowance.LOST_LINES

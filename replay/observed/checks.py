@@ -18,12 +18,12 @@ from replay.observed.record import (
     passed,
     written,
 )
-from replay.observed.requests import Request
+from replay.observed.requests import LogRequest
 from replay.observed.verdict import DivergedError
 from spec.record import UNDELIVERED
 
 
-def check_acquire(known: Known, request: Request) -> None:
+def check_acquire(known: Known, request: LogRequest) -> None:
     """Refuse an acquisition outside the log, or of more than was asked for."""
     if not request.ranges:
         return
@@ -32,7 +32,7 @@ def check_acquire(known: Known, request: Request) -> None:
     _check_width(known, request)
 
 
-def _check_log(known: Known, request: Request) -> None:
+def _check_log(known: Known, request: LogRequest) -> None:
     log = known.given.log
     first, last = request.ranges[0][0], request.ranges[-1][1]
     start = log.start_at_least(request.begin)
@@ -45,7 +45,7 @@ def _check_log(known: Known, request: Request) -> None:
         raise DivergedError(Guard.ONLY_READ_IS_ACQUIRED, max(first, end), last, detail)
 
 
-def _check_maximum(known: Known, request: Request) -> None:
+def _check_maximum(known: Known, request: LogRequest) -> None:
     """Refuse more records than were asked for, or a log batch more than completes the number.
 
     With batch_optimized only what is new to the window is limited.
@@ -70,7 +70,7 @@ def _check_maximum(known: Known, request: Request) -> None:
         raise DivergedError(Guard.WITHIN_MAXIMUM_AND_ONE_BATCH, base, last, detail)
 
 
-def _first_new(known: Known, request: Request) -> int | None:
+def _first_new(known: Known, request: LogRequest) -> int | None:
     """Return an offset from which on everything is new to the window; None: unknown."""
     if known.reached < 0:
         return None
@@ -81,7 +81,7 @@ def _first_new(known: Known, request: Request) -> int | None:
     return known.given.log.base_after(reached)
 
 
-def _check_width(known: Known, request: Request) -> None:
+def _check_width(known: Known, request: LogRequest) -> None:
     """Refuse a log batch that enters a window which is full of records that were acquired."""
     limit = known.given.settings.max_record_locks
     if any(event.name == WIDTH for event in known.given.altered):
@@ -118,7 +118,7 @@ class Offers:
         self._offset: int | None = None
         self._since, self._fetches = 0.0, 0
 
-    def note(self, request: Request) -> None:
+    def note(self, request: LogRequest) -> None:
         """Note a fetch that acquired. Raises DivergedError where it is one too many."""
         known = self._known
         if known.compacted or not request.ranges:
@@ -138,7 +138,7 @@ class Offers:
                 detail = f"{self._fetches} fetches have passed over it since it was available"
                 raise DivergedError(Guard.RECORD_IS_OFFERED, self._offset, self._offset, detail)
 
-    def _begin(self, first: int, request: Request) -> None:
+    def _begin(self, first: int, request: LogRequest) -> None:
         """Look for the first record that waits before what was acquired."""
         self._offset, self._fetches, self._since = None, 0, request.end
         for low, _, configurations in self._known.records.pieces(self._known.floor, first - 1):

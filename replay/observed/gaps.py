@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from heapq import nlargest
 from itertools import pairwise
 
-from replay.observed.observation import EpochRun, Facts, Gap, LogExtent, SentRun
+from replay.observed.observation import EpochRun, Facts, Lapse, LogExtent, SentRun
 
 QUIET_MS = 60_000
 """After how long without a line a part of a log is taken to be missing (ms)."""
@@ -26,7 +26,7 @@ STEP_MS = 100
 """From how far on a clock that goes back was set, and no line was written late (ms)."""
 
 
-def gaps_of(facts: Facts) -> list[Gap]:
+def gaps_of(facts: Facts) -> list[Lapse]:
     """Return all gaps: unusable lines, quiet times, and session epochs that do not follow."""
     last: dict[str, float] = {}
     for extent in facts.logs:
@@ -39,13 +39,13 @@ def gaps_of(facts: Facts) -> list[Gap]:
     )
 
 
-def stepped_back(broker: str, begin: float, end: float) -> Gap:
+def stepped_back(broker: str, begin: float, end: float) -> Lapse:
     """Return the gap of the time that a clock had twice."""
     reason = f"the clock goes back {(end - begin) / 1000:.1f} s"
-    return Gap(broker, begin, end, reason, end - begin)
+    return Lapse(broker, begin, end, reason, end - begin)
 
 
-def missing_of(facts: Facts) -> Iterator[Gap]:
+def missing_of(facts: Facts) -> Iterator[Lapse]:
     """Yield when requests may have had effect that no log has, though nothing says so for certain.
 
     They are those of a session before the first that is seen of it, and those of which the
@@ -59,12 +59,12 @@ def missing_of(facts: Facts) -> Iterator[Gap]:
         run = min(some, key=lambda run: run.begin)
         if run.first > 0 and run.begin > firsts.get(run.broker, run.begin) + BEGINNING_MS:
             text = f"the session of {run.member} is first seen with epoch {run.first}"
-            yield Gap(run.broker, run.begin - LOST_MS, run.begin, text)
+            yield Lapse(run.broker, run.begin - LOST_MS, run.begin, text)
     yield from _between_ids(facts.sent)
     yield from nlargest(MOST_SILENCES, _silences(facts.logs), key=lambda gap: gap.end - gap.begin)
 
 
-def _between_ids(runs: Iterable[SentRun]) -> Iterator[Gap]:
+def _between_ids(runs: Iterable[SentRun]) -> Iterator[Lapse]:
     clients: dict[str, list[SentRun]] = {}
     for run in runs:
         clients.setdefault(run.client, []).append(run)
@@ -75,23 +75,23 @@ def _between_ids(runs: Iterable[SentRun]) -> Iterator[Gap]:
                 often = run.first - reached.last - 1
                 text = f"{often:,} requests to share coordinators are in no log"
                 begin, end = sorted((reached.end, run.begin))
-                yield Gap("", begin - MISSING_MS, end + LOST_MS, text)
+                yield Lapse("", begin - MISSING_MS, end + LOST_MS, text)
             reached = run if reached is None or run.last > reached.last else reached
 
 
-def _silences(logs: Iterable[LogExtent]) -> Iterator[Gap]:
+def _silences(logs: Iterable[LogExtent]) -> Iterator[Lapse]:
     for reached, extent in _followed(logs):
         if SILENT_MS < extent.first - reached <= QUIET_MS:
             silent = f"no line for {(extent.first - reached) / 1000:.1f} s, or the clock was set"
-            yield Gap(extent.broker, reached, extent.first, silent)
+            yield Lapse(extent.broker, reached, extent.first, silent)
 
 
-def _between_extents(logs: Iterable[LogExtent]) -> Iterator[Gap]:
+def _between_extents(logs: Iterable[LogExtent]) -> Iterator[Lapse]:
     for reached, extent in _followed(logs):
         broker, first = extent.broker, extent.first
         if first - reached > QUIET_MS:
             silent = f"no line for {(first - reached) / 1000:.0f} s"
-            yield Gap(broker, reached - LOST_MS, first, silent)
+            yield Lapse(broker, reached - LOST_MS, first, silent)
         elif reached - first > STEP_MS:
             yield stepped_back(broker, first, min(reached, extent.last))
 
@@ -105,7 +105,7 @@ def _followed(logs: Iterable[LogExtent]) -> Iterator[tuple[float, LogExtent]]:
         reached[extent.broker] = max(extent.last, reached.get(extent.broker, extent.last))
 
 
-def _between_epochs(runs: Iterable[EpochRun]) -> Iterator[Gap]:
+def _between_epochs(runs: Iterable[EpochRun]) -> Iterator[Lapse]:
     """Yield where a session's next epoch is not one after any of this member.
 
     A request that waited is answered when the member's next session has begun.
@@ -118,7 +118,7 @@ def _between_epochs(runs: Iterable[EpochRun]) -> Iterator[Gap]:
                 reason = (
                     f"the session of {member} goes on with epoch {run.first} after {before.last}"
                 )
-                yield Gap(broker, min(before.end, run.begin) - LOST_MS, run.begin, reason)
+                yield Lapse(broker, min(before.end, run.begin) - LOST_MS, run.begin, reason)
 
 
 def _by_session(runs: Iterable[EpochRun]) -> dict[tuple[str, str, str], list[EpochRun]]:

@@ -12,7 +12,7 @@ from model.errors import InvalidValueError
 from replay.observed.observation import Observation
 from replay.observed.rows import facts_of, observation_of
 from replay.request_log.entry import MARK
-from replay.request_log.scan import MAX_LOG_LINE_BYTES, Tally, scan
+from replay.request_log.scan import MAX_LOG_LINE_BYTES, FileTally, scan
 from replay.sources import Bad, Form, Line, Source, files_within, is_utf8, read_lines
 
 LINES_LOOKED_AT = 50
@@ -56,7 +56,7 @@ def sorted_out(paths: Iterable[Path]) -> tuple[list[Input], list[Path]]:
 
 
 def read(
-    source: Input, tally: Tally, start: int = 0, end: int | None = None
+    source: Input, tally: FileTally, start: int = 0, end: int | None = None
 ) -> Iterator[Observation]:
     """Yield the observations of the lines that begin in [start, end); the rest goes to the tally.
 
@@ -74,7 +74,7 @@ def read(
         tally.cannot_use(tally.lines + 1, f"cannot be read: {error.strerror or error}")
 
 
-def _observed(lines: Iterable[Line | Bad], tally: Tally) -> Iterator[Observation]:
+def _observed(lines: Iterable[Line | Bad], tally: FileTally) -> Iterator[Observation]:
     for line in lines:
         if isinstance(line, Bad):
             tally.cannot_use(line.number or 0, line.message)

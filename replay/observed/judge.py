@@ -17,8 +17,8 @@ from model.ranges import join_neighbours
 from model.states import AcknowledgeType, RecordState
 from replay.observed.checks import Offers, check_acquire, check_fenced, check_write, is_newer
 from replay.observed.durable import Durables
-from replay.observed.known import Given, Known, Piece
-from replay.observed.observation import OF_LOG, Gap, Kind, Observation
+from replay.observed.known import Known, Piece, Premises
+from replay.observed.observation import OF_LOG, Kind, Lapse, Observation
 from replay.observed.record import (
     ALWAYS,
     ANYTHING,
@@ -34,7 +34,7 @@ from replay.observed.record import (
 )
 from replay.observed.requests import (
     JUDGED,
-    Request,
+    LogRequest,
     bounds,
     lock_of,
     received_by,
@@ -67,15 +67,15 @@ def leader_of(seen: Iterable[Observation]) -> str:
     return max(brokers, key=lambda name: (brokers[name], name), default="")
 
 
-class Judge:
+class ObservationJudge:
     """Goes through what was observed of a share-partition; ``allowed`` may have happened unseen."""
 
     def __init__(
         self,
         partition: str,
         seen: Sequence[Observation],
-        given: Given,
-        gaps: Sequence[Gap],
+        given: Premises,
+        gaps: Sequence[Lapse],
         allowed: frozenset[Allowance] = frozenset(),
     ) -> None:
         """Begin with nothing being known."""
@@ -194,7 +194,7 @@ class Judge:
         for nth, gap in enumerate(self._gaps):
             yield gap.end, 4, nth, None, self._begin_anew
 
-    def _shows_writes(self, request: Request) -> bool:
+    def _shows_writes(self, request: LogRequest) -> bool:
         """Whether the logs have each write that came between a request and its answer.
 
         What came before a log begins, or after one ends, is not in it.
@@ -228,13 +228,13 @@ class Judge:
         self._durables.learn(durable)
         learn(self._known, durable, now)
 
-    def _ended(self, request: Request) -> None:
+    def _ended(self, request: LogRequest) -> None:
         try:
             self._judge(request, self._known.rules(request.end))
         finally:
             self._known.under_way.end(request)
 
-    def _judge(self, request: Request, rules: Rules) -> None:
+    def _judge(self, request: LogRequest, rules: Rules) -> None:
         if request.blind:
             for first, last, _ in request.ranges:
                 self._known.records.change(first, last, lambda _: ANYTHING)
@@ -254,7 +254,7 @@ class Judge:
                 for first, last, _ in request.ranges:
                     self._known.undo(first, last)
 
-    def _effect(self, request: Request, first: int, last: int, rules: Rules) -> None:
+    def _effect(self, request: LogRequest, first: int, last: int, rules: Rules) -> None:
         changed: list[tuple[int, int, Configurations]] = []
         known = self._known
         for piece in known.pieces(first, last, request):
@@ -275,7 +275,7 @@ class Judge:
             known.reached = max(known.reached, last)
             known.lowest = first if known.lowest is None else min(known.lowest, first)
 
-    def _ignored(self, piece: Piece, request: Request, rules: Rules) -> Configurations:
+    def _ignored(self, piece: Piece, request: LogRequest, rules: Rules) -> Configurations:
         """Return the configurations in which an acknowledgement does not concern the records.
 
         They are before the start offset, or were never in flight.
@@ -296,10 +296,10 @@ class Judge:
             fresh |= passed(ended, deleted=False, compacted=False)
         return fresh
 
-    def _overlaps_read(self, request: Request) -> bool:
+    def _overlaps_read(self, request: LogRequest) -> bool:
         return any(begin < request.begin <= end for begin, end in self._reads)
 
-    def _check_refused(self, request: Request, rules: Rules) -> None:
+    def _check_refused(self, request: LogRequest, rules: Rules) -> None:
         """Refuse an acknowledgement that was refused though all its records were held.
 
         Only where each record was held by the member in every configuration, all the time.
@@ -341,7 +341,7 @@ class Judge:
     def _is_in_gap(self, begin: float, end: float) -> bool:
         return any(gap.begin <= end and gap.end >= begin for gap in self._gaps)
 
-    def _check_saved(self, request: Request, now: float) -> None:
+    def _check_saved(self, request: LogRequest, now: float) -> None:
         """Refuse an answer that came before the state it reports was written.
 
         Where a write of it may be in a gap, or was forgotten, nothing is known.
@@ -371,7 +371,7 @@ class Judge:
         )
 
 
-def _locks(requests: Sequence[Request], given: Given) -> dict[int, Lock]:
+def _locks(requests: Sequence[LogRequest], given: Premises) -> dict[int, Lock]:
     """Return the lock that each request grants, should it grant one."""
     durations = [request.seen.lock_ms for request in requests]
     locks = {}
@@ -386,13 +386,13 @@ def _locks(requests: Sequence[Request], given: Given) -> dict[int, Lock]:
     return locks
 
 
-def _is_saved_by_write(request: Request) -> bool:
+def _is_saved_by_write(request: LogRequest) -> bool:
     return not request.acquires and request.accepted
 
 
 def _refused(
     piece: Piece,
-    request: Request,
+    request: LogRequest,
     known: Known,
     rules: Rules,
 ) -> DivergedError:

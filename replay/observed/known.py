@@ -7,22 +7,22 @@ import attrs
 
 from model.states import AcknowledgeType
 from replay.observed.log_view import LogView, log_view
-from replay.observed.observation import Gap, Observation, SessionEvent, SettingEvent
+from replay.observed.observation import Lapse, Observation, SessionEvent, SettingEvent
 from replay.observed.record import (
     ALWAYS,
     ANYTHING,
     NEVER,
     Act,
     Allowance,
-    Configuration,
     Configurations,
     Lock,
+    PossibleState,
     Rules,
     completed,
     passed,
     reachable,
 )
-from replay.observed.requests import REFUSALS, Request, Sessions, UnderWay, sessions_of
+from replay.observed.requests import REFUSALS, LogRequest, Sessions, UnderWay, sessions_of
 from replay.observed.settings import DELIVERY_LIMITS, Settings
 from replay.observed.spans import Spans
 
@@ -38,7 +38,7 @@ Piece = tuple[int, int, Configurations, tuple[Act, ...]]
 
 
 @attrs.frozen
-class Given:
+class Premises:
     """What is known before the judging begins.
 
     ``of_log`` and ``events`` are what was observed of the log and the sessions, ``seen`` of the
@@ -57,7 +57,7 @@ class Given:
     writes_seen: bool = False
     complete: bool = False
     dump: tuple[Observation, ...] = ()
-    missing: tuple[Gap, ...] = ()
+    missing: tuple[Lapse, ...] = ()
     since: float = ALWAYS
     until: float = NEVER
     log: LogView = attrs.field(init=False)
@@ -71,7 +71,7 @@ class Given:
     def _sessions(self) -> Sessions:
         return sessions_of(self.events, self.seen, self.settings.slack_ms)
 
-    def with_slack(self, slack_ms: float) -> "Given":
+    def with_slack(self, slack_ms: float) -> "Premises":
         """Return the same with another slack."""
         return attrs.evolve(self, settings=attrs.evolve(self.settings, slack_ms=slack_ms))
 
@@ -80,7 +80,7 @@ class Known:
     """The configurations of every record, and the requests under way."""
 
     def __init__(
-        self, given: Given, locks: Mapping[int, Lock], allowed: frozenset[Allowance]
+        self, given: Premises, locks: Mapping[int, Lock], allowed: frozenset[Allowance]
     ) -> None:
         """Begin in the middle of a history: everything is possible.
 
@@ -124,7 +124,7 @@ class Known:
             known = new if event.end + _SETTLES_MS < now else known | new
         return tuple(sorted({min(known), max(known)}))
 
-    def pieces(self, first: int, last: int, request: Request | None = None) -> Iterator[Piece]:
+    def pieces(self, first: int, last: int, request: LogRequest | None = None) -> Iterator[Piece]:
         """Yield each part of the offsets with its configurations and what is under way there.
 
         No part is both before and after where the log may start.
@@ -136,7 +136,7 @@ class Known:
         else:
             yield from self._pieces(first, last, request)
 
-    def _pieces(self, first: int, last: int, request: Request | None) -> Iterator[Piece]:
+    def _pieces(self, first: int, last: int, request: LogRequest | None) -> Iterator[Piece]:
         others = self.under_way.over(first, last)
         if not others:
             for low, high, configurations in self.records.pieces(first, last):
@@ -153,10 +153,10 @@ class Known:
                 yield begin, end, configurations, acts
 
     def _divided(
-        self, first: int, last: int, others: Sequence[Request]
+        self, first: int, last: int, others: Sequence[LogRequest]
     ) -> Iterator[tuple[int, int, tuple[Act, ...]]]:
         cuts = {first, last + 1}
-        named: list[tuple[Request, list[tuple[int, int, int]]]] = []
+        named: list[tuple[LogRequest, list[tuple[int, int, int]]]] = []
         for request in others:
             parts = list(request.parameter(first, last))
             named.append((request, parts))
@@ -173,7 +173,7 @@ class Known:
                     here.append((request, parts[places[nth]][2]))
             yield low, after - 1, self._acts_of(here)
 
-    def _acts_of(self, here: list[tuple[Request, int]]) -> tuple[Act, ...]:
+    def _acts_of(self, here: list[tuple[LogRequest, int]]) -> tuple[Act, ...]:
         acts = []
         for request, value in here:
             if not _has_effect(request, value):
@@ -186,7 +186,7 @@ class Known:
             acts.append(self._act(request, value, before))
         return tuple(acts)
 
-    def _act(self, request: Request, value: int, after: frozenset[int]) -> Act:
+    def _act(self, request: LogRequest, value: int, after: frozenset[int]) -> Act:
         key = (request.number, value, after)
         if key not in self._acts:
             self._acts[key] = request.act(value, after)
@@ -205,11 +205,11 @@ class Known:
                 self.widened += 1
                 # Any state stands for those after all that is under way, too.
                 done = frozenset(act.number for act in acts)
-                reached = frozenset({Configuration(None, done)})
+                reached = frozenset({PossibleState(None, done)})
             self._memory[key] = reached
         return self._memory[key]
 
-    def complete(self, piece: Piece, request: Request, rules: Rules) -> Configurations:
+    def complete(self, piece: Piece, request: LogRequest, rules: Rules) -> Configurations:
         """Return the configurations that are left when a request is answered; none: no rule is."""
         reached = self.reach(piece, rules)
         key = (request.number, reached)
@@ -267,12 +267,12 @@ class Known:
         self.records, self.lowest = Spans(ANYTHING), None
 
 
-def _has_effect(request: Request, value: int) -> bool:
+def _has_effect(request: LogRequest, value: int) -> bool:
     """Whether a request may change a record; where it was refused only its renewals do."""
     refused = request.seen.status in REFUSALS
     return request.changes and (not refused or value == AcknowledgeType.RENEW)
 
 
-def _comes_before(other: Request, request: Request) -> bool:
+def _comes_before(other: LogRequest, request: LogRequest) -> bool:
     mine = (request.seen.member, request.seen.broker)
     return (other.seen.member, other.seen.broker) == mine and other.turn < request.turn

@@ -155,7 +155,7 @@ class SentRun:
 
 
 @attrs.frozen
-class Gap:
+class Lapse:
     """A time of which the log of a broker shows not everything, and why.
 
     Where its clock goes back that is the time that it has twice, ``step`` ms.
@@ -184,7 +184,7 @@ class Facts:
     sessions: tuple[SessionEvent, ...] = ()
     settings: tuple[SettingEvent, ...] = ()
     runs: tuple[EpochRun, ...] = ()
-    gaps: tuple[Gap, ...] = ()
+    gaps: tuple[Lapse, ...] = ()
     names: tuple[tuple[str, str], ...] = ()
     named: tuple[Observation, ...] = ()
     nodes: frozenset[int] = frozenset()

@@ -98,7 +98,7 @@ class Act:
 
 
 @attrs.frozen(cache_hash=True)
-class Configuration:
+class PossibleState:
     """One state in which a record may be; ``record`` None stands for all.
 
     ``done`` are the requests under way that have changed the record. ``unsaved`` is what made a
@@ -113,9 +113,9 @@ class Configuration:
     lost: int = 0
 
 
-Configurations = frozenset[Configuration]
+Configurations = frozenset[PossibleState]
 
-ANYTHING: Configurations = frozenset({Configuration(None)})
+ANYTHING: Configurations = frozenset({PossibleState(None)})
 PASSED = Record(RecordState.ARCHIVED, _GONE)
 
 
@@ -162,7 +162,7 @@ def completed(configurations: Configurations, act: Act) -> Configurations:
             continue
         if done:
             remaining = each.done - {number}
-            some.append(Configuration(each.record, remaining, each.unsaved, each.lost))
+            some.append(PossibleState(each.record, remaining, each.unsaved, each.lost))
         else:
             some.append(each)
     return frozenset(some)
@@ -180,9 +180,9 @@ def written(
         record = each.record
         if record is None:
             final = Record(RecordState(state), count)
-            kept.add(Configuration(final, each.done) if saved and is_terminal(final) else each)
+            kept.add(PossibleState(final, each.done) if saved and is_terminal(final) else each)
         elif (record.state, record.delivery_count) == (state, count):
-            kept.add(Configuration(record, each.done, _SAVED, each.lost))
+            kept.add(PossibleState(record, each.done, _SAVED, each.lost))
         elif _is_older(each, record, state, count):
             kept.add(each)
     return frozenset(kept)
@@ -194,7 +194,7 @@ def settled(configurations: Configurations, state: RecordState, count: int) -> C
     for each in configurations:
         record = each.record
         if record is None:
-            kept.add(Configuration(Record(state, count), each.done))
+            kept.add(PossibleState(Record(state, count), each.done))
         elif record.delivery_count == _GONE or (record.state, record.delivery_count) == (
             state,
             count,
@@ -203,7 +203,7 @@ def settled(configurations: Configurations, state: RecordState, count: int) -> C
     return frozenset(kept)
 
 
-def _is_older(each: Configuration, record: Record, state: int, count: int) -> bool:
+def _is_older(each: PossibleState, record: Record, state: int, count: int) -> bool:
     """Whether the record may have been in the written state before."""
     if record is PASSED or record.delivery_count == _GONE:
         return True
@@ -230,11 +230,11 @@ def passed(
         never = record is not None and absent and record == UNDELIVERED
         free = record is not None and compacted and is_acquirable(record)
         if record is None or deleted or is_finished(record) or never or free:
-            kept.add(Configuration(PASSED, each.done))
+            kept.add(PossibleState(PASSED, each.done))
     return frozenset(kept)
 
 
-def may_be_complete(each: Configuration) -> bool:
+def may_be_complete(each: PossibleState) -> bool:
     """Whether the delivery may be complete, and so in the delivery complete count."""
     return each.record is None or bool(is_terminal(each.record))
 
@@ -247,7 +247,7 @@ def is_waiting(configurations: Configurations) -> bool:
     )
 
 
-def may_be_finished(each: Configuration) -> bool:
+def may_be_finished(each: PossibleState) -> bool:
     """Whether the start offset may pass the record."""
     return each.record is None or bool(is_finished(each.record))
 
@@ -260,10 +260,10 @@ def is_unsaved(configurations: Configurations, number: int) -> bool:
 def recovered(configurations: Configurations, records: Iterable[Record]) -> Configurations:
     """Return the configurations after a new leader read one of the records."""
     marks = {each.done for each in configurations}
-    return frozenset(Configuration(record, done) for record in records for done in marks)
+    return frozenset(PossibleState(record, done) for record in records for done in marks)
 
 
-def _is_overdue(each: Configuration, rules: Rules) -> bool:
+def _is_overdue(each: PossibleState, rules: Rules) -> bool:
     record = each.record
     if record is None or not is_held(record):
         return False
@@ -271,8 +271,8 @@ def _is_overdue(each: Configuration, rules: Rules) -> bool:
 
 
 def _successors(
-    each: Configuration, acts: tuple[Act, ...], rules: Rules
-) -> Iterator[Configuration]:
+    each: PossibleState, acts: tuple[Act, ...], rules: Rules
+) -> Iterator[PossibleState]:
     for act in acts:
         if act.number in each.done or not act.after <= each.done:
             continue
@@ -283,10 +283,10 @@ def _successors(
                 unsaved = act.number
             elif record.state == RecordState.ACQUIRED:
                 unsaved = _SAVED
-            yield Configuration(record, done, unsaved, each.lost)
+            yield PossibleState(record, done, unsaved, each.lost)
     if each.record is not None:
         for record, unsaved in _unasked(each, each.record, acts, rules):
-            yield Configuration(record, each.done, unsaved, each.lost)
+            yield PossibleState(record, each.done, unsaved, each.lost)
         if rules.allowed:
             yield from _allowed(each, each.record, rules)
 
@@ -322,7 +322,7 @@ def _acknowledged(record: Record, act: Act, kind: int, rules: Rules) -> Iterator
 
 
 def _unasked(
-    each: Configuration, record: Record, acts: tuple[Act, ...], rules: Rules
+    each: PossibleState, record: Record, acts: tuple[Act, ...], rules: Rules
 ) -> Iterator[tuple[Record, int]]:
     """Yield what becomes of a record without a request: what time and the leader do."""
     if record.pending:
@@ -341,7 +341,7 @@ def _unasked(
 
 
 def _written(
-    each: Configuration, record: Record, acts: tuple[Act, ...], rules: Rules
+    each: PossibleState, record: Record, acts: tuple[Act, ...], rules: Rules
 ) -> Iterator[tuple[Record, int]]:
     """Yield what becomes of a pending record: its write succeeds, or fails.
 
@@ -372,26 +372,26 @@ def _undone(record: Record, rules: Rules) -> Iterator[Record]:
             yield roll_back(record, now, failed)
 
 
-def _allowed(each: Configuration, record: Record, rules: Rules) -> Iterator[Configuration]:
+def _allowed(each: PossibleState, record: Record, rules: Rules) -> Iterator[PossibleState]:
     """Yield what becomes of a record by what nobody could see."""
     if Allowance.LOST_REQUEST in rules.allowed:
         yield from _lost_request(each, record, rules)
     if Allowance.NEW_LEADER in rules.allowed and not is_terminal(record):
         for count in range(record.delivery_count + 1):
             again = Record(RecordState.AVAILABLE, count)
-            yield Configuration(again, each.done, _SAVED, each.lost)
+            yield PossibleState(again, each.done, _SAVED, each.lost)
     if Allowance.LOG_START in rules.allowed:
-        yield Configuration(PASSED, each.done)
+        yield PossibleState(PASSED, each.done)
 
 
-def _lost_request(each: Configuration, record: Record, rules: Rules) -> Iterator[Configuration]:
+def _lost_request(each: PossibleState, record: Record, rules: Rules) -> Iterator[PossibleState]:
     """Yield what an unanswered request did: acquired and let go, or acknowledged."""
     if is_acquirable(record) and each.lost < rules.lost:
         held = acquire(record, "", UNKNOWN_LOCK)
         for limit in rules.limits:
             for failed in rules.failed:
                 ended = expire(held, limit, failed)
-                yield Configuration(ended, each.done, _SAVED, each.lost + 1)
+                yield PossibleState(ended, each.done, _SAVED, each.lost + 1)
     elif is_held(record):
         lock = rules.locks.get(record.deadline, ANY_LOCK)
         if lock.orderly or lock.alive > rules.now:

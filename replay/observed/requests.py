@@ -10,7 +10,7 @@ from itertools import pairwise
 import attrs
 
 from model.states import AcknowledgeType
-from replay.observed.observation import Gap, Kind, Observation, SessionChange, SessionEvent
+from replay.observed.observation import Kind, Lapse, Observation, SessionChange, SessionEvent
 from replay.observed.record import Act, Effect, Lock
 from replay.observed.settings import Settings
 
@@ -26,7 +26,7 @@ _BLOCK = 512
 
 
 @attrs.frozen(eq=False)
-class Request:
+class LogRequest:
     """A request that acquires or acknowledges, numbered from 1 in the order of beginnings.
 
     It took effect after ``begin`` and before ``end`` (ms). ``changes`` says whether it has an
@@ -126,8 +126,8 @@ class Sessions:
 
 
 def requests_of(
-    seen: Iterable[Observation], settings: Settings, gaps: Sequence[Gap], leader: str
-) -> list[Request]:
+    seen: Iterable[Observation], settings: Settings, gaps: Sequence[Lapse], leader: str
+) -> list[LogRequest]:
     """Return the requests of members, in the order of their beginnings."""
     asked = [each for each in seen if each.kind in (Kind.ACQUIRE, Kind.ACKNOWLEDGE)]
     asked.sort(key=lambda each: (each.begin, each.epoch or 0, each.line, each.kind is Kind.ACQUIRE))
@@ -139,7 +139,7 @@ def requests_of(
         ranges = tuple(sorted((first, last, value) for first, last, value in each.ranges))
         overlaps = any(a[1] >= b[0] for a, b in pairwise(ranges))
         requests.append(
-            Request(
+            LogRequest(
                 number,
                 turns[each],
                 each,
@@ -166,7 +166,7 @@ def received_by(each: Observation, settings: Settings, leader: str) -> float:
     return each.begin + 1 + (0 if each.broker == leader else settings.skew_ms)
 
 
-def lock_of(request: Request, others: tuple[int, int], sessions: Sessions, sweep: float) -> Lock:
+def lock_of(request: LogRequest, others: tuple[int, int], sessions: Sessions, sweep: float) -> Lock:
     """Return when the lock that a request grants may end.
 
     ``others`` are the shortest and the longest duration that answers around it had (ms).
@@ -200,28 +200,28 @@ class UnderWay:
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._blocks: dict[int, set[Request]] = {}
-        self._wide: set[Request] = set()
-        self._acquiring: dict[int, Request] = {}
+        self._blocks: dict[int, set[LogRequest]] = {}
+        self._wide: set[LogRequest] = set()
+        self._acquiring: dict[int, LogRequest] = {}
 
-    def acquiring(self) -> Iterable[Request]:
+    def acquiring(self) -> Iterable[LogRequest]:
         """Return the fetches under way that acquire."""
         return self._acquiring.values()
 
-    def begin(self, request: Request) -> None:
+    def begin(self, request: LogRequest) -> None:
         """Add a request."""
         if request.acquires:
             self._acquiring[request.number] = request
         for block in self._of(request):
             block.add(request)
 
-    def end(self, request: Request) -> None:
+    def end(self, request: LogRequest) -> None:
         """Remove a request."""
         self._acquiring.pop(request.number, None)
         for block in self._of(request):
             block.discard(request)
 
-    def over(self, first: int, last: int) -> list[Request]:
+    def over(self, first: int, last: int) -> list[LogRequest]:
         """Return the requests that may name any of the offsets, by number."""
         some = set(self._wide)
         if last - first >= _BLOCK * 64:
@@ -234,7 +234,7 @@ class UnderWay:
             (each for each in some if _touches(each, first, last)), key=lambda each: each.number
         )
 
-    def _of(self, request: Request) -> Iterator[set[Request]]:
+    def _of(self, request: LogRequest) -> Iterator[set[LogRequest]]:
         numbers: set[int] = set()
         for first, last, _ in request.ranges:
             if last - first >= _BLOCK * 64:
@@ -245,7 +245,7 @@ class UnderWay:
             yield self._blocks.setdefault(number, set())
 
 
-def _touches(request: Request, first: int, last: int) -> bool:
+def _touches(request: LogRequest, first: int, last: int) -> bool:
     nth = bisect_left(request.firsts, last + 1)
     return nth > 0 and request.ranges[nth - 1][1] >= first
 

@@ -17,8 +17,8 @@ from model.errors import InvalidValueError
 from replay.observed.observation import (
     EpochRun,
     Facts,
-    Gap,
     Kind,
+    Lapse,
     LogExtent,
     Observation,
     SentRun,
@@ -37,7 +37,7 @@ FACTS: dict[str, tuple[str, Any]] = {
     "setting": ("settings", SettingEvent),
     "run": ("runs", EpochRun),
     "sent": ("sent", SentRun),
-    "gap": ("gaps", Gap),
+    "gap": ("gaps", Lapse),
     "extent": ("logs", LogExtent),
 }
 """The kinds of rows that are facts, the field of Facts and the class; also name and node."""

@@ -14,12 +14,12 @@ from replay.gather import GatherTask, bucket_of
 from replay.observed.bundle import judged
 from replay.observed.gaps import gaps_of
 from replay.observed.inputs import Input, read
-from replay.observed.observation import Facts, Gap, Observation, joined
+from replay.observed.observation import Facts, Lapse, Observation, joined
 from replay.observed.rows import SCHEMA, observation_of, row_of
 from replay.observed.settings import Settings
 from replay.observed.verdict import ObservedVerdict
 from replay.processes import HereRunner, Progress, Runner, Silent
-from replay.request_log.scan import Tally
+from replay.request_log.scan import FileTally
 from replay.sources import in_lots
 from replay.tasks import (
     FilePart,
@@ -46,7 +46,7 @@ class JudgedLogs(Replay):
 
     verdicts: tuple[ObservedVerdict, ...]
     troubles: tuple[Problem, ...]
-    gaps: tuple[Gap, ...]
+    gaps: tuple[Lapse, ...]
     lines: int
     requests: int
     unusable: int
@@ -63,7 +63,7 @@ class _Read:
     """What a task has read; ``row_groups`` has those of each bucket."""
 
     task: GatherTask
-    tally: Tally
+    tally: FileTally
     row_groups: dict[int, list[int]]
 
 
@@ -115,12 +115,12 @@ def judge_inputs(
     )
 
 
-def read_all(inputs: Sequence[Input]) -> tuple[list[Tally], list[Observation]]:
+def read_all(inputs: Sequence[Input]) -> tuple[list[FileTally], list[Observation]]:
     """Read the inputs in this process."""
-    tallies: list[Tally] = []
+    tallies: list[FileTally] = []
     seen: list[Observation] = []
     for input_file in inputs:
-        tally = Tally(input_file.path)
+        tally = FileTally(input_file.path)
         seen += read(input_file, tally)
         tallies.append(tally)
     return tallies, seen
@@ -128,7 +128,7 @@ def read_all(inputs: Sequence[Input]) -> tuple[list[Tally], list[Observation]]:
 
 def _gather(task: GatherTask) -> Iterable[_Read]:
     """Read a part and write its observations, a row group for each bucket of each lot."""
-    tally, groups, written = Tally(task.source.path), dict[int, list[int]](), 0
+    tally, groups, written = FileTally(task.source.path), dict[int, list[int]](), 0
     seen = read(cast("Input", task.source), tally, task.start, task.end)
     with (
         whole_file(Path(task.target)) as draft,
@@ -147,7 +147,7 @@ def _gather(task: GatherTask) -> Iterable[_Read]:
 
 
 def _judge_bucket(
-    facts: Facts, gaps: list[Gap], settings: Settings, parts: Sequence[FilePart]
+    facts: Facts, gaps: list[Lapse], settings: Settings, parts: Sequence[FilePart]
 ) -> Iterator[ObservedVerdict]:
     tables = (table for part in parts for _, table in groups_of(part, SCHEMA.names))
     seen = [observation_of(row) for table in tables for row in table.to_pylist()]

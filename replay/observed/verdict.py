@@ -6,7 +6,7 @@ from typing import ClassVar
 import attrs
 
 from judge.finding import Finding, FindingKind
-from judge.weighing import Given
+from judge.weighing import Evidence
 from model.guards import Guard
 from replay.verdict import PartitionVerdict
 
@@ -31,7 +31,7 @@ class ObservedVerdict(PartitionVerdict):
     record is known in a dump of the state topic.
     """
 
-    given: ClassVar[Given] = Given.REQUESTS
+    given: ClassVar[Evidence] = Evidence.REQUESTS
 
     writes: int = 0
     widened: int = 0

@@ -32,7 +32,7 @@ _READ_COMMITTED = 1
 
 
 @attrs.frozen
-class Place:
+class Spot:
     """Where an entry was read: the broker whose log it is, the file and the line.
 
     The line may have been written so many ms ``late``.
@@ -44,7 +44,7 @@ class Place:
     late: float = 0
 
 
-def observed(entry: Entry, place: Place) -> list[Seen]:
+def observed(entry: Entry, place: Spot) -> list[Seen]:
     """Return what an entry shows. Raises InvalidValueError where it is not as the protocol is."""
     known, read = _READERS[entry.api]
     if entry.version not in known:
@@ -63,7 +63,7 @@ def _index_in(partition: dict[str, Any]) -> str:
 
 
 def _base(
-    entry: Entry, place: Place, item: dict[str, Any], partition: dict[str, Any]
+    entry: Entry, place: Spot, item: dict[str, Any], partition: dict[str, Any]
 ) -> dict[str, Any]:
     """Return what every observation of a partition of a request has."""
     index = _index_in(partition)
@@ -99,7 +99,7 @@ def _answers(
     return answers
 
 
-def _share_fetch(entry: Entry, place: Place) -> Iterator[Seen]:
+def _share_fetch(entry: Entry, place: Spot) -> Iterator[Seen]:
     request, response = entry.request, entry.response
     yield from _session(entry, place)
     if response["errorCode"]:
@@ -124,13 +124,13 @@ def _share_fetch(entry: Entry, place: Place) -> Iterator[Seen]:
             )
 
 
-def _share_acknowledge(entry: Entry, place: Place) -> Iterator[Seen]:
+def _share_acknowledge(entry: Entry, place: Spot) -> Iterator[Seen]:
     yield from _session(entry, place)
     if not entry.response["errorCode"]:
         yield from _acknowledgements(entry, place, "errorCode")
 
 
-def _acknowledgements(entry: Entry, place: Place, code: str) -> Iterator[Observation]:
+def _acknowledgements(entry: Entry, place: Spot, code: str) -> Iterator[Observation]:
     """Yield the acknowledgements of each partition; ``code`` names the answer's error."""
     answers = _answers(entry.response["responses"])
     for topic, partition in _partitions(entry.request["topics"]):
@@ -139,7 +139,7 @@ def _acknowledgements(entry: Entry, place: Place, code: str) -> Iterator[Observa
 
 
 def _acknowledged(
-    entry: Entry, place: Place, topic: dict[str, Any], partition: dict[str, Any], status: int | None
+    entry: Entry, place: Spot, topic: dict[str, Any], partition: dict[str, Any], status: int | None
 ) -> Iterator[Observation]:
     batches = _list("acknowledgementBatches", partition.get("acknowledgementBatches"))
     if not batches:
@@ -183,7 +183,7 @@ def _typed(batch: dict[str, Any]) -> list[tuple[int, int, int]] | None:
     return runs
 
 
-def _session(entry: Entry, place: Place) -> Iterator[SessionEvent]:
+def _session(entry: Entry, place: Spot) -> Iterator[SessionEvent]:
     epoch = whole("shareSessionEpoch", entry.request["shareSessionEpoch"], -1, 2**31 - 1)
     error = _error(entry.response["errorCode"])
     if epoch > 0 and not error:
@@ -194,12 +194,12 @@ def _session(entry: Entry, place: Place) -> Iterator[SessionEvent]:
     yield _session_event(entry, place, change)
 
 
-def _heartbeat(entry: Entry, place: Place) -> Iterator[Seen]:
+def _heartbeat(entry: Entry, place: Spot) -> Iterator[Seen]:
     if entry.request["memberEpoch"] == -1 and not entry.response["errorCode"]:
         yield _session_event(entry, place, SessionChange.LEFT)
 
 
-def _session_event(entry: Entry, place: Place, change: SessionChange) -> SessionEvent:
+def _session_event(entry: Entry, place: Spot, change: SessionChange) -> SessionEvent:
     group = _string("groupId", entry.request["groupId"])
     member = _string("memberId", entry.request["memberId"])
     return SessionEvent(group, member, place.broker, change, entry.begin - place.late, entry.end)
@@ -223,7 +223,7 @@ _OF_STATE: dict[str, tuple[Kind, tuple[str, ...], tuple[str, ...]]] = {
 """What each request to a share coordinator is, and the numbers in its request and its answer."""
 
 
-def _share_group_state(entry: Entry, place: Place) -> Iterator[Seen]:
+def _share_group_state(entry: Entry, place: Spot) -> Iterator[Seen]:
     kind, of_request, of_answer = _OF_STATE[entry.api]
     answers = _answers(entry.response["results"])
     for topic, partition in _partitions(entry.request["topics"]):
@@ -241,7 +241,7 @@ def _share_group_state(entry: Entry, place: Place) -> Iterator[Seen]:
         )
 
 
-def _produce(entry: Entry, place: Place) -> Iterator[Seen]:
+def _produce(entry: Entry, place: Spot) -> Iterator[Seen]:
     plain = entry.request.get("transactionalId") is None
     for topic, partition in _partitions(entry.response["responses"], "partitionResponses"):
         if partition["errorCode"]:
@@ -255,7 +255,7 @@ def _produce(entry: Entry, place: Place) -> Iterator[Seen]:
             yield Observation(Kind.LOG_START, **base, offset=start, exact=True)
 
 
-def _fetch(entry: Entry, place: Place) -> Iterator[Seen]:
+def _fetch(entry: Entry, place: Spot) -> Iterator[Seen]:
     for topic, partition in _partitions(entry.response["responses"]):
         if partition["errorCode"]:
             continue
@@ -265,7 +265,7 @@ def _fetch(entry: Entry, place: Place) -> Iterator[Seen]:
             yield Observation(Kind.LOG_START, **base, offset=start)
 
 
-def _list_offsets(entry: Entry, place: Place) -> Iterator[Seen]:
+def _list_offsets(entry: Entry, place: Spot) -> Iterator[Seen]:
     asked = {
         key: partition["timestamp"] for key, partition in _answers(entry.request["topics"]).items()
     }
@@ -282,7 +282,7 @@ def _list_offsets(entry: Entry, place: Place) -> Iterator[Seen]:
             yield Observation(Kind.LOG_END, **base, offset=offset)
 
 
-def _delete_records(entry: Entry, place: Place) -> Iterator[Seen]:
+def _delete_records(entry: Entry, place: Spot) -> Iterator[Seen]:
     for topic, partition in _partitions(entry.response["topics"]):
         if not partition["errorCode"] and partition["lowWatermark"] >= 0:
             offset = whole("lowWatermark", partition["lowWatermark"], 0)
@@ -290,7 +290,7 @@ def _delete_records(entry: Entry, place: Place) -> Iterator[Seen]:
             yield Observation(Kind.DELETED_RECORDS, **base, offset=offset)
 
 
-def _alter_configs(entry: Entry, place: Place) -> Iterator[Seen]:
+def _alter_configs(entry: Entry, place: Spot) -> Iterator[Seen]:
     refused = {
         (answer["resourceType"], answer["resourceName"])
         for answer in _list("responses", entry.response["responses"])
@@ -309,7 +309,7 @@ def _alter_configs(entry: Entry, place: Place) -> Iterator[Seen]:
             yield SettingEvent(key[1], config["name"], value, begin, entry.end)
 
 
-def _names(entry: Entry, _place: Place) -> Iterator[Seen]:
+def _names(entry: Entry, _place: Spot) -> Iterator[Seen]:
     for topic in _list("topics", entry.response["topics"]):
         if topic.get("topicId") and topic.get("name") and not topic["errorCode"]:
             yield _string("topicId", topic["topicId"]), _string("name", topic["name"])
@@ -376,7 +376,7 @@ def _list(name: str, value: object) -> list[Any]:
     return value
 
 
-_READERS: dict[str, tuple[range, Callable[[Entry, Place], Iterator[Seen]]]] = {
+_READERS: dict[str, tuple[range, Callable[[Entry, Spot], Iterator[Seen]]]] = {
     "PRODUCE": (range(3, 15), _produce),
     "FETCH": (range(4, 20), _fetch),
     "LIST_OFFSETS": (range(1, 13), _list_offsets),

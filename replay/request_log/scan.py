@@ -13,7 +13,7 @@ from replay.observed.gaps import LOST_MS, SILENT_MS, STEP_MS, stepped_back
 from replay.observed.observation import (
     EpochRun,
     Facts,
-    Gap,
+    Lapse,
     LogExtent,
     Observation,
     SentRun,
@@ -21,7 +21,7 @@ from replay.observed.observation import (
     SettingEvent,
     joined,
 )
-from replay.request_log.bodies import APIS, NEEDED, OF_COORDINATOR, Place, Seen, observed
+from replay.request_log.bodies import APIS, NEEDED, OF_COORDINATOR, Seen, Spot, observed
 from replay.request_log.entry import Entry, Other, Unusable, entries
 from replay.sources import Bad, Line
 from replay.verdict import Problem
@@ -45,7 +45,7 @@ _WRONG = (LookupError, TypeError, AttributeError, StopIteration, ValueError, Ari
 
 
 @attrs.define
-class Tally:
+class FileTally:
     """What a file held, besides observations."""
 
     source: str
@@ -60,7 +60,7 @@ class Tally:
     sessions: list[SessionEvent] = attrs.field(factory=list)
     settings: list[SettingEvent] = attrs.field(factory=list)
     runs: list[EpochRun] = attrs.field(factory=list)
-    gaps: list[Gap] = attrs.field(factory=list)
+    gaps: list[Lapse] = attrs.field(factory=list)
     names: dict[str, str] = attrs.field(factory=dict)
     named: list[Observation] = attrs.field(factory=list)
     nodes: set[int] = attrs.field(factory=set)
@@ -98,7 +98,7 @@ def broker_of(source: str, host: str) -> str:
     return f"{host}@{path.parent / (name[1] if name else path.name)}"
 
 
-def scan(lines: Iterable[Line | Bad], source: str, tally: Tally) -> Iterator[Observation]:
+def scan(lines: Iterable[Line | Bad], source: str, tally: FileTally) -> Iterator[Observation]:
     """Yield what lines of a file show of share-partitions; the rest goes to the tally.
 
     No content of a file makes it fail.
@@ -115,7 +115,7 @@ def scan(lines: Iterable[Line | Bad], source: str, tally: Tally) -> Iterator[Obs
 
 
 class _Scan:
-    def __init__(self, source: str, tally: Tally) -> None:
+    def __init__(self, source: str, tally: FileTally) -> None:
         self._source, self._tally = source, tally
         self._broker = ""
         self._stall, self._stalled_until = 0.0, float("-inf")
@@ -135,7 +135,7 @@ class _Scan:
         self._broker = broker_of(self._source, entry.local)
         self._extend(entry.end)
         try:
-            seen = observed(entry, Place(self._broker, self._source, line, self._late(entry)))
+            seen = observed(entry, Spot(self._broker, self._source, line, self._late(entry)))
         except InvalidValueError as error:
             self.lost(line, Unusable(str(error), entry.api, entry.end))
             return
@@ -173,7 +173,7 @@ class _Scan:
             return
         end = unusable.end if unusable.end is not None else tally.last
         if end is not None:
-            gap = Gap(self._broker, end - LOST_MS, end, "a line cannot be used")
+            gap = Lapse(self._broker, end - LOST_MS, end, "a line cannot be used")
             tally.gaps.append(gap)
 
     def _extend(self, end: float) -> None:

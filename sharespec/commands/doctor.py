@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 
 from conformance.target import TargetError
-from conformance.wire.cluster import Cluster, examine
+from conformance.wire.cluster import SeenCluster, examine
 from conformance.wire.connection import Address, Bounds, Wire
 from conformance.wire.security import Security, read_security
 from judge.words import many, printable
@@ -66,7 +66,7 @@ def doctor_command(
     sys.exit(Exit.WRONG if all(recipe.permitted is False for recipe in offered) else Exit.WELL)
 
 
-def _show(cluster: Cluster, offered: tuple[Recipe, ...], console: Console) -> None:
+def _show(cluster: SeenCluster, offered: tuple[Recipe, ...], console: Console) -> None:
     for line in _summary(cluster):
         _print(console, line)
     for number, recipe in enumerate(offered, start=1):
@@ -78,7 +78,7 @@ def _show(cluster: Cluster, offered: tuple[Recipe, ...], console: Console) -> No
             _print(console, f"     {command}")
 
 
-def _summary(cluster: Cluster) -> list[str]:
+def _summary(cluster: SeenCluster) -> list[str]:
     spoken = cluster.share_fetch
     fetch = f"ShareFetch {spoken[0]} to {spoken[1]}" if spoken else "no ShareFetch"
     level = cluster.features.get("share.version")
@@ -97,7 +97,7 @@ def _print(console: Console, text: str, style: str = "") -> None:
     console.print(printable(text, 2000), markup=False, style=style, soft_wrap=True)
 
 
-def _as_json(cluster: Cluster, offered: tuple[Recipe, ...]) -> str:
+def _as_json(cluster: SeenCluster, offered: tuple[Recipe, ...]) -> str:
     facts = attrs.asdict(cluster, value_serializer=_plain)
     return json.dumps({"cluster": facts, "recipes": [attrs.asdict(recipe) for recipe in offered]})
 

@@ -14,7 +14,7 @@ from judge.words import durable_text, many, printable
 from model.state_topic import SharePartitionKey
 from model.state_topic_codec import batch_values
 from model.wire import uuid_text
-from operations.state_topic import Topic
+from operations.state_topic import ReadStates
 from operations.state_topic_file import RecordAt, read_records
 from sharespec.commands.options import JSON
 from sharespec.console import output
@@ -40,7 +40,7 @@ def state_topic_command(file: str, *, json_lines: bool) -> None:
 
     Exits with 0, 1 if there is such a record, 2 if the file cannot be read or has no record.
     """
-    topic, problems = Topic(), 0
+    topic, problems = ReadStates(), 0
     try:
         with opened_dump(file) as opened:
             for place, message in _problems(opened, topic):
@@ -57,7 +57,7 @@ def state_topic_command(file: str, *, json_lines: bool) -> None:
     sys.exit(Exit.WRONG if problems else Exit.WELL)
 
 
-def _problems(file: BinaryIO, topic: Topic) -> Iterator[tuple[int, str]]:
+def _problems(file: BinaryIO, topic: ReadStates) -> Iterator[tuple[int, str]]:
     for item in read_records(file):
         if isinstance(item, RecordAt):
             name = _name(item.record.key)
@@ -74,7 +74,7 @@ def _show_problem(place: int, message: str, *, json_lines: bool) -> None:
         click.echo(f"at byte {place:,}: {printable(message)}")
 
 
-def _show(topic: Topic, problems: int, *, json_lines: bool) -> None:
+def _show(topic: ReadStates, problems: int, *, json_lines: bool) -> None:
     held = sorted(topic.held.items(), key=lambda pair: _name(pair[0]))
     if json_lines:
         for key, each in held:

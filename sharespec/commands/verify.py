@@ -11,7 +11,7 @@ from conformance.cores.java_calls import NoTestError
 from conformance.cores.java_test import class_name
 from conformance.known import KnownError
 from conformance.releases import NEWEST
-from conformance.subjects import SUBJECT_NAMES, VERSIONED, Subject, opened
+from conformance.subjects import SUBJECT_NAMES, VERSIONED, TargetChoice, opened
 from conformance.target import TargetError
 from sharespec.commands.options import SECONDS, OneOf
 from sharespec.exit import exits_on
@@ -37,7 +37,7 @@ def _java_file(context: click.Context, option: click.Parameter, path: Path | Non
 @click.option(
     "--profile",
     type=OneOf(["kip", "kafka"]),
-    default=Subject().profile,
+    default=TargetChoice().profile,
     show_default=True,
     help="With --bootstrap: the rules that the broker must follow.",
 )
@@ -121,7 +121,7 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
         names = ", ".join(SUBJECT_NAMES)
         raise click.UsageError(f"give one of {names}, --exec COMMAND, or --bootstrap HOST:PORT")
     _check_options(name, bootstrap)
-    subject = Subject(
+    subject = TargetChoice(
         name, command, bootstrap, silence, profile, lock_ms, sweep_ms, offered_within, version
     )
     plan = read_plan(subject.kit, VerifyOptions(**values), subject.known)

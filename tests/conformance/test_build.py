@@ -8,10 +8,10 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from conformance import build as module
-from conformance.build import Recipe, build, cached_copy
+from conformance.build import BuildRecipe, build, cached_copy
 from conformance.target import TargetError
 
-RECIPE = Recipe("it", "a tool", ("tool", "all"), ("*.src", "more/**/*.src"), "out", 30)
+RECIPE = BuildRecipe("it", "a tool", ("tool", "all"), ("*.src", "more/**/*.src"), "out", 30)
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_a_silent_failure_shows_its_status(monkeypatch: pytest.MonkeyPatch, proj
 
 def test_a_build_times_out(monkeypatch: pytest.MonkeyPatch, project: Path) -> None:
     tool(monkeypatch, project / "bin", "import time; time.sleep(900)")
-    slow = Recipe("it", "a tool", ("tool",), ("*.src",), "out", 0.2)
+    slow = BuildRecipe("it", "a tool", ("tool",), ("*.src",), "out", 0.2)
     with pytest.raises(TargetError, match=r"tool was not done after 0\.2 s"):
         build(project, slow)
 

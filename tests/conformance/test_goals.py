@@ -12,7 +12,7 @@ from conformance.cores import asks
 from conformance.cores.builtin import EngineTarget
 from conformance.cores.kit import CORES, Cores
 from conformance.cores.target import Capabilities
-from conformance.goals import Goal, Group, coverage, goals, lacking, rule_goals
+from conformance.goals import Goal, GoalKind, coverage, goals, lacking, rule_goals
 from conformance.kit import AnyKit
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
@@ -20,11 +20,11 @@ from model.guards import Difference, Guard
 from model.rules import RULES, Rule, RuleKind
 from model.states import AcquireMode
 
-SMALL = Goal(Group.SITUATION, "a small number")
-NEGATIVE = Goal(Group.SITUATION, "a negative number", ("renew",))
-NEVER = Goal(Group.ANSWER, "a number is answered", never="numbers do not talk")
+SMALL = Goal(GoalKind.SITUATION, "a small number")
+NEGATIVE = Goal(GoalKind.SITUATION, "a negative number", ("renew",))
+NEVER = Goal(GoalKind.ANSWER, "a number is answered", never="numbers do not talk")
 GOALS = (SMALL, NEGATIVE, NEVER)
-CAN_ACQUIRE = Goal(Group.RULE, "CAN_ACQUIRE", any_of=(SMALL, NEGATIVE))
+CAN_ACQUIRE = Goal(GoalKind.RULE, "CAN_ACQUIRE", any_of=(SMALL, NEGATIVE))
 ALL = (*GOALS, CAN_ACQUIRE)
 CAN, CANNOT = Capabilities(), Capabilities(renew=False)
 
@@ -50,11 +50,11 @@ def test_a_goal_that_cannot_be_covered_is_skipped_with_the_reason() -> None:
 
 def test_totals_leave_out_goals_that_are_skipped() -> None:
     found = coverage(ALL, {"a small number": 2}, CANNOT)
-    assert list(found.totals()) == [(Group.SITUATION, 1, 1), (Group.RULE, 1, 1)]
+    assert list(found.totals()) == [(GoalKind.SITUATION, 1, 1), (GoalKind.RULE, 1, 1)]
 
 
 def test_a_rule_is_skipped_if_no_goal_can_put_it_at_stake() -> None:
-    rule = Goal(Group.RULE, "CAN_ACQUIRE", any_of=(NEGATIVE,))
+    rule = Goal(GoalKind.RULE, "CAN_ACQUIRE", any_of=(NEGATIVE,))
     assert lacking(rule, CANNOT) == "it cannot: renew"
     assert lacking(rule, CAN) == ""
 
@@ -83,7 +83,7 @@ def test_each_name_in_the_table_of_rules_is_one_of_the_kit(kit: str) -> None:
 
 def test_a_need_that_is_no_capability_raises() -> None:
     with pytest.raises(AttributeError):
-        lacking(Goal(Group.ANSWER, "x", ("fly",)), CAN)
+        lacking(Goal(GoalKind.ANSWER, "x", ("fly",)), CAN)
 
 
 def test_a_rule_that_needs_what_a_core_lacks_is_skipped_though_its_goals_were_covered() -> None:
@@ -110,7 +110,7 @@ ENSURED = {
 
 
 def test_every_rule_is_put_at_stake_by_a_search_of_a_core_or_ensured_by_the_kit() -> None:
-    rules = {goal.name for goal in goals("core") if goal.group is Group.RULE}
+    rules = {goal.name for goal in goals("core") if goal.group is GoalKind.RULE}
     assert rules | ENSURED.keys() == {rule.name for rule in (*Guard, *Difference)}
     assert not rules & ENSURED.keys()
 

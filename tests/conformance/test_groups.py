@@ -8,7 +8,7 @@ import pytest
 from conformance.campaign import Fault, Limits, campaign
 from conformance.cores.kit import CORES
 from conformance.deviation import StepText, target_finding
-from conformance.groups import Group, grouped
+from conformance.groups import FaultGroup, grouped
 from conformance.vectors.play import all_cases, play_vectors
 from conformance.vectors.source import cases
 from tests.doubles.small_core import SmallCore
@@ -27,7 +27,7 @@ FEW = (
 )
 
 
-def groups_of(*faults: str, sequences: int = 0) -> tuple[Group[Any], ...]:
+def groups_of(*faults: str, sequences: int = 0) -> tuple[FaultGroup[Any], ...]:
     target = SmallCore(*faults)
     played = play_vectors(target, target.hello(), FEW)
     searched = campaign(target, Limits(sequences=sequences, examples=1), CORES).faults

@@ -18,7 +18,7 @@ from conformance.releases import (
     read_changes,
     rewritten,
 )
-from conformance.subjects import Subject
+from conformance.subjects import TargetChoice
 from conformance.target import TargetError
 from tests.conformance.unbuilt import opened_or_skipped
 from tests.kafka.older import PROJECT as TESTS
@@ -83,7 +83,7 @@ LESS = """[
 @pytest.mark.slow
 @pytest.mark.parametrize(("version", "shown"), [("4.1.2", "WRITTEN_STATE"), (NEWEST, None)])
 def test_a_release_shows_the_fault_that_a_later_one_mended(version: str, shown: str | None) -> None:
-    with opened_or_skipped(Subject("kafka", silence=60, version=version)) as target:
+    with opened_or_skipped(TargetChoice("kafka", silence=60, version=version)) as target:
         hello = target.hello()
         assert hello.version == version
         faults = alone(target, read_sequence(LESS, CORES.read), CORES).faults

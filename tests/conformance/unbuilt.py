@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from conformance.subjects import Subject, opened
+from conformance.subjects import TargetChoice, opened
 from conformance.target import TargetError
 
 _OURS = ("COMPILATION", "code ETARGET", "code E404", "code EJSONPARSE")
@@ -21,7 +21,7 @@ def skip_unbuilt(error: TargetError) -> NoReturn:
 
 
 @contextmanager
-def opened_or_skipped(subject: Subject) -> Iterator[Any]:
+def opened_or_skipped(subject: TargetChoice) -> Iterator[Any]:
     """Open the target of a subject as ``opened`` does, or skip where it cannot be built."""
     with ExitStack() as stack:
         try:

@@ -1,10 +1,10 @@
 import pytest
 
-from judge.weighing import Given, too_little
+from judge.weighing import Evidence, too_little
 
 
-@pytest.mark.parametrize("of", Given)
-def test_what_is_judged_nearly_whole_bears_a_verdict(of: Given) -> None:
+@pytest.mark.parametrize("of", Evidence)
+def test_what_is_judged_nearly_whole_bears_a_verdict(of: Evidence) -> None:
     most = round(of.value.unjudged * 1000)
     assert too_little(of, 1000 - most, 1000) == ""
     reason = too_little(of, 999 - most, 1000)
@@ -14,14 +14,14 @@ def test_what_is_judged_nearly_whole_bears_a_verdict(of: Given) -> None:
 
 
 def test_nothing_judged_bears_none() -> None:
-    assert all(too_little(of, 0, given) for of in Given for given in (0, 5))
+    assert all(too_little(of, 0, given) for of in Evidence for given in (0, 5))
 
 
 def test_what_is_believed_is_not_judged() -> None:
-    assert too_little(Given.EVENTS, 100, 100, believed=100)
-    assert not too_little(Given.EVENTS, 100, 100, believed=50)
-    assert too_little(Given.EVENTS, 95, 100, believed=60)
+    assert too_little(Evidence.EVENTS, 100, 100, believed=100)
+    assert not too_little(Evidence.EVENTS, 100, 100, believed=50)
+    assert too_little(Evidence.EVENTS, 95, 100, believed=60)
 
 
 def test_a_recording_is_asked_more_of_than_a_campaign() -> None:
-    assert [bool(too_little(of, 80, 100)) for of in Given] == [True, True, False, False]
+    assert [bool(too_little(of, 80, 100)) for of in Evidence] == [True, True, False, False]

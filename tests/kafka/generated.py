@@ -10,7 +10,7 @@ from conformance.cores.java_test import JavaCase, java_method
 from conformance.cores.kit import CORES
 from conformance.known import KnownDeviation
 from conformance.releases import NEWEST
-from conformance.subjects import Subject, opened
+from conformance.subjects import TargetChoice, opened
 from conformance.target import TargetError
 
 PROJECT = Path(__file__).parent
@@ -19,7 +19,7 @@ MAVEN = ("mvn", "--quiet", "--batch-mode")
 
 def methods_of(listed: Iterable[KnownDeviation], version: str) -> dict[str, str]:
     """Return the test of each deviation that the release shows, by its name. Raises TargetError."""
-    with opened(Subject("kafka", silence=60, version=version)) as target:
+    with opened(TargetChoice("kafka", silence=60, version=version)) as target:
         hello = target.hello()
         shown = [replayed(target, hello, [known], CORES)[0] for known in listed]
         cases = (JavaCase(each.known.name, each.fault) for each in shown if each.fault)

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from conformance.build import Recipe, build
+from conformance.build import BuildRecipe, build
 from conformance.target import TargetError
 from tests.conformance.unbuilt import skip_unbuilt
 from tests.kafka.generated import MAVEN, PROJECT, ran
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.broker
 
 _REPORTS = PROJECT / "target" / "surefire-reports"
 _SOURCES = ("pom.xml", "src/**/*.java")
-_RECIPE = Recipe(
+_RECIPE = BuildRecipe(
     "the tests of Apache Kafka",
     "Maven",
     (*MAVEN, "test-compile"),

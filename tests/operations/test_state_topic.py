@@ -19,7 +19,7 @@ from model.share_state_requests import (
 from model.snapshot import DurableState
 from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, StateRecord
 from model.states import RecordState
-from operations.state_topic import Allowance, Topic, broken_rules
+from operations.state_topic import OffsetAllowance, ReadStates, broken_rules
 from spec.share_coordinator import ShareCoordinator, serve
 from tests.spec.worlds import BOTH
 from tests.strategies import STATE_BATCHES
@@ -55,7 +55,7 @@ def test_records_that_the_specification_writes_break_no_rule(
 ) -> None:
     once = attrs.evolve(profile, defect_repeated_initialize_discards_state=False)
     coordinator = ShareCoordinator(once, Map({KEY.topic_id: 1}), updates_per_snapshot=2)
-    topic, written = Topic(), 0
+    topic, written = ReadStates(), 0
     for request in requests:
         reply = serve(coordinator, request, 0)
         coordinator = reply.coordinator
@@ -135,14 +135,14 @@ def test_records_that_the_specification_writes_break_no_rule(
 def test_each_rule_that_a_record_breaks_is_reported(
     value: ShareSnapshot | ShareUpdate | None, broken: list[str]
 ) -> None:
-    topic = Topic()
+    topic = ReadStates()
     assert topic.take(FIRST) == []
     assert list(broken_rules(topic.held[KEY], StateRecord(KEY, value))) == broken
     assert topic.take(StateRecord(KEY, value)) == broken
 
 
 def test_an_update_needs_a_snapshot_before_it() -> None:
-    topic = Topic()
+    topic = ReadStates()
     assert topic.take(StateRecord(KEY, UPDATE)) == ["an update comes before any snapshot"]
     assert topic.take(StateRecord(KEY, UPDATE)) == []
     assert topic.take(StateRecord(KEY, None)) == []
@@ -156,7 +156,7 @@ def test_a_partition_is_not_negative() -> None:
 
 
 def test_a_record_too_large_for_memory_is_skipped() -> None:
-    topic = Topic()
+    topic = ReadStates()
     topic.take(FIRST)
     far = StateBatch(10, 9 + MAX_RANGE, ACKNOWLEDGED, 1)
     record = StateRecord(KEY, attrs.evolve(UPDATE, state_batches=(far,)))
@@ -165,7 +165,7 @@ def test_a_record_too_large_for_memory_is_skipped() -> None:
 
 
 def test_a_snapshot_too_large_for_memory_is_compared_without_its_offsets() -> None:
-    topic = Topic()
+    topic = ReadStates()
     topic.take(FIRST)
     wide = tuple(
         StateBatch(n * MAX_RANGE + 7, (n + 1) * MAX_RANGE + 6, ACKNOWLEDGED, 1)
@@ -182,7 +182,7 @@ def test_large_records_share_an_allowance_and_others_do_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("operations.state_topic.LARGE_OFFSETS", 9)
-    topic = Topic(allowance=Allowance(25))
+    topic = ReadStates(allowance=OffsetAllowance(25))
     told = []
     for partition, offsets in enumerate((9, 10, 10, 10, 9)):
         batch = StateBatch(10, 9 + offsets, ACKNOWLEDGED, 1)
@@ -194,7 +194,7 @@ def test_large_records_share_an_allowance_and_others_do_not(
 
 
 def test_the_profile_of_apache_kafka_applies() -> None:
-    topic = Topic()
+    topic = ReadStates()
     topic.take(FIRST)
     topic.take(StateRecord(KEY, attrs.evolve(UPDATE, start_offset=-1, delivery_complete_count=9)))
     assert topic.held[KEY].durable.delivery_complete_count == 3

@@ -8,7 +8,7 @@ from pathlib import Path
 import attrs
 import pyspark
 
-from conformance.build import Recipe, build
+from conformance.build import BuildRecipe, build
 from conformance.cores.kafka import java_command
 from conformance.target import TargetError
 from tests.conformance.unbuilt import skip_unbuilt
@@ -50,7 +50,7 @@ def _fetched() -> tuple[str, Path]:
     output = f"target/hadoop-{version}"
     command = ("mvn", "--quiet", "--batch-mode", f"-Dhadoop.version={version}", "package")
     needs = "the copy of Hadoop's cluster for tests", "Maven"
-    recipe = Recipe(*needs, command, ("pom.xml",), output, 600, error_mark="ERROR")
+    recipe = BuildRecipe(*needs, command, ("pom.xml",), output, 600, error_mark="ERROR")
     try:
         java = java_command()
         build(_PROJECT, recipe)

@@ -22,7 +22,7 @@ from model.trace_arrow import table_from_rows
 from replay.judged import ARRIVED, Before, Judged, Patience, Waiting, judge_batches, judged_of
 from replay.plan import Plan
 from replay.session import open_session
-from replay.stream import Batch, Each, Place, check_stream, run_batch
+from replay.stream import Batch, Each, StreamPlace, check_stream, run_batch
 from replay.stream_file import Left, read_stream, write_stream
 from replay.stream_source import folder_stream, topic_of, topic_stream
 from tests.replay.samples import Row, kafka_rows, renamed
@@ -73,8 +73,8 @@ def plan_in(folder: Path) -> Plan:
     return Plan(state_folder=str(folder / "states"))
 
 
-def place_in(folder: Path, each: Each = lambda _: None) -> Place:
-    return Place(plan_in(folder), folder / "out", each)
+def place_in(folder: Path, each: Each = lambda _: None) -> StreamPlace:
+    return StreamPlace(plan_in(folder), folder / "out", each)
 
 
 def run(folder: Path, all_rows: Sequence[Sequence[Row]], each: Each = lambda _: None) -> Left:

@@ -18,7 +18,7 @@ from replay.state_file import (
     NAME,
     Carried,
     StateError,
-    Written,
+    WrittenState,
     read_states,
     write_states,
 )
@@ -86,7 +86,7 @@ def test_what_was_left_is_read_again(tmp_path: Path) -> None:
 
 def test_states_that_did_not_change_are_not_made_into_rows_again(tmp_path: Path) -> None:
     made: list[str] = []
-    memo: dict[str, Written] = {}
+    memo: dict[str, WrittenState] = {}
 
     def write_and_compare(states: Sequence[Carried]) -> list[str]:
         made.clear()

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import attrs
 
-from conformance.build import Recipe, build
+from conformance.build import BuildRecipe, build
 from conformance.cores.kafka import java_command
 from tests.serve.served import Client
 
 _PROJECT = Path(__file__).with_name("tools")
-_MAVEN = Recipe(
+_MAVEN = BuildRecipe(
     "the copy of Apache Kafka's command line tools",
     "Maven",
     ("mvn", "--quiet", "--batch-mode", "package"),

@@ -7,7 +7,7 @@ from kio.schema.errors import ErrorCode as KafkaError
 from clients.broker import running
 from conformance.wire.messages import Message
 from serve.coordination import move_coordinator
-from serve.limits import Limits
+from serve.limits import Maxima
 from serve.node import Options
 from serve.running import EARLIEST
 from tests.serve.served import Client, acquired, client_of, part
@@ -67,7 +67,7 @@ def test_a_topic_that_comes_later_is_assigned_then() -> None:
 
 
 def test_a_heartbeat_that_does_not_fit_is_refused() -> None:
-    with client_of(Options(limits=Limits(groups=1), broker={"group.share.max.size": 1})) as client:
+    with client_of(Options(limits=Maxima(groups=1), broker={"group.share.max.size": 1})) as client:
         assert client.beat(1).error_code == KafkaError.group_id_not_found
         assert client.beat(0).error_code == KafkaError.invalid_request
         assert client.beat(-2).error_code == KafkaError.invalid_request

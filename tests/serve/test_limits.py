@@ -8,7 +8,7 @@ import pytest
 import serve.record_log
 from conformance.wire.records import record_batch
 from serve.batches import RefusedError, produced_batch
-from serve.limits import BATCH_BYTES, Limits
+from serve.limits import BATCH_BYTES, Maxima
 from serve.node import Cluster, Options
 from serve.record_log import RecordLog
 from serve.topics import create_topic, delete_records, produce
@@ -17,12 +17,12 @@ LOG_BYTES = 1 << 20
 
 
 def test_logs_requests_and_responses_take_less_than_a_gibibyte_together() -> None:
-    assert Limits().most_bytes < 1 << 30
+    assert Maxima().most_bytes < 1 << 30
 
 
 def filled() -> int:
     """Fill a log with the smallest batches, and return how many bytes that took."""
-    cluster = Cluster(Options(limits=Limits(log_bytes=LOG_BYTES)), int, int, int)
+    cluster = Cluster(Options(limits=Maxima(log_bytes=LOG_BYTES)), int, int, int)
     topic, data = create_topic(cluster, "t", 1), record_batch(1)
     gc.collect()
     tracemalloc.start()
@@ -47,7 +47,7 @@ class Counted(list[RecordLog]):
 
 def test_logs_are_counted_where_there_may_be_no_room_and_deleted_records_make_some() -> None:
     data = record_batch(1)
-    limits = Limits(log_bytes=9 * (len(data) + BATCH_BYTES))
+    limits = Maxima(log_bytes=9 * (len(data) + BATCH_BYTES))
     cluster = Cluster(Options(limits=limits), int, int, int)
     topic, batch = create_topic(cluster, "t", 2), produced_batch(data, limits)
     topic.logs = logs = Counted(topic.logs)

@@ -4,7 +4,7 @@ from kio.schema.errors import ErrorCode as KafkaError
 
 from conformance.wire.messages import encoded, request
 from conformance.wire.records import BATCH_HEADER, record_batch
-from serve.limits import BATCH_BYTES, Limits
+from serve.limits import BATCH_BYTES, Maxima
 from serve.node import Options
 from tests.conformance.wire.serving import framed
 from tests.serve.served import Client, acquired, client_of, part, raw
@@ -86,13 +86,13 @@ def test_what_a_producer_sends_twice_is_kept_once() -> None:
 
 def test_a_full_partition_says_that_it_is_full() -> None:
     size = len(record_batch(1)) + BATCH_BYTES
-    with client_of(Options(limits=Limits(partition_bytes=2 * size))) as client:
+    with client_of(Options(limits=Maxima(partition_bytes=2 * size))) as client:
         client.topic("t")
         full = (KafkaError.policy_violation, -1)
         assert answers(client, *[record_batch(1)] * 3) == [(0, 0), (0, 1), full]
         assert "full" in client.produce("t", record_batch(1)).error_message
     with client_of(
-        Options(limits=Limits(log_bytes=size, batch_bytes=size - BATCH_BYTES))
+        Options(limits=Maxima(log_bytes=size, batch_bytes=size - BATCH_BYTES))
     ) as client:
         client.topic("t")
         assert answers(client, record_batch(1), record_batch(1)) == [(0, 0), full]

@@ -18,7 +18,7 @@ from conformance.wire import messages
 from conformance.wire.messages import encoded, request, response
 from conformance.wire.records import record_batch
 from serve.apis import APIS
-from serve.limits import Limits
+from serve.limits import Maxima
 from serve.node import Options
 from serve.server import Server
 from tests.conformance.wire.serving import framed
@@ -97,7 +97,7 @@ def test_requests_that_come_at_once_are_answered_in_order() -> None:
 
 
 def test_there_are_so_many_connections() -> None:
-    with serving(Options(limits=Limits(connections=1))) as address, raw(address) as first:
+    with serving(Options(limits=Maxima(connections=1))) as address, raw(address) as first:
         first.sendall(framed(encoded(request("api_versions", 0), 1)))
         assert first.recv(1)
         with raw(address) as second:
@@ -105,7 +105,7 @@ def test_there_are_so_many_connections() -> None:
 
 
 def test_a_request_may_be_so_long() -> None:
-    limits = Limits(request_bytes=2000)
+    limits = Maxima(request_bytes=2000)
     with client_of(Options(limits=limits)) as client:
         client.topic("t")
         with pytest.raises(TargetError):
@@ -114,7 +114,7 @@ def test_a_request_may_be_so_long() -> None:
 
 
 def test_a_client_that_does_not_read_is_dropped(caplog: pytest.LogCaptureFixture) -> None:
-    limits = Limits(stalled_seconds=0.2)
+    limits = Maxima(stalled_seconds=0.2)
     with serving(Options(limits=limits)) as address:
         client = Client(address)
         client.topic("t")
@@ -227,7 +227,7 @@ def test_null_has_its_meaning_or_closes_the_connection(
 
 def test_who_asks_nothing_makes_room() -> None:
     asked = framed(encoded(request("api_versions", 0), 1))
-    with serving(Options(limits=Limits(connections=2))) as address, raw(address) as first:
+    with serving(Options(limits=Maxima(connections=2))) as address, raw(address) as first:
         first.sendall(asked)
         assert first.recv(1)
         with ExitStack() as stack:
@@ -242,7 +242,7 @@ def test_who_asks_nothing_makes_room() -> None:
 
 @pytest.mark.parametrize("room", [40_000, 80_000])
 def test_who_sends_half_of_much_makes_room(room: int, caplog: pytest.LogCaptureFixture) -> None:
-    options = Options(limits=Limits(traffic_bytes=room))
+    options = Options(limits=Maxima(traffic_bytes=room))
     with serving(options) as address, raw(address) as half:
         half.sendall((30_000).to_bytes(4, "big") + bytes(20_000))
         client = Client(address)
@@ -263,7 +263,7 @@ def test_who_sends_half_of_much_makes_room(room: int, caplog: pytest.LogCaptureF
 @pytest.mark.parametrize("sent", [0, 2, 9])
 def test_what_is_not_sent_is_not_waited_for(sent: int, caplog: pytest.LogCaptureFixture) -> None:
     asked = framed(encoded(request("api_versions", 0), 1))
-    limits = Limits(stalled_seconds=0.1, idle_seconds=0.2)
+    limits = Maxima(stalled_seconds=0.1, idle_seconds=0.2)
     with serving(Options(limits=limits)) as address, raw(address) as connection:
         connection.sendall(asked + asked if sent == 9 else asked[:sent])
         while connection.recv(65_536):
@@ -273,7 +273,7 @@ def test_what_is_not_sent_is_not_waited_for(sent: int, caplog: pytest.LogCapture
 
 
 def test_a_session_and_a_subscription_have_their_limits() -> None:
-    limits = Limits(session_partitions=1, subscription_characters=5, members=1)
+    limits = Maxima(session_partitions=1, subscription_characters=5, members=1)
     with client_of(Options(limits=limits)) as client:
         topic = client.topic("t")
         invalid = KafkaError.invalid_request

@@ -2,7 +2,7 @@ from uuid import UUID
 
 from kio.schema.errors import ErrorCode as KafkaError
 
-from serve.limits import Limits
+from serve.limits import Maxima
 from serve.node import Options
 from tests.serve.served import Client, client_of
 
@@ -84,7 +84,7 @@ def test_topics_are_created_and_deleted() -> None:
 
 
 def test_what_a_topic_cannot_be_is_refused() -> None:
-    with client_of(Options(limits=Limits(topics=1))) as client:
+    with client_of(Options(limits=Maxima(topics=1))) as client:
         assert created(client, "t", num_partitions=0)[0] == KafkaError.invalid_partitions
         replicas = created(client, "t", replication_factor=3)[0]
         assert replicas == KafkaError.invalid_replication_factor

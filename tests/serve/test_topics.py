@@ -17,7 +17,7 @@ from conformance.wire.messages import Message, request
 from conformance.wire.records import record_batch
 from model.errors import ErrorCode
 from model.share_messages import TopicPartition
-from serve.node import Cluster, Leader, Options
+from serve.node import Cluster, Elected, Options
 from serve.running import EARLIEST
 from serve.topics import create_topic, lead, move_leader
 from sharespec.cli import cli
@@ -278,5 +278,5 @@ def test_the_leaders_of_a_topic_are_those_it_was_created_with() -> None:
     with running(OPTIONS) as broker:
         broker.do(lambda cluster: create_topic(cluster, "u", 2, (2, 2)))
         place = broker.do(lambda cluster: TopicPartition(str(cluster.topics["u"].id), 1))
-        assert broker.do(lambda cluster: cluster.leader(place)) == Leader(2)
+        assert broker.do(lambda cluster: cluster.leader(place)) == Elected(2)
         assert broker.do(lambda cluster: cluster.leader(TopicPartition("x", 0))) is None

@@ -2,14 +2,14 @@
 
 import attrs
 
-from conformance.wire.cluster import Cluster, Node, StateTopic
+from conformance.wire.cluster import SeenCluster, SeenNode, StateTopic
 from conformance.wire.connection import Address
 from sharespec.recipes import Access, Recipe, recipes
 
 BOTH = frozenset({"READ", "ALTER_CONFIGS"})
-CLUSTER = Cluster(
+CLUSTER = SeenCluster(
     "c",
-    (Node(1, Address("a", 1), "WARN"), Node(2, Address("b", 1), "DEBUG")),
+    (SeenNode(1, Address("a", 1), "WARN"), SeenNode(2, Address("b", 1), "DEBUG")),
     (1, 2),
     {"share.version": 1},
     BOTH,
@@ -19,11 +19,11 @@ CLUSTER = Cluster(
 )
 
 
-def of(cluster: Cluster, access: Access | None = None) -> dict[str, Recipe]:
+def of(cluster: SeenCluster, access: Access | None = None) -> dict[str, Recipe]:
     return {recipe.name: recipe for recipe in recipes(cluster, access or Access("a:1"))}
 
 
-def permitted(cluster: Cluster) -> list[bool | None]:
+def permitted(cluster: SeenCluster) -> list[bool | None]:
     return [recipe.permitted for recipe in of(cluster).values()]
 
 
@@ -53,7 +53,7 @@ def test_a_user_without_rights_is_told_so() -> None:
 
 
 def test_a_cluster_without_a_state_topic_or_loggers() -> None:
-    mute = attrs.evolve(CLUSTER, state_topic=None, nodes=(Node(1, Address("a", 1), "", "no"),))
+    mute = attrs.evolve(CLUSTER, state_topic=None, nodes=(SeenNode(1, Address("a", 1), "", "no"),))
     assert permitted(mute) == [None, False, None]
     refused = attrs.evolve(CLUSTER, state_topic="TOPIC_AUTHORIZATION_FAILED")
     assert of(refused)["state topic"].because[0].endswith("TOPIC_AUTHORIZATION_FAILED")

@@ -33,7 +33,7 @@ _LOAD = Load(
 )
 
 
-class Member:
+class FaultyMember:
     """A faulty implementation as the subject of a world, with the log under it."""
 
     def __init__(self, behaviour: Behaviour, profile: Profile, *, committed: bool) -> None:
@@ -124,7 +124,7 @@ def recorded(
         renew_acknowledge_enable=seed % 3 != 0,
         dead_letter_queue=seed % 4 > 1,
     )
-    member = Member(behaviour, profile, committed=committed)
+    member = FaultyMember(behaviour, profile, committed=committed)
     world = World(member, profile, config, _LOAD, SeededDice(seed))
     world.initialize(DurableState(0, 0))
     lazy = world.dice.number(0, 3) == 0

@@ -8,7 +8,7 @@ from conformance.campaign import Campaign, Limits, campaign
 from conformance.coordinators.group_kit import GROUP_COORDINATORS
 from conformance.coordinators.group_scene import GroupCapabilities
 from conformance.cores.protocol import DriverTarget
-from conformance.goals import Group
+from conformance.goals import GoalKind
 from conformance.target import TargetError
 from tests.doubles.group_coordinator import FAULTS, GroupCoordinatorDouble
 
@@ -23,7 +23,7 @@ def test_a_correct_group_coordinator_conforms() -> None:
     result = searched("", 200)
     assert [fault.steps for fault in result.faults] == []
     missed, covered = result.coverage.missed, result.coverage.covered
-    assert [goal.name for goal in missed if goal.group is Group.RULE] == []
+    assert [goal.name for goal in missed if goal.group is GoalKind.RULE] == []
     assert len(missed) < 0.1 * len(covered)
 
 

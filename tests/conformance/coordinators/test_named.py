@@ -6,13 +6,13 @@ from conformance.campaign import Limits, campaign, replayed
 from conformance.coordinators.group_scene import GroupCapabilities
 from conformance.cores.target import DriverHello
 from conformance.releases import NEWEST
-from conformance.subjects import Subject, opened
+from conformance.subjects import TargetChoice, opened
 from conformance.target import TargetError
 from tests.conformance.unbuilt import opened_or_skipped
 from tools.documents.findings import known_of
 
 SHARE, GROUP = "kafka-coordinator", "kafka-group-coordinator"
-KITS = {name: Subject(name).kit for name in (SHARE, GROUP)}
+KITS = {name: TargetChoice(name).kit for name in (SHARE, GROUP)}
 KNOWN = {name: known_of(name) for name in KITS}
 MENDED = {
     SHARE: {"FindPartition: a key is refused"},
@@ -23,7 +23,7 @@ MENDED = {
 
 def test_a_release_that_does_not_exist_is_told_in_one_line() -> None:
     said = r"'4\.9\.9' cannot be driven; allowed: 4\.0\.0, "
-    with pytest.raises(TargetError, match=said), opened(Subject(SHARE, version="4.9.9")):
+    with pytest.raises(TargetError, match=said), opened(TargetChoice(SHARE, version="4.9.9")):
         pass
 
 
@@ -32,7 +32,7 @@ def test_a_release_that_does_not_exist_is_told_in_one_line() -> None:
 @pytest.mark.parametrize("name", KITS)
 def test_a_release_shows_what_is_known_and_what_a_later_one_mended(name: str, version: str) -> None:
     kit, known = KITS[name], KNOWN[name]
-    with opened_or_skipped(Subject(name, silence=60, version=version)) as target:
+    with opened_or_skipped(TargetChoice(name, silence=60, version=version)) as target:
         hello = target.hello()
         assert hello.version == version
         limits = Limits(sequences=150, examples=1, shrink_seconds=0)

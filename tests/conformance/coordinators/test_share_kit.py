@@ -12,7 +12,7 @@ from conformance.coordinators import share_asks as asks
 from conformance.coordinators.share_kit import SHARE_COORDINATORS
 from conformance.coordinators.share_scene import ShareCapabilities
 from conformance.cores.protocol import DriverTarget
-from conformance.goals import Group
+from conformance.goals import GoalKind
 from conformance.shrink import shrunk
 from conformance.target import TargetError
 from model.ranges import StateBatch
@@ -42,11 +42,11 @@ def test_the_right_coordinator_conforms_and_the_search_covers_nearly_every_goal(
     found = searched(200, DoubleCoordinator())
     assert found.faults == ()
     missed, covered = found.coverage.missed, found.coverage.covered
-    assert not [goal for goal in missed if goal.group is Group.RULE]
+    assert not [goal for goal in missed if goal.group is GoalKind.RULE]
     assert len(missed) < 0.1 * len(covered)
     assert not found.coverage.skipped
     assert {goal.group for goal, _count in covered} == {
-        *(Group.ANSWER, Group.TRANSITION, Group.RULE)
+        *(GoalKind.ANSWER, GoalKind.TRANSITION, GoalKind.RULE)
     }
 
 

@@ -10,7 +10,7 @@ from conformance.cores.kafka import KNOWN
 from conformance.cores.kit import CORES
 from conformance.cores.target import Reply
 from conformance.known import read_known
-from conformance.subjects import Subject
+from conformance.subjects import TargetChoice
 from conformance.target import TargetError
 from conformance.vectors.play import all_cases, play_vectors, reason_to_skip
 from conformance.vectors.source import Case
@@ -130,7 +130,7 @@ def test_a_setting_that_a_core_lacks_skips_what_switches_it_off() -> None:
 
 @pytest.mark.broker
 def test_apache_kafka_differs_where_it_is_known_to() -> None:
-    with opened_or_skipped(Subject("kafka", silence=60)) as target:
+    with opened_or_skipped(TargetChoice("kafka", silence=60)) as target:
         played = play_vectors(target, target.hello(), all_cases())
     known = {name for one in read_known(KNOWN, CORES.read) for name in one.vectors}
     assert {fault.deviation.label for fault in played.faults} == known

@@ -5,7 +5,7 @@ import pytest
 
 from conformance.wire.belief import (
     Belief,
-    Lock,
+    LockSpan,
     appended,
     beginnings,
     lost_connection,
@@ -87,7 +87,7 @@ def test_a_broker_may_or_may_not_keep_share_partitions_without_a_session() -> No
 
 def test_a_lock_ends_after_its_duration_and_before_its_deadline() -> None:
     belief = holding()
-    assert set(belief.locks[KEY].values()) == {Lock(1010, 1520, 1)}
+    assert set(belief.locks[KEY].values()) == {LockSpan(1010, 1520, 1)}
     assert [held(b.broker) for b in possible(belief, 1000, 1009)] == [3]
     assert [held(b.broker) for b in possible(belief, 1000, 1010)] == [3, 0]
     assert [held(b.broker) for b in possible(belief, 1519, 1600)] == [3, 0]
@@ -102,7 +102,7 @@ def test_an_ended_lock_is_dropped_and_a_held_one_keeps_its_times() -> None:
     assert dict(over.locks[KEY]) == {}
     still = next(iter(possible(holding(), 30, 40)))
     again = relocked(still, still.broker, TIMING, (30, 40, 2))
-    assert set(again.locks[KEY].values()) == {Lock(1010, 1520, 1)}
+    assert set(again.locks[KEY].values()) == {LockSpan(1010, 1520, 1)}
 
 
 def test_a_leader_may_notice_lost_records_with_any_request() -> None:

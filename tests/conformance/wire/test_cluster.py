@@ -4,7 +4,7 @@ import attrs
 import pytest
 
 from conformance.target import TargetError
-from conformance.wire.cluster import Cluster, Node, StateTopic, examine
+from conformance.wire.cluster import SeenCluster, SeenNode, StateTopic, examine
 from conformance.wire.connection import Address, Bounds, Wire
 from tests.conformance.wire.fake import faking
 from tests.conformance.wire.fake_cluster import FakeCluster
@@ -14,7 +14,7 @@ def opened(address: Address) -> Wire:
     return Wire(address, Bounds(seconds=2))
 
 
-def examined(fake: FakeCluster) -> Cluster:
+def examined(fake: FakeCluster) -> SeenCluster:
     with faking(fake) as address:
         return examine(Address.parse(address), opened)
 
@@ -56,7 +56,7 @@ def test_a_silent_broker_is_a_problem_of_its_own() -> None:
     fake.brokers += [{"node_id": 2, "host": "127.0.0.1", "port": 1}]
     cluster = examined(fake)
     silent = cluster.nodes[1]
-    assert attrs.evolve(silent, problem="") == Node(2, Address("127.0.0.1", 1))
+    assert attrs.evolve(silent, problem="") == SeenNode(2, Address("127.0.0.1", 1))
     assert "cannot be reached" in silent.problem
     assert cluster.groups == ("g",)
 

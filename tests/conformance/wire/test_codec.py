@@ -12,7 +12,7 @@ from kio.serial import entity_reader, entity_writer
 
 from conformance.target import TargetError
 from conformance.wire.codec import error_name, exchange, may_pass, message, topic_uuid
-from conformance.wire.connection import Answer
+from conformance.wire.connection import Replied
 from conformance.wire.messages import Message, built, decoded
 from conformance.wire.records import record_batch
 from model.errors import ErrorCode, InvalidValueError
@@ -106,7 +106,7 @@ def test_an_acknowledgement_says_on_the_wire_what_it_says(version: int) -> None:
     assert version == 1 or theirs.is_renew_ack
 
 
-def answered(asked: ShareRequest, partitions: list[Message], error: int = 0) -> Answer:
+def answered(asked: ShareRequest, partitions: list[Message], error: int = 0) -> Replied:
     """Return what kio writes as a response, read by us."""
     fetch = isinstance(asked, ShareFetch)
     usual = {"error_code": 0, "current_leader": {"leader_id": 1, "leader_epoch": 1}}
@@ -125,7 +125,7 @@ def answered(asked: ShareRequest, partitions: list[Message], error: int = 0) -> 
     kind = load_response_schema(78 if fetch else 79, asked.version)
     buffer = io.BytesIO()
     entity_writer(kind)(buffer, built(kind, values))
-    return Answer(decoded(kind, buffer.getvalue()), 1.0, 2.0)
+    return Replied(decoded(kind, buffer.getvalue()), 1.0, 2.0)
 
 
 def acquired(first: int, last: int, count: int) -> dict[str, int]:

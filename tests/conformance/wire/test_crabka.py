@@ -6,7 +6,7 @@ import pytest
 
 import conformance
 from conformance.campaign import replayed
-from conformance.subjects import Subject, opened
+from conformance.subjects import TargetChoice, opened
 from conformance.wire.kit import BROKERS
 from tools.documents.findings import known_of
 
@@ -19,7 +19,7 @@ QUICK = 6
 def test_known_deviations_show(name: str) -> None:
     if not BUILT.exists():
         pytest.skip("crabka is not built here; `make crabka` builds it, in minutes")
-    subject = Subject(name)
+    subject = TargetChoice(name)
     known = sorted(known_of(name), key=lambda one: len(one.sequence))
     known = known[:QUICK] if subject.kit is BROKERS else known
     with opened(subject) as target:

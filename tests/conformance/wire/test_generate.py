@@ -9,7 +9,7 @@ import pytest
 
 from conformance.campaign import Limits, campaign
 from conformance.wire import asks
-from conformance.wire.generate import Mixture, begin, mixture, next_ask
+from conformance.wire.generate import WireMixture, begin, mixture, next_ask
 from conformance.wire.kit import BROKERS
 from conformance.wire.scene import WireScene
 from conformance.wire.target import WireCapabilities
@@ -19,7 +19,7 @@ from tests.doubles.spec_broker import CAPABILITIES, SpecBroker
 TRANSACTIONAL = {asks.ProduceAborted, asks.ProduceOpen, asks.EndTransaction}
 
 
-def mixed(seed: int, can: WireCapabilities = CAPABILITIES) -> Mixture:
+def mixed(seed: int, can: WireCapabilities = CAPABILITIES) -> WireMixture:
     return mixture(Random(seed), can)  # noqa: S311 - tests need no secrets
 
 

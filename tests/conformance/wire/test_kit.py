@@ -8,7 +8,7 @@ from model.states import AcquireMode
 from tests.conformance.helpers import shrunk_to
 from tests.conformance.wire.worlds import CONFIG
 
-BATCH = asks.Batch("m1", 2, 3, (1, 2, 3), Shape.REVERSED)
+BATCH = asks.AskBatch("m1", 2, 3, (1, 2, 3), Shape.REVERSED)
 SEQUENCE = (
     asks.Open(CONFIG, 2),
     asks.Produce(1, ((0, 2), (1, 3))),
@@ -26,7 +26,7 @@ SEQUENCE = (
         asks.Stranger.TOPIC,
         unsaid=True,
     ),
-    asks.Acknowledge("m2", (asks.Acknowledged(0, (asks.Batch(),)),), asks.Epoch.CLOSE),
+    asks.Acknowledge("m2", (asks.Acknowledged(0, (asks.AskBatch(),)),), asks.Epoch.CLOSE),
     asks.Disconnect("m3"),
     asks.Wait(60),
     asks.WaitPastLocks(),
@@ -59,7 +59,7 @@ def test_an_aborted_transaction_becomes_a_produce() -> None:
 
 
 def test_acknowledgements_are_simplified_one_by_one() -> None:
-    two = asks.Batch("m2", 3, 2, (2, 1), Shape.NO_TYPE), asks.Batch("", 4)
+    two = asks.AskBatch("m2", 3, 2, (2, 1), Shape.NO_TYPE), asks.AskBatch("", 4)
     ask = asks.Acknowledge("m2", (asks.Acknowledged(1, two),), asks.Epoch.SKIP)
     simpler = (other for other in BROKERS.simpler(ask) if isinstance(other, asks.Acknowledge))
     batches = {other.acknowledged[0].batches for other in simpler if other.acknowledged}
@@ -67,11 +67,11 @@ def test_acknowledgements_are_simplified_one_by_one() -> None:
     assert (two[1],) in batches
     assert (first,) in batches
     for changed in (
-        asks.Batch("m2", 3, 2, (2, 1)),
-        asks.Batch("m1", 3, 2, (2, 1), Shape.NO_TYPE),
-        asks.Batch("m2", 0, 2, (2, 1), Shape.NO_TYPE),
-        asks.Batch("m2", 3, 1, (2,), Shape.NO_TYPE),
-        asks.Batch("m2", 3, 2, (2,), Shape.NO_TYPE),
+        asks.AskBatch("m2", 3, 2, (2, 1)),
+        asks.AskBatch("m1", 3, 2, (2, 1), Shape.NO_TYPE),
+        asks.AskBatch("m2", 0, 2, (2, 1), Shape.NO_TYPE),
+        asks.AskBatch("m2", 3, 1, (2,), Shape.NO_TYPE),
+        asks.AskBatch("m2", 3, 2, (2,), Shape.NO_TYPE),
     ):
         assert (changed, two[1]) in batches
 
@@ -86,7 +86,7 @@ def test_members_are_merged_throughout() -> None:
 
 
 def test_unusual_commands_are_features_of_a_sequence() -> None:
-    odd = asks.Batch(types=(4,), shape=Shape.REVERSED)
+    odd = asks.AskBatch(types=(4,), shape=Shape.REVERSED)
     sequence = (
         asks.Fetch("m1"),
         asks.Fetch("m1", max_records=0, forgotten=(0,), epoch=asks.Epoch.CLOSE),
@@ -119,4 +119,4 @@ def test_commands_name_no_offsets() -> None:
     assert list(BROKERS.simpler(SEQUENCE[0])) == []
 
 
-_HELD = asks.Batch("m2")
+_HELD = asks.AskBatch("m2")

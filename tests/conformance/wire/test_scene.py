@@ -23,7 +23,7 @@ from tests.doubles.broker_faults import UNCOUNTED, BrokerFault, WireFault, fault
 from tests.doubles.spec_broker import SpecBroker
 from tools.promises.behaviour import HONEST
 
-TYPES = asks.Acknowledged(0, (asks.Batch("m1", 0, 2, (1, 2)), asks.Batch("m1", 1, 1)))
+TYPES = asks.Acknowledged(0, (asks.AskBatch("m1", 0, 2, (1, 2)), asks.AskBatch("m1", 1, 1)))
 
 
 class Recorder(SpecBroker):
@@ -93,13 +93,13 @@ def test_batches_begin_with_what_is_held_and_do_not_overlap() -> None:
 
 
 def test_without_anything_held_batches_count_from_the_window() -> None:
-    batch = asks.Batch("m2", 2, 2, (1, 2))
+    batch = asks.AskBatch("m2", 2, 2, (1, 2))
     request = sent(asks.Fetch("m1"), asks.Acknowledge("m1", (asks.Acknowledged(0, (batch,)),)))
     assert request.partitions[0].batches == (AcknowledgementBatch(2, 3, (1, 2)),)
 
 
 def test_a_renewal_says_so_and_fetches_nothing() -> None:
-    renewing = asks.Acknowledged(0, (asks.Batch("m1", types=(4,)),))
+    renewing = asks.Acknowledged(0, (asks.AskBatch("m1", types=(4,)),))
     opened = asks.Fetch("m1")
     request = sent(opened, asks.Fetch("m1", acknowledged=(renewing,)))
     assert isinstance(request, ShareFetch)
@@ -167,7 +167,7 @@ def test_every_ask_is_a_step_in_words() -> None:
 def test_a_fetch_is_repeated_while_it_gets_nothing_that_there_is() -> None:
     broker = Recorder(fault_named("passes over records that were released"))
     made = WireScene(broker, broker.hello())
-    release = asks.Acknowledged(0, (asks.Batch("m1", types=(2,)),))
+    release = asks.Acknowledged(0, (asks.AskBatch("m1", types=(2,)),))
     sequence = (
         asks.Open(CONFIG),
         asks.Produce(0, ((0, 1),)),
@@ -383,7 +383,7 @@ def test_a_deviation_of_a_whole_request_shows_the_only_share_partition() -> None
         assert not state or {record.owner for record in state.records or ()} == {"m1"}
 
 
-RELEASES = asks.Acknowledged(0, (asks.Batch("m1", 0, 2, (2,)),))
+RELEASES = asks.Acknowledged(0, (asks.AskBatch("m1", 0, 2, (2,)),))
 
 
 @pytest.mark.parametrize("fault", ["ACKNOWLEDGING_IS_REFUSED", "COORDINATOR_IS_MISSING"])

@@ -7,7 +7,7 @@ import pytest
 
 from conformance.campaign import Limits, campaign, play
 from conformance.cores.acknowledgements import Shape
-from conformance.goals import Group, coverage, goals
+from conformance.goals import GoalKind, coverage, goals
 from conformance.wire import asks
 from conformance.wire.explain import WireDifference
 from conformance.wire.kit import BROKERS
@@ -42,7 +42,7 @@ ENSURED = {
 
 
 def test_every_rule_is_put_at_stake_by_a_search_or_ensured_otherwise() -> None:
-    rules = {goal.name for goal in goals("broker") if goal.group is Group.RULE}
+    rules = {goal.name for goal in goals("broker") if goal.group is GoalKind.RULE}
     ensured = {guard.name for guard in ENSURED}
     assert rules | ensured == {rule.name for rule in (*WireDifference, *Guard)}
     assert not rules & ensured
@@ -50,7 +50,7 @@ def test_every_rule_is_put_at_stake_by_a_search_or_ensured_otherwise() -> None:
 
 @pytest.mark.slow
 def test_a_search_of_a_broker_reaches_most_of_the_table_and_little_else() -> None:
-    listed = {goal.name for goal in goals("broker") if goal.group is not Group.RULE}
+    listed = {goal.name for goal in goals("broker") if goal.group is not GoalKind.RULE}
     found = campaign(SpecBroker(), Limits(seconds=600, sequences=60), BROKERS, 5)
     assert found.faults == ()
     assert len(listed & found.exercised.keys()) > 0.8 * len(listed)
@@ -75,7 +75,7 @@ def exercised(
 
 
 def own(kind: int = 1, length: int = 1, shape: Shape = Shape.WELL_FORMED) -> asks.Acknowledged:
-    return asks.Acknowledged(0, (asks.Batch("m1", 0, length, (kind,), shape),))
+    return asks.Acknowledged(0, (asks.AskBatch("m1", 0, length, (kind,), shape),))
 
 
 def acknowledge(kind: int, length: int = 1) -> asks.Acknowledge:
@@ -86,7 +86,7 @@ STRICT = AcquireMode.RECORD_LIMIT
 ONE, MANY = asks.Produce(0, ((0, 1),)), asks.Produce(0, ((0, 9),))
 TAKE, OTHER = asks.Fetch("m1"), asks.Fetch("m2")
 SOME, ALL = asks.Fetch("m1", max_records=2, mode=STRICT), asks.Fetch("m1", mode=STRICT)
-ACCEPT = asks.Acknowledge("m1", (asks.Acknowledged(0, (asks.Batch("m1", 1, 1),)),))
+ACCEPT = asks.Acknowledge("m1", (asks.Acknowledged(0, (asks.AskBatch("m1", 1, 1),)),))
 CLOSE = asks.Acknowledge("m1", (), asks.Epoch.CLOSE)
 GONE = (asks.Disconnect("m1"), asks.Wait(60), asks.Wait(20))
 ABORTED = asks.ProduceAborted(0, ((0, 2),))

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from conformance.target import TargetError
-from conformance.wire.servers import Server, crabka_server, kfake_server
+from conformance.wire.servers import ServerProgram, crabka_server, kfake_server
 
 GOOD = "import sys; print('127.0.0.1:4711 v1', flush=True); sys.stdin.read()"
 
 
-def server(code: str, seconds: float = 20.0) -> Server:
-    return Server([sys.executable, "-c", code], seconds)
+def server(code: str, seconds: float = 20.0) -> ServerProgram:
+    return ServerProgram([sys.executable, "-c", code], seconds)
 
 
 def test_it_prints_its_address_and_version() -> None:
@@ -48,8 +48,8 @@ def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     ended = tmp_path / "ended"
     inner = f"{GOOD}; open({str(ended)!r}, 'w')"
     outer = (
-        "import os, sys; from conformance.wire.servers import Server; "
-        f"Server([sys.executable, '-c', {inner!r}]); os._exit(0)"
+        "import os, sys; from conformance.wire.servers import ServerProgram; "
+        f"ServerProgram([sys.executable, '-c', {inner!r}]); os._exit(0)"
     )
     subprocess.run([sys.executable, "-c", outer], check=True, cwd=Path(__file__).parents[3])
     until = time.monotonic() + 300
@@ -75,7 +75,7 @@ def test_a_server_that_does_not_start_is_quoted(code: str, said: str) -> None:
 
 def test_a_missing_program_is_named() -> None:
     with pytest.raises(TargetError, match=r"^/no/such/server cannot be started"):
-        Server(["/no/such/server"])
+        ServerProgram(["/no/such/server"])
 
 
 @pytest.mark.broker
@@ -87,7 +87,7 @@ def test_a_missing_program_is_named() -> None:
     ],
 )
 def test_a_real_server_answers(
-    start: Callable[[Mapping[str, str]], Server], tool: str, built: str, config: str
+    start: Callable[[Mapping[str, str]], ServerProgram], tool: str, built: str, config: str
 ) -> None:
     import conformance  # noqa: PLC0415 - where its targets are
 
@@ -108,7 +108,7 @@ def test_a_real_server_answers(
 def test_a_missing_tool_is_reported(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
-    start: Callable[[Mapping[str, str], Path], Server],
+    start: Callable[[Mapping[str, str], Path], ServerProgram],
 ) -> None:
     (tmp_path / "go.mod").write_text("module m")
     (tmp_path / "Cargo.toml").write_text("[package]")

@@ -10,14 +10,14 @@ from model.states import RecordState
 from proofs.exploration.coordinator import DurableForm
 from proofs.exploration.end_to_end import PROPERTIES, ExploredProperty, PropertyWatch, judged_under
 from proofs.exploration.explorer import WorldState
-from proofs.exploration.leaders import Facts, Leader
+from proofs.exploration.leaders import Leader, LeaderFacts
 from spec.coordinator import Durable
 from spec.log import Log
 from tests.proofs.explored import DOCUMENT
 
 ZERO, NONE = frozenset({0}), frozenset[int]()
 ACCEPTED, NEVER = (RecordState.ACKNOWLEDGED, 2), (RecordState.AVAILABLE, 0)
-FACTS = Facts(
+FACTS = LeaderFacts(
     Log(0, 1), 0, quiet=True, full=False, behind=False, present=ZERO, passed=NONE, committed={},
     acknowledged={}, delivered={}, unfinished=ZERO, awaited=NONE, available=NONE, takeable=NONE,
     held=NONE, archiving=NONE,

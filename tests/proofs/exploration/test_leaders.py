@@ -6,7 +6,7 @@ import attrs
 import pytest
 
 from model.states import RecordState
-from proofs.exploration.leaders import Facts, LeaderIndex, facts_of
+from proofs.exploration.leaders import LeaderFacts, LeaderIndex, facts_of
 from proofs.exploration.moves import Move, moves
 from proofs.exploration.world import NEVER_WRITTEN, ExploredLeader, SmallWorld
 from spec.log import Log
@@ -46,7 +46,7 @@ DONE = Record(RecordState.ACKNOWLEDGED, 1)
 AGAIN = Record(RecordState.AVAILABLE, 1)
 
 
-def _facts(records: dict[int, Record], start: int = 0, end: int = 4) -> Facts:
+def _facts(records: dict[int, Record], start: int = 0, end: int = 4) -> LeaderFacts:
     log = Log(0, 4)
     window = replace(Window(start, end), records)
     partition = SharePartition(FOUR.profile, FOUR.config, log=log, window=window)

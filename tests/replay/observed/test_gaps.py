@@ -1,5 +1,5 @@
 from replay.observed.gaps import LOST_MS, MISSING_MS, QUIET_MS, gaps_of, missing_of
-from replay.observed.observation import EpochRun, Facts, Gap, LogExtent, SentRun
+from replay.observed.observation import EpochRun, Facts, Lapse, LogExtent, SentRun
 
 
 def run(first: int, last: int, begin: float, end: float) -> EpochRun:
@@ -54,7 +54,7 @@ def test_a_session_that_is_first_seen_in_the_middle_of_a_log_may_miss_requests()
 
 
 def test_gaps_that_were_noted_are_kept_where_the_log_goes_on() -> None:
-    gap = Gap("b", 1, 2, "a line cannot be used")
+    gap = Lapse("b", 1, 2, "a line cannot be used")
     assert gaps_of(Facts(gaps=(gap, gap))) == [gap]
     assert gaps_of(Facts(gaps=(gap,), logs=(LogExtent("b", 0, 3),))) == [gap]
     assert not gaps_of(Facts(gaps=(gap,), logs=(LogExtent("b", 0, 2),)))

@@ -9,10 +9,10 @@ from replay.observed.record import (
     UNKNOWN_LOCK,
     Act,
     Allowance,
-    Configuration,
     Configurations,
     Effect,
     Lock,
+    PossibleState,
     Rules,
     completed,
     is_waiting,
@@ -26,8 +26,8 @@ ACQUIRED, AVAILABLE = RecordState.ACQUIRED, RecordState.AVAILABLE
 ACKNOWLEDGED, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.ARCHIVED
 LOCK = Lock(earliest=100, latest=200, alive=1000)
 FETCH = Act(1, "a", 0, Effect.CERTAIN, count=1)
-FRESH: Configurations = frozenset({Configuration(UNDELIVERED)})
-HELD: Configurations = frozenset({Configuration(Record(ACQUIRED, 1, "a", 1))})
+FRESH: Configurations = frozenset({PossibleState(UNDELIVERED)})
+HELD: Configurations = frozenset({PossibleState(Record(ACQUIRED, 1, "a", 1))})
 
 
 def rules(now: float, **more: Any) -> Rules:  # noqa: ANN401 - any field of Rules
@@ -135,7 +135,7 @@ def test_a_written_state_is_one_that_the_record_was_in() -> None:
     assert states(written(reached, AVAILABLE, 1)) == {("AVAILABLE", 1)}
     assert not written(reached, ACKNOWLEDGED, 1)
     assert not written(reached, AVAILABLE, 2)
-    later = frozenset({Configuration(Record(ACQUIRED, 2, "b", 3))})
+    later = frozenset({PossibleState(Record(ACQUIRED, 2, "b", 3))})
     assert written(later, AVAILABLE, 1) == later
     assert states(written(ANYTHING, ACKNOWLEDGED, 3)) == {("ACKNOWLEDGED", 3)}
     assert written(ANYTHING, ACKNOWLEDGED, 3, saved=False) == ANYTHING
@@ -146,7 +146,7 @@ def test_the_start_offset_passes_what_is_finished() -> None:
     assert passed(HELD, deleted=True, compacted=False)
     assert passed(FRESH, deleted=False, compacted=False)
     assert not passed(FRESH, deleted=False, compacted=False, absent=False)
-    free = frozenset({Configuration(Record(AVAILABLE, 1))})
+    free = frozenset({PossibleState(Record(AVAILABLE, 1))})
     assert not passed(free, deleted=False, compacted=False)
     assert passed(free, deleted=False, compacted=True)
 
@@ -161,7 +161,7 @@ def test_of_anything_everything_is_possible() -> None:
 
 
 def test_only_so_many_requests_were_lost() -> None:
-    free = frozenset({Configuration(Record(AVAILABLE, 1))})
+    free = frozenset({PossibleState(Record(AVAILABLE, 1))})
     more = rules(10, allowed=frozenset({Allowance.LOST_REQUEST}), lost=2)
     assert states(reachable(free, (), more)) == {("AVAILABLE", n) for n in (1, 2, 3)}
 
@@ -172,7 +172,7 @@ def test_too_many_configurations_are_not_followed(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_record_waits_that_is_certainly_available() -> None:
-    assert is_waiting(frozenset({Configuration(Record(AVAILABLE, 1))}))
+    assert is_waiting(frozenset({PossibleState(Record(AVAILABLE, 1))}))
     assert not is_waiting(FRESH)
     assert not is_waiting(HELD)
     assert not is_waiting(ANYTHING)

@@ -9,7 +9,7 @@ from replay.observed.inputs import sorted_out
 from replay.observed.observation import (
     EpochRun,
     Facts,
-    Gap,
+    Lapse,
     LogExtent,
     SessionChange,
     SessionEvent,
@@ -44,7 +44,7 @@ def test_facts_survive_lines() -> None:
         (SessionEvent("g", "m", "b", SessionChange.OPENED, 1.0, 2.0),),
         (SettingEvent("g", "share.delivery.count.limit", None, 1.0, 2.0),),
         (EpochRun("g", "m", "b", 0, 7, 1.0, 2.0),),
-        (Gap("b", 1.0, 2.0, "why"),),
+        (Lapse("b", 1.0, 2.0, "why"),),
         (("id", "name"),),
         (),
         frozenset({1, 2}),

@@ -4,10 +4,10 @@ import pytest
 
 from model.errors import InvalidValueError
 from replay.observed.observation import Kind, Observation, SessionChange, SessionEvent, SettingEvent
-from replay.request_log.bodies import MOST_BATCHES, Place, Seen, observed
+from replay.request_log.bodies import MOST_BATCHES, Seen, Spot, observed
 from replay.request_log.entry import Entry
 
-PLACE = Place("b", "log", 7)
+PLACE = Spot("b", "log", 7)
 VERSIONS = {"PRODUCE": 13, "FETCH": 18, "LIST_OFFSETS": 11, "DELETE_RECORDS": 2, "METADATA": 13}
 
 

@@ -22,7 +22,7 @@ from conformance.target import TargetError
 from conformance.vectors.source import cases
 from conformance.wire.target import WireTarget
 from sharespec.exit import Exit
-from sharespec.verifying import Plan
+from sharespec.verifying import VerifyPlan
 from tests.conformance.test_campaign import DyingBroker, SlippingBroker
 from tests.doubles.broker_faults import UNCOUNTED
 from tests.doubles.spec_broker import SpecBroker
@@ -199,9 +199,9 @@ def test_a_budget_of_operations_is_the_same_on_any_machine() -> None:
 def test_a_number_of_sequences_ends_a_search_where_nothing_else_does(
     monkeypatch: pytest.MonkeyPatch, arguments: list[str], seconds: float, sequences: int
 ) -> None:
-    plans: list[Plan] = []
+    plans: list[VerifyPlan] = []
 
-    def searched(_target: object, plan: Plan) -> None:
+    def searched(_target: object, plan: VerifyPlan) -> None:
         plans.append(plan)
         raise TargetError("it is enough")
 
