@@ -17,7 +17,7 @@ Apply = Callable[[Operation, Choice, tuple[Answer, ...], int], Outcome]
 
 
 @attrs.frozen
-class Refusal:
+class Refused:
     """An operation that changed nothing: the guard that refuses it, or the name of a bad value.
 
     ``detail`` is the offset that a guard names, if any, or the bad value (but for an operation
@@ -32,24 +32,24 @@ class Refusal:
 
 def attempt(
     apply: Apply, operation: Operation, choice: Choice, answers: tuple[Answer, ...], seq: int
-) -> Outcome | Refusal:
+) -> Outcome | Refused:
     """Apply an operation on one side; return its outcome or why it is refused."""
     try:
         return apply(operation, choice, answers, seq)
     except IllegalChoiceError as error:
         offset = re.match(r"(?:offset|at) (\d+)", error.detail)
-        return Refusal(Guard(error.guard), offset[1] if offset else "", str(error))
+        return Refused(Guard(error.guard), offset[1] if offset else "", str(error))
     except InvalidValueError as error:
         value = "" if error.name == "operation" else str(error).partition("; allowed: ")[0]
-        return Refusal(error.name, value, str(error))
+        return Refused(error.name, value, str(error))
 
 
-def answers_differ(spec: Outcome | Refusal, impl: Outcome | Refusal) -> str | None:
+def answers_differ(spec: Outcome | Refused, impl: Outcome | Refused) -> str | None:
     """Return how the answers to one operation differ, in words; None if they agree.
 
     Where the specification's refusal names an offset, the implementation's must name the same.
     """
-    if isinstance(spec, Refusal) and isinstance(impl, Refusal) and not spec.detail:
+    if isinstance(spec, Refused) and isinstance(impl, Refused) and not spec.detail:
         impl = attrs.evolve(impl, detail="")
     if impl == spec:
         return None
@@ -68,7 +68,7 @@ def states_differ(spec: Engine, impl: Engine) -> str | None:
     return None
 
 
-def broken_rule(spec: SpecEngine, answer: Outcome | Refusal) -> str | None:
+def broken_rule(spec: SpecEngine, answer: Outcome | Refused) -> str | None:
     """Return which invariant does not hold after a step, in words; None if all do."""
     writes = answer.writes if isinstance(answer, Outcome) else ()
     written = {batch.state for write in writes for batch in write.state_batches}

@@ -13,7 +13,7 @@ import attrs
 
 from judge.dice import Dice
 from judge.engine import Engine
-from judge.pair import Refusal, attempt
+from judge.pair import Refused, attempt
 from model import operations as ops
 from model.config import IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
@@ -63,7 +63,7 @@ class WorldSubject(Protocol):
 
     def do(
         self, operation: ops.Operation, choice: Choice, answers: tuple[Answer, ...]
-    ) -> Outcome | Refusal:
+    ) -> Outcome | Refused:
         """Apply an operation; return its outcome or why it is refused."""
 
     def snapshot(self) -> SharePartitionSnapshot:
@@ -86,10 +86,10 @@ class Recorder:
 
     def do(
         self, operation: ops.Operation, choice: Choice, answers: tuple[Answer, ...]
-    ) -> Outcome | Refusal:
+    ) -> Outcome | Refused:
         """Apply an operation; return its outcome or why it is refused."""
         outcome = attempt(self._engine.apply, operation, choice, answers, self._seq)
-        if isinstance(outcome, Refusal):
+        if isinstance(outcome, Refused):
             return outcome
         if isinstance(operation, ops.Initialize):
             self._now = operation.time_ms
@@ -142,7 +142,7 @@ class World:
         operation: ops.Operation,
         choice: Choice | None = None,
         answers: tuple[Answer, ...] = (),
-    ) -> Outcome | Refusal:
+    ) -> Outcome | Refused:
         """Apply an operation, and follow what it changes if it is not refused."""
         outcome = self.subject.do(operation, choice or self.choice(), answers)
         if isinstance(outcome, Outcome):

@@ -26,7 +26,7 @@ from judge.finding import Finding, FindingPlace
 from judge.weighing import Evidence, too_little
 from replay.observed.inputs import sorted_out
 from replay.observed.run import JudgedLogs, judge_inputs
-from replay.observed.settings import Settings
+from replay.observed.settings import Assumed
 from replay.request_log.entry import MARK
 from replay.sources import SUFFIXES, Line, read_lines
 from replay.verdict import PartitionVerdict, Replay, Verdict, light
@@ -207,7 +207,7 @@ def _judged_logs(run: ClusterRun) -> JudgedLogs:
     logs, _others = sorted_out(run.folder / f"node-{id_}" / LOG for id_ in NODES)
     if not logs:
         raise TargetError("no node has logged a request")
-    settings = Settings(
+    settings = Assumed(
         sweep_ms=_LOG_SWEEP_MS + _paused_ms(run),
         delivery_limit=run.settings.delivery_count_limit,
         max_record_locks=run.settings.partition_max_record_locks,

@@ -11,7 +11,7 @@ from conformance.known import KnownDeviation
 from replay.observed.inputs import Input
 from replay.observed.report import document, json_line
 from replay.observed.run import JudgedLogs, judge_inputs
-from replay.observed.settings import Settings
+from replay.observed.settings import Assumed
 from replay.place import LOG_MODULES, open_runner
 from replay.report import Bar, junit_document, verdict_lines
 from replay.sources import text_of
@@ -28,7 +28,7 @@ from sharespec.reports import write_reports
 
 def judged(  # noqa: PLR0913 - what a replay of request logs is asked for
     logs: Iterable[Input],
-    settings: Settings,
+    settings: Assumed,
     place: tuple[str | None, str | None],
     sort: Callable[[Replay], Sorted],
     *,

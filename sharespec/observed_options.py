@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
-from replay.observed.settings import Settings
+from replay.observed.settings import Assumed
 from sharespec.commands.options import Number
 
-_DEFAULTS = Settings()
+_DEFAULTS = Assumed()
 
 _OPTIONS = (
     click.option(
@@ -57,6 +57,6 @@ def observed_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def settings_of(values: Mapping[str, Any]) -> Settings:
+def settings_of(values: Mapping[str, Any]) -> Assumed:
     """Return the settings of the options' values; those that were not given are as by default."""
-    return Settings(**{name: value for name, value in values.items() if value is not None})
+    return Assumed(**{name: value for name, value in values.items() if value is not None})

@@ -8,7 +8,7 @@ import attrs
 
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
-from model.operations import AcknowledgementBatch
+from model.operations import AcknowledgementBatch, AlterConfig
 from model.snapshot import DurableState
 from model.states import AcquireMode
 
@@ -97,13 +97,6 @@ class AdvanceLogStart:
     """Remove the first ``by`` offsets of the log; the leader gets notice."""
 
     by: int
-
-
-@attrs.frozen
-class AlterConfig:
-    """Alter the group's configuration at any time."""
-
-    config: SharePartitionConfig
 
 
 @attrs.frozen

@@ -16,7 +16,7 @@ from conformance.cores.scene import Scene
 from conformance.cores.target import Capabilities
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
-from model.operations import AcknowledgementBatch, CompleteWrite
+from model.operations import AcknowledgementBatch, AlterConfig, CompleteWrite
 from model.states import AcknowledgeType, AcquireMode, RecordState
 from spec.record import is_dead_letter
 
@@ -39,7 +39,7 @@ _SOMETIMES = {
     asks.Compact: 2.0,
     asks.AdvanceLogStart: 1.0,
     asks.TakeOver: 0.6,
-    asks.AlterConfig: 1.0,
+    AlterConfig: 1.0,
     asks.FinishDeadLetter: 2.0,
     asks.ProduceAborted: 2.0,
 }
@@ -57,7 +57,7 @@ _WHILE_ARCHIVING = {asks.FinishDeadLetter: 3.0, asks.AdvanceLogStart: 2.0, asks.
 _WHILE_WAITING: dict[type[asks.Ask], float] = {asks.Fetch: 12.0}
 """Factors while a record, or a full window, waits for a fetch: the bound is a number of fetches."""
 
-_WHILE_ARCHIVED: dict[type[asks.Ask], float] = {asks.AlterConfig: 3.0}
+_WHILE_ARCHIVED: dict[type[asks.Ask], float] = {AlterConfig: 3.0}
 """Factors while records of the window are archived: an altered setting must not revive them."""
 
 _AFTER_FAILURE: dict[type[asks.Ask], float] = {asks.AdvanceTime: 5.0}
@@ -289,7 +289,7 @@ def _alter_config(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
         changes.append({"renew_acknowledge_enable": False})
     if asks.ProduceAborted in mix.weights:
         changes.append({"isolation_level": random.choice(list(IsolationLevel))})
-    return asks.AlterConfig(attrs.evolve(mix.config, **random.choice(changes)))
+    return AlterConfig(attrs.evolve(mix.config, **random.choice(changes)))
 
 
 _MAKERS: dict[type[asks.Ask], Callable[[Random, Mixture, Scene], asks.Ask]] = {
@@ -304,7 +304,7 @@ _MAKERS: dict[type[asks.Ask], Callable[[Random, Mixture, Scene], asks.Ask]] = {
     asks.TakeOver: _take_over,
     asks.FinishDeadLetter: _finish_dead_letter,
     asks.ProduceAborted: _produce_aborted,
-    asks.AlterConfig: _alter_config,
+    AlterConfig: _alter_config,
 }
 
 

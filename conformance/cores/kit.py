@@ -14,7 +14,7 @@ from conformance.cores.scene import Scene
 from conformance.cores.target import Hello, Target
 from conformance.kit import Kit
 from model.errors import ErrorCode
-from model.operations import Acknowledge, AcknowledgementBatch
+from model.operations import Acknowledge, AcknowledgementBatch, AlterConfig
 from model.profile import KIP, Profile, profile_named
 from model.states import AcknowledgeType
 from spec.validation import validate
@@ -113,7 +113,7 @@ class Cores(Kit[asks.Ask, Target, Hello, Scene]):
         acknowledged = [ask for ask in sequence if isinstance(ask, asks.Acknowledge)]
         types = {kind for ask in acknowledged for batch in ask.batches for kind in batch.types}
         statuses = {status for ask in sequence for status in _statuses(ask)}
-        configs = [a.config for a in sequence if isinstance(a, asks.TakeOver | asks.AlterConfig)]
+        configs = [a.config for a in sequence if isinstance(a, asks.TakeOver | AlterConfig)]
         done = {asks.NEEDS.get(type(ask)) for ask in sequence[1:]}
         persisted = any(isinstance(ask, asks.TakeOver) and ask.persisted for ask in sequence)
         wanted: dict[str, Any] = {

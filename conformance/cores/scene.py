@@ -24,6 +24,7 @@ from model.operation_table import OPERATION_TABLE
 from model.operations import (
     AcknowledgementBatch,
     Acquire,
+    AlterConfig,
     ArchiveAborted,
     Compact,
     Initialize,
@@ -269,7 +270,7 @@ class Scene:
                 self.log_start = min(self.log_end, self.log_start + by)
                 self.log = [batch for batch in self.log if batch[1] >= self.log_start]
                 return self._log_start()
-            case asks.AlterConfig(config):
+            case AlterConfig(config):
                 return {"op": "alter_config", "config": _config(config)}
             case asks.FinishDeadLetter(nth):
                 return {"op": "finish_dead_letter", "nth": nth}

@@ -10,7 +10,7 @@ from conformance.cores import asks
 from conformance.cores.asks import Answers, Ask
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
-from model.operations import AcknowledgementBatch
+from model.operations import AcknowledgementBatch, AlterConfig
 from model.states import AcknowledgeType, AcquireMode
 
 _MODES = {"": AcquireMode.RECORD_LIMIT, "whole batches": AcquireMode.BATCH_OPTIMIZED}
@@ -74,7 +74,7 @@ def _batch(text: str, kind: int | None) -> AcknowledgementBatch:
 
 
 def _altered(match: re.Match[str], config: SharePartitionConfig, _answers: Answers) -> Ask:
-    return asks.AlterConfig(attrs.evolve(config, **{match[1]: json.loads(match[2])}))
+    return AlterConfig(attrs.evolve(config, **{match[1]: json.loads(match[2])}))
 
 
 _STEPS: tuple[tuple[str, Maker], ...] = (

@@ -14,7 +14,7 @@ from conformance.wire.codec import exchange, message
 from conformance.wire.connection import Address, Bounds, Wire
 from conformance.wire.hooks import Hooks, admin_hooks
 from conformance.wire.servers import ServerProgram
-from conformance.wire.target import Described, Exchange, NamedNode, Place, WireHello
+from conformance.wire.target import Described, Exchange, GroupTopic, NamedNode, WireHello
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.ranges import OffsetRange
@@ -51,9 +51,9 @@ class BrokerTarget:
         self._hello: WireHello | None = None
         self._token = uuid4().hex[:8]
         self._topics_created = 0
-        self._topics: dict[Place, str] = {}
+        self._topics: dict[GroupTopic, str] = {}
         self._connections: set[str] = set()
-        self._transactions: set[tuple[Place, int]] = set()
+        self._transactions: set[tuple[GroupTopic, int]] = set()
 
     @property
     def address(self) -> Address:
@@ -75,13 +75,13 @@ class BrokerTarget:
             self._hello = WireHello(*self._named, can, skipped, self._admin.nodes)
         return self._hello
 
-    def open(self, config: SharePartitionConfig, partitions: int, group: str = "") -> Place:
+    def open(self, config: SharePartitionConfig, partitions: int, group: str = "") -> GroupTopic:
         """Create a topic with empty partitions, and a group that can fetch from them."""
         hello = self.hello()
         self._topics_created += 1
         name = f"sharespec-{self._token}-{self._topics_created}"
         topic_id = self._hooks.create_topic(name, partitions)
-        place = Place(f"{name}{group}", topic_id, partitions)
+        place = GroupTopic(f"{name}{group}", topic_id, partitions)
         self._topics[place] = name
         if hello.capabilities.config:
             self._hooks.configure(place.group, config)
@@ -90,7 +90,7 @@ class BrokerTarget:
 
     def produce(
         self,
-        place: Place,
+        place: GroupTopic,
         partition: int,
         batches: Sequence[tuple[int, int]],
         *,
@@ -100,22 +100,22 @@ class BrokerTarget:
         return self._hooks.produce(self._topics[place], partition, batches, aborted=aborted)
 
     def produce_open(
-        self, place: Place, partition: int, batches: Sequence[tuple[int, int]]
+        self, place: GroupTopic, partition: int, batches: Sequence[tuple[int, int]]
     ) -> tuple[OffsetRange, ...]:
         """Append log batches in the open transaction of a partition."""
         self._transactions.add((place, partition))
         return self._hooks.produce_open(self._topics[place], partition, batches)
 
-    def end_transaction(self, place: Place, partition: int, *, committed: bool) -> None:
+    def end_transaction(self, place: GroupTopic, partition: int, *, committed: bool) -> None:
         """End the open transaction of a partition."""
         self._transactions.discard((place, partition))
         self._hooks.end_transaction(self._topics[place], partition, committed=committed)
 
-    def delete_records(self, place: Place, partition: int, before: int) -> None:
+    def delete_records(self, place: GroupTopic, partition: int, before: int) -> None:
         """Move the log start offset up to ``before``."""
         self._hooks.delete_records(self._topics[place], partition, before)
 
-    def ask(self, place: Place, request: ShareRequest, connection: str) -> Exchange:  # noqa: ARG002 - of the Protocol
+    def ask(self, place: GroupTopic, request: ShareRequest, connection: str) -> Exchange:  # noqa: ARG002 - of the Protocol
         """Send a request over the named connection."""
         self._connections.add(name := _named(connection))
         wait_ms = request.max_wait_ms if isinstance(request, ShareFetch) else 0
@@ -125,7 +125,7 @@ class BrokerTarget:
         """Close the named connection, if it exists."""
         self._wire.disconnect(_named(connection))
 
-    def describe(self, place: Place, partition: int) -> Described:
+    def describe(self, place: GroupTopic, partition: int) -> Described:
         """Return the start offset and the lag of a share-partition."""
         answer, described = self._admin.describe(place.group, self._topics[place], partition)
         lag = getattr(described, "lag", _UNKNOWN_LAG)
@@ -140,13 +140,13 @@ class BrokerTarget:
             led,
         )
 
-    def alter_offset(self, place: Place, partition: int, offset: int) -> None:
+    def alter_offset(self, place: GroupTopic, partition: int, offset: int) -> None:
         """Alter a start offset while the group has no member."""
         self._hooks.empty(place.group)
         self._admin.alter_offset(place.group, self._topics[place], partition, offset)
         self._hooks.join(place.group, self._topics[place], place.topic_id, place.partitions)
 
-    def recreate(self, place: Place, *, topic: bool) -> Place:
+    def recreate(self, place: GroupTopic, *, topic: bool) -> GroupTopic:
         """Delete the group, perhaps the topic, and create them again."""
         name = self._topics[place]
         self._hooks.empty(place.group)
@@ -168,7 +168,7 @@ class BrokerTarget:
         """Sleep."""
         time.sleep(ms / 1000)
 
-    def finish(self, place: Place) -> None:
+    def finish(self, place: GroupTopic) -> None:
         """End what is open, remove the topic and the group, close every connection of ``ask``."""
         for name in self._connections:
             self._wire.disconnect(name)

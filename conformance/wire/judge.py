@@ -27,7 +27,7 @@ from conformance.wire.explain import (
     explained,
     past_aborted,
 )
-from conformance.wire.target import Described, Exchange, Place
+from conformance.wire.target import Described, Exchange, GroupTopic
 from conformance.wire.visible import MOST_HASTY, altered, hasty, ill_described, is_empty
 from conformance.wire.words import acquired_text
 from conformance.wire.written import (
@@ -93,7 +93,7 @@ class Judge:
     def __init__(  # noqa: PLR0913 - what a judge knows from the beginning
         self,
         profile: Profile,
-        place: Place,
+        place: GroupTopic,
         config: SharePartitionConfig,
         timing: Timing,
         names: Mapping[str, str] | None = None,
@@ -182,7 +182,7 @@ class Judge:
         key = self._place.group, member
         return any(key in belief.broker.sessions for belief in self.beliefs)
 
-    def anew(self, place: Place) -> "Judge":
+    def anew(self, place: GroupTopic) -> "Judge":
         """Return a judge of the same broker for a place where nothing has happened."""
         how = self._profile, place, self._config, self._timing, self._names
         return Judge(*how, tells_lag=self._tells_lag)

@@ -7,7 +7,7 @@ import attrs
 from conformance.cores.acknowledgements import Shape, misshapen
 from conformance.wire import asks
 from conformance.wire.judge import Judge
-from conformance.wire.target import Place, WireCapabilities
+from conformance.wire.target import GroupTopic, WireCapabilities
 from model.operations import AcknowledgementBatch
 from model.share_messages import (
     FINAL_EPOCH,
@@ -36,7 +36,7 @@ def member_id(member: str) -> str:
 class Requests:
     """What the requests of commands depend on: the group and topic, and what the judge knows."""
 
-    place: Place
+    place: GroupTopic
     can: WireCapabilities
     judge: Judge
 

@@ -81,7 +81,7 @@ class WireHello:
 
 
 @attrs.frozen
-class Place:
+class GroupTopic:
     """A group and a topic, created for one sequence; partitions count from 0.
 
     ``topic_id`` is a UUID in its usual form of 36 characters, as in the requests of ``ask``.
@@ -148,16 +148,16 @@ class WireTarget(Protocol):
     def hello(self) -> WireHello:
         """Describe the broker."""
 
-    def open(self, config: SharePartitionConfig, partitions: int, group: str = "") -> Place:
+    def open(self, config: SharePartitionConfig, partitions: int, group: str = "") -> GroupTopic:
         """Create a topic with empty partitions, and a group that can fetch from them.
 
         The group's id ends with ``group``.
         """
 
-    def alter_offset(self, place: Place, partition: int, offset: int) -> None:
+    def alter_offset(self, place: GroupTopic, partition: int, offset: int) -> None:
         """Alter a start offset; the group must be without sessions."""
 
-    def recreate(self, place: Place, *, topic: bool) -> Place:
+    def recreate(self, place: GroupTopic, *, topic: bool) -> GroupTopic:
         """Delete the group, perhaps the topic, and create them again; return where they are.
 
         The group must be without sessions.
@@ -168,7 +168,7 @@ class WireTarget(Protocol):
 
     def produce(
         self,
-        place: Place,
+        place: GroupTopic,
         partition: int,
         batches: Sequence[tuple[int, int]],
         *,
@@ -181,32 +181,32 @@ class WireTarget(Protocol):
         """
 
     def produce_open(
-        self, place: Place, partition: int, batches: Sequence[tuple[int, int]]
+        self, place: GroupTopic, partition: int, batches: Sequence[tuple[int, int]]
     ) -> tuple[OffsetRange, ...]:
         """Append log batches as ``produce``, in a transaction of the partition that stays open.
 
         The first batches begin it, others join it.
         """
 
-    def end_transaction(self, place: Place, partition: int, *, committed: bool) -> None:
+    def end_transaction(self, place: GroupTopic, partition: int, *, committed: bool) -> None:
         """Commit or abort the open transaction: its marker, one offset, ends the log."""
 
-    def delete_records(self, place: Place, partition: int, before: int) -> None:
+    def delete_records(self, place: GroupTopic, partition: int, before: int) -> None:
         """Move the log start offset up to ``before``; the group's leader may notice later."""
 
-    def ask(self, place: Place, request: ShareRequest, connection: str) -> Exchange:
+    def ask(self, place: GroupTopic, request: ShareRequest, connection: str) -> Exchange:
         """Send a request over the named connection, opened on first use."""
 
     def disconnect(self, connection: str) -> None:
         """Close the named connection, if it exists."""
 
-    def describe(self, place: Place, partition: int) -> Described:
+    def describe(self, place: GroupTopic, partition: int) -> Described:
         """Return the start offset and the lag of a share-partition."""
 
     def wait(self, ms: float) -> None:
         """Wait in real time."""
 
-    def finish(self, place: Place) -> None:
+    def finish(self, place: GroupTopic) -> None:
         """Remove the topic and the group, and close every connection of ``ask``."""
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ import attrs
 
 from impl.partition import FastSharePartition
 from judge.engine import SpecEngine
-from judge.pair import Refusal, answers_differ, attempt, broken_rule, states_differ
+from judge.pair import Refused, answers_differ, attempt, broken_rule, states_differ
 from model.outcome import Outcome
 from model.snapshot import DurableState
 from model.states import RecordState
@@ -45,7 +45,7 @@ def make(pair: Pair, move: Move) -> tuple[Pair, Outcome] | str | None:
     expected = attempt(spec.apply, *step)
     if wrong := answers_differ(expected, attempt(impl.apply, *step)):
         return wrong
-    if isinstance(expected, Refusal):
+    if isinstance(expected, Refused):
         return None
     after = Pair(ExploredLeader(spec.partition, move.log), impl)
     return _wrong(spec, impl, expected) or (after, expected)

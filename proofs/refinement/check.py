@@ -15,7 +15,7 @@ import numpy as np
 
 from impl.partition import FastSharePartition
 from judge.engine import SpecEngine
-from judge.pair import Refusal, answers_differ, attempt, states_differ
+from judge.pair import Refused, answers_differ, attempt, states_differ
 from judge.whole_state import whole_state
 from model.guards import Guard
 from model.operations import AdvanceTime
@@ -78,7 +78,7 @@ def _square(
     wrong = answers_differ(expected, attempt(impl.apply, *call))
     if wrong is not None:
         return wrong
-    if isinstance(expected, Refusal):
+    if isinstance(expected, Refused):
         reason = expected.reason
         tally.refused[reason.name if isinstance(reason, Guard) else reason] += 1
         same = arrays_of(impl) is before and all(map(np.array_equal, before, rows))

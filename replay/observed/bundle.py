@@ -14,7 +14,7 @@ from replay.observed.judge import ObservationJudge
 from replay.observed.known import Premises
 from replay.observed.observation import OF_LOG, OF_TOPIC, Facts, Kind, Lapse, LogExtent, Observation
 from replay.observed.record import ALWAYS, NEVER, Allowance
-from replay.observed.settings import Settings
+from replay.observed.settings import Assumed
 from replay.observed.state_topic import in_order
 from replay.observed.verdict import Doubt, ObservedVerdict
 from replay.verdict import Verdict
@@ -26,7 +26,7 @@ _OF_COORDINATOR = frozenset({Kind.WRITE, Kind.READ, Kind.INITIALIZE})
 
 
 def judged(
-    seen: Iterable[Observation], facts: Facts, gaps: Iterable[Lapse], settings: Settings
+    seen: Iterable[Observation], facts: Facts, gaps: Iterable[Lapse], settings: Assumed
 ) -> Iterator[ObservedVerdict]:
     """Yield a verdict on each share-partition of the observations."""
     names = dict(facts.names)

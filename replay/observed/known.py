@@ -23,7 +23,7 @@ from replay.observed.record import (
     reachable,
 )
 from replay.observed.requests import REFUSALS, LogRequest, Sessions, UnderWay, sessions_of
-from replay.observed.settings import DELIVERY_LIMITS, Settings
+from replay.observed.settings import DELIVERY_LIMITS, Assumed
 from replay.observed.spans import Spans
 
 _OF_RECORDS = frozenset({Allowance.LOST_REQUEST, Allowance.NEW_LEADER})
@@ -49,7 +49,7 @@ class Premises:
     times the log of every broker has lines.
     """
 
-    settings: Settings
+    settings: Assumed
     of_log: tuple[Observation, ...] = ()
     events: tuple[SessionEvent, ...] = ()
     seen: tuple[Observation, ...] = ()

@@ -12,7 +12,7 @@ import attrs
 from model.states import AcknowledgeType
 from replay.observed.observation import Kind, Lapse, Observation, SessionChange, SessionEvent
 from replay.observed.record import Act, Effect, Lock
-from replay.observed.settings import Settings
+from replay.observed.settings import Assumed
 
 NONE = 0
 REFUSALS = frozenset({29, 30, 42, 100, 112, 121, 122, 123, 133})
@@ -126,7 +126,7 @@ class Sessions:
 
 
 def requests_of(
-    seen: Iterable[Observation], settings: Settings, gaps: Sequence[Lapse], leader: str
+    seen: Iterable[Observation], settings: Assumed, gaps: Sequence[Lapse], leader: str
 ) -> list[LogRequest]:
     """Return the requests of members, in the order of their beginnings."""
     asked = [each for each in seen if each.kind in (Kind.ACQUIRE, Kind.ACKNOWLEDGE)]
@@ -155,13 +155,13 @@ def requests_of(
     return requests
 
 
-def bounds(each: Observation, settings: Settings, leader: str) -> tuple[float, float]:
+def bounds(each: Observation, settings: Assumed, leader: str) -> tuple[float, float]:
     """Return the times before and after which a request had no effect, on the leader's clock."""
     skew = 0 if each.broker == leader else settings.skew_ms
     return each.earliest - settings.slack_ms - 1 - skew, each.end + 1 + skew
 
 
-def received_by(each: Observation, settings: Settings, leader: str) -> float:
+def received_by(each: Observation, settings: Assumed, leader: str) -> float:
     """Return a time by which a request had been received, on the leader's clock."""
     return each.begin + 1 + (0 if each.broker == leader else settings.skew_ms)
 

@@ -16,7 +16,7 @@ from replay.observed.gaps import gaps_of
 from replay.observed.inputs import Input, read
 from replay.observed.observation import Facts, Lapse, Observation, joined
 from replay.observed.rows import SCHEMA, observation_of, row_of
-from replay.observed.settings import Settings
+from replay.observed.settings import Assumed
 from replay.observed.verdict import ObservedVerdict
 from replay.processes import HereRunner, Progress, Runner, Silent
 from replay.request_log.scan import FileTally
@@ -69,7 +69,7 @@ class _Read:
 
 def judge_inputs(
     inputs: Sequence[Input],
-    settings: Settings,
+    settings: Assumed,
     runner: Runner | None = None,
     progress: Progress | None = None,
 ) -> JudgedLogs:
@@ -147,7 +147,7 @@ def _gather(task: GatherTask) -> Iterable[_Read]:
 
 
 def _judge_bucket(
-    facts: Facts, gaps: list[Lapse], settings: Settings, parts: Sequence[FilePart]
+    facts: Facts, gaps: list[Lapse], settings: Assumed, parts: Sequence[FilePart]
 ) -> Iterator[ObservedVerdict]:
     tables = (table for part in parts for _, table in groups_of(part, SCHEMA.names))
     seen = [observation_of(row) for table in tables for row in table.to_pylist()]

@@ -7,7 +7,7 @@ DELIVERY_LIMITS = (2, 25)
 
 
 @attrs.frozen
-class Settings:
+class Assumed:
     """Times in ms. None stands for what is not known; then everything that it allows is legal.
 
     ``slack_ms``: how much later than a request was answered its line may be written, besides the

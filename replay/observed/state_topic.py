@@ -19,7 +19,7 @@ from model.wire import uuid_text
 from replay.observed.known import Known
 from replay.observed.observation import OF_TOPIC, Kind, Observation, Ranges
 from replay.observed.record import PASSED, recovered, settled
-from replay.observed.settings import Settings
+from replay.observed.settings import Assumed
 from replay.observed.verdict import DivergedError
 from spec.coordinator import Durable, durable_state, merge_start, replay_record
 from spec.record import durable_maximum
@@ -93,7 +93,7 @@ class Joined:
         return durable
 
 
-def join(records: Sequence[Observation], seen: Sequence[Observation], settings: Settings) -> Joined:
+def join(records: Sequence[Observation], seen: Sequence[Observation], settings: Assumed) -> Joined:
     """Find the record of each write that was accepted, where only one can be it.
 
     Raises DivergedError where a record has other numbers than its write, and where a write has no
@@ -254,7 +254,7 @@ def _check_missing(
     records: Sequence[Observation],
     places: dict[Observation, int],
     each: Observation,
-    settings: Settings,
+    settings: Assumed,
 ) -> None:
     """Refuse a write without a record, where the dump has writes of before and after it."""
     if not places:
@@ -273,7 +273,7 @@ def _check_missing(
     raise DivergedError(Joint.WRITE_IS_DURABLE, each.ranges[0][0], each.ranges[-1][1], detail)
 
 
-def _is_before(write: Observation, other: Observation, settings: Settings) -> bool:
+def _is_before(write: Observation, other: Observation, settings: Assumed) -> bool:
     skew = 0 if write.broker == other.broker else settings.skew_ms
     return write.end + 1 + skew < other.earliest - settings.slack_ms - 1
 

@@ -13,7 +13,7 @@ from conformance.cores.scene import Scene
 from conformance.cores.target import Reply
 from conformance.target import TargetError
 from conformance.wire.kit import BROKERS
-from conformance.wire.target import Exchange, Place
+from conformance.wire.target import Exchange, GroupTopic
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.share_messages import ShareRequest
@@ -119,7 +119,7 @@ class SlippingBroker(SpecBroker):
         super().__init__(fault)
         self.left = times
 
-    def ask(self, place: Place, request: ShareRequest, connection: str) -> Exchange:
+    def ask(self, place: GroupTopic, request: ShareRequest, connection: str) -> Exchange:
         exchange = super().ask(place, request, connection)
         read = tuple((at, (some[0].first,)) for at, some in exchange.read if some)
         if not (read and self.left):
@@ -135,13 +135,13 @@ class DyingBroker(SpecBroker):
         super().__init__(fault)
         self.left, self.tried = after, 0
 
-    def ask(self, place: Place, request: ShareRequest, connection: str) -> Exchange:
+    def ask(self, place: GroupTopic, request: ShareRequest, connection: str) -> Exchange:
         self.left -= 1
         if self.left < 0:
             raise TargetError("the connection is closed")
         return super().ask(place, request, connection)
 
-    def finish(self, place: Place) -> None:
+    def finish(self, place: GroupTopic) -> None:
         if self.left < 0:
             self.tried += 1
             raise TargetError("the topic cannot be removed")
@@ -193,7 +193,7 @@ def test_a_deviation_is_kept_if_the_target_dies_while_shrinking() -> None:
 
 def test_a_topic_that_cannot_be_removed_hides_no_deviation() -> None:
     class Keeping(SpecBroker):
-        def finish(self, place: Place) -> None:
+        def finish(self, place: GroupTopic) -> None:
             super().finish(place)
             raise TargetError("the topic cannot be removed")
 
@@ -229,7 +229,9 @@ def test_a_later_sequence_confirms_what_did_not_come_back() -> None:
 
         opened = 0
 
-        def open(self, config: SharePartitionConfig, partitions: int, group: str = "") -> Place:
+        def open(
+            self, config: SharePartitionConfig, partitions: int, group: str = ""
+        ) -> GroupTopic:
             self.opened += 1
             if self.opened == 2 + BROKERS.confirmations:
                 self.left = 10**6

@@ -18,8 +18,8 @@ from conformance.target import TargetError
 from conformance.wire.target import (
     Described,
     Exchange,
+    GroupTopic,
     NamedNode,
-    Place,
     WireCapabilities,
     WireHello,
 )
@@ -115,7 +115,7 @@ class SpecBroker:
         """Return who this is."""
         return WireHello(f"specification: {self._fault.name}", "1", self._profile, self._can)
 
-    def open(self, config: SharePartitionConfig, partitions: int, group: str = "") -> Place:
+    def open(self, config: SharePartitionConfig, partitions: int, group: str = "") -> GroupTopic:
         """Begin anew: every place has the same names, and the same choices are made in it."""
         self._group = f"{_GROUP}{group}"
         self._random = Random(f"{self._seed}:{config}:{partitions}")  # noqa: S311 - no secret
@@ -135,11 +135,11 @@ class SpecBroker:
         self._gone: dict[str, float] = {}
         self._due: dict[tuple[TopicPartition, int], float] = {}
         self._open = True
-        return Place(self._group, _TOPIC, partitions)
+        return GroupTopic(self._group, _TOPIC, partitions)
 
     def produce(
         self,
-        place: Place,
+        place: GroupTopic,
         partition: int,
         batches: Sequence[tuple[int, int]],
         *,
@@ -155,7 +155,7 @@ class SpecBroker:
         return ranges
 
     def produce_open(
-        self, place: Place, partition: int, batches: Sequence[tuple[int, int]]
+        self, place: GroupTopic, partition: int, batches: Sequence[tuple[int, int]]
     ) -> tuple[OffsetRange, ...]:
         """Append log batches of the open transaction."""
         at = TopicPartition(place.topic_id, partition)
@@ -164,7 +164,7 @@ class SpecBroker:
         self._append(at, ranges, ranges[-1].last + 1)
         return ranges
 
-    def end_transaction(self, place: Place, partition: int, *, committed: bool) -> None:
+    def end_transaction(self, place: GroupTopic, partition: int, *, committed: bool) -> None:
         """End the open transaction. Raises KeyError if there is none."""
         at = TopicPartition(place.topic_id, partition)
         ended = self._transactions[at]
@@ -201,7 +201,7 @@ class SpecBroker:
             return None
         return min((one.first for one in self._transactions.get(at, ())), default=None)
 
-    def delete_records(self, place: Place, partition: int, before: int) -> None:
+    def delete_records(self, place: GroupTopic, partition: int, before: int) -> None:
         """Move the log start offset up; the leader notices with some later request."""
         key = (place.group, TopicPartition(place.topic_id, partition))
         there = self._broker.partitions[key]
@@ -214,13 +214,13 @@ class SpecBroker:
         """Close a connection, which is noticed some time later."""
         self._gone[connection] = self._clock + self._random.random() * _NOTICE_MS
 
-    def alter_offset(self, place: Place, partition: int, offset: int) -> None:
+    def alter_offset(self, place: GroupTopic, partition: int, offset: int) -> None:
         """Set the durable state, with no record in flight."""
         if self._fault is not WireFault.OFFSETS_STAY:
             count = -1 if self._fault is WireFault.LAG_IS_LOST else 0
             self._begin_again(TopicPartition(place.topic_id, partition), Durable(offset, count))
 
-    def recreate(self, place: Place, *, topic: bool) -> Place:
+    def recreate(self, place: GroupTopic, *, topic: bool) -> GroupTopic:
         """Forget what is durable of the group, and the log if the topic is deleted, too."""
         if topic:
             config = self._broker.partitions[self._group, TopicPartition(_TOPIC, 0)].config
@@ -250,7 +250,7 @@ class SpecBroker:
         """Let virtual time pass."""
         self._clock += ms
 
-    def finish(self, place: Place) -> None:
+    def finish(self, place: GroupTopic) -> None:
         """Forget the place. Raises TargetError if it is not open."""
         if not self._open:
             raise TargetError(f"{place.group} is not open")
@@ -259,7 +259,7 @@ class SpecBroker:
     def close(self) -> None:
         """Do nothing: there is nothing to let go."""
 
-    def ask(self, place: Place, request: ShareRequest, connection: str) -> Exchange:
+    def ask(self, place: GroupTopic, request: ShareRequest, connection: str) -> Exchange:
         """Serve a request somewhere between sending it and having the response.
 
         Choices depend on the request and the share-partitions only, so that a sequence can be
@@ -313,7 +313,7 @@ class SpecBroker:
             return ()
         return tuple((at, tuple(o for o in offsets(some) if o % 3 == 2)) for at, some in read)
 
-    def describe(self, place: Place, partition: int) -> Described:
+    def describe(self, place: GroupTopic, partition: int) -> Described:
         """Tell what is durable, or what is in memory."""
         sent = self._clock
         self._clock += self._random.random() * _TRIP_MS

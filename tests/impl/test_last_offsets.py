@@ -3,7 +3,7 @@
 import attrs
 import pytest
 
-from judge.pair import Refusal
+from judge.pair import Refused
 from model.checks import MAX_INT64
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
@@ -63,7 +63,7 @@ def test_the_largest_offsets_are_acknowledged_and_released() -> None:
     pair.do(Acquire("a", AcquireMode.BATCH_OPTIMIZED, 5, 5, top - 4, read))
     beyond = acknowledge(top, 2**70, AcknowledgeType.RENEW)
     refused = pair.do(beyond, Choice(refusal=ErrorCode.NONE))
-    assert isinstance(refused, Refusal)
+    assert isinstance(refused, Refused)
     assert refused.reason is Guard.ACKNOWLEDGED_WAS_DELIVERED
     pair.do(acknowledge(top, top, AcknowledgeType.ACCEPT))
     pair.do(MemberLeaves("a"))

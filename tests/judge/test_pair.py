@@ -5,7 +5,7 @@ from judge import engine as engine_module
 from judge.choices import recorded_answers, recorded_choice
 from judge.engine import SpecEngine, engines_for
 from judge.invariants import PARTITION_INVARIANTS
-from judge.pair import Refusal, answers_differ, attempt, broken_rule, states_differ
+from judge.pair import Refused, answers_differ, attempt, broken_rule, states_differ
 from model.errors import ErrorCode
 from model.guards import Guard
 from model.operations import FinishDeadLetter, Initialize, MemberLeaves, Produce
@@ -16,8 +16,8 @@ from model.states import RecordState
 from tests.replay.samples import events, kafka_rows
 
 (START,) = events(kafka_rows(count=1))
-UNINITIALIZED = Refusal(Guard.PARTITION_IS_INITIALIZED, "")
-AT_3 = Refusal(Guard.DEAD_LETTER_IS_ARCHIVING, "3")
+UNINITIALIZED = Refused(Guard.PARTITION_IS_INITIALIZED, "")
+AT_3 = Refused(Guard.DEAD_LETTER_IS_ARCHIVING, "3")
 
 
 def test_both_sides_agree_on_what_apache_kafka_recorded() -> None:
@@ -44,8 +44,8 @@ def test_a_refusal_names_the_guard_with_its_offset_or_the_value(name: str) -> No
     finish = FinishDeadLetter((OffsetRange(3, 3),))
     assert attempt(engine.apply, finish, Choice(), (), 1) == AT_3
     value = attempt(engine.apply, Produce((), 0), Choice(), (), 1)
-    assert value == Refusal("log_end_offset", "log_end_offset is 0")
-    assert isinstance(value, Refusal)
+    assert value == Refused("log_end_offset", "log_end_offset is 0")
+    assert isinstance(value, Refused)
     assert "; allowed: at least the log end offset" in value.text
 
 
@@ -61,11 +61,11 @@ def test_a_refusal_names_the_guard_with_its_offset_or_the_value(name: str) -> No
         (AT_3, attrs.evolve(AT_3, detail=""), False),
         (attrs.evolve(AT_3, detail=""), AT_3, True),
         (AT_3, UNINITIALIZED, False),
-        (Refusal("first", "first is 1"), Refusal("first", "first is 2"), False),
+        (Refused("first", "first is 1"), Refused("first", "first is 2"), False),
     ],
 )
 def test_answers_agree_if_equal_and_guards_at_the_offset_that_the_specification_names(
-    spec: Outcome | Refusal, impl: Outcome | Refusal, *, agree: bool
+    spec: Outcome | Refused, impl: Outcome | Refused, *, agree: bool
 ) -> None:
     assert (answers_differ(spec, impl) is None) == agree
 

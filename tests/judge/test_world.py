@@ -6,7 +6,7 @@ import pytest
 from judge.dice import SeededDice
 from judge.engine import engines_for
 from judge.follower import follow
-from judge.pair import Refusal
+from judge.pair import Refused
 from judge.world import Load, Recorder, World
 from model import operations as ops
 from model.config import IsolationLevel, SharePartitionConfig
@@ -75,7 +75,7 @@ def test_what_cannot_be_done_gives_way_to_something_else() -> None:
 
 def test_a_refusal_is_no_event() -> None:
     made, recorder = world()
-    assert isinstance(made.do(ops.MemberLeaves("a")), Refusal)
+    assert isinstance(made.do(ops.MemberLeaves("a")), Refused)
     assert recorder.events == []
     assert not made.ready
     made.initialize(DurableState(0, 0))

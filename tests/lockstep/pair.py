@@ -10,7 +10,7 @@ from impl import layout as at
 from impl.partition import FastSharePartition
 from judge.dice import Dice
 from judge.engine import SpecEngine
-from judge.pair import Refusal, answers_differ, attempt, broken_rule, states_differ
+from judge.pair import Refused, answers_differ, attempt, broken_rule, states_differ
 from judge.recorded_partition import RecordedPartition
 from judge.view import snapshot
 from judge.whole_state import partition_of, whole_state
@@ -115,7 +115,7 @@ class Pair:
         operation: Operation,
         choice: Choice | None = None,
         answers: tuple[Answer, ...] = (),
-    ) -> Outcome | Refusal:
+    ) -> Outcome | Refused:
         """Apply to both; compare outcome or refusal, whole state and every invariant."""
         self.steps += 1
         seq = len(self.events)
@@ -172,12 +172,12 @@ class Pair:
         trial = SpecEngine(profile, before)
         made = attempt(trial.apply, operation, choice, answers, seq)
         # Where a group of locks writes nothing, no one knows which answer is of which write.
-        if isinstance(made, Refusal) or 0 < len(made.writes) < len(answers):
+        if isinstance(made, Refused) or 0 < len(made.writes) < len(answers):
             return answers
         seen = self._seen(made, answers)
         trial = SpecEngine(profile, before)
         made = attempt(trial.apply, operation, choice, seen, seq)
-        if isinstance(made, Refusal):
+        if isinstance(made, Refused):
             return answers
         after = trial.snapshot()
         told = _with_forms(_with_moments(made, seen), seen)
@@ -239,11 +239,11 @@ class Pair:
         return self.engine.durable()
 
     def _count(
-        self, operation: Operation, answer: Outcome | Refusal, before: SharePartition
+        self, operation: Operation, answer: Outcome | Refused, before: SharePartition
     ) -> None:
         name = type(operation).__name__
         self.reached[name] += 1
-        if isinstance(answer, Refusal):
+        if isinstance(answer, Refused):
             if isinstance(answer.reason, Guard):
                 self.reached[answer.reason] += 1
             return

@@ -10,7 +10,7 @@ from conformance.cores.kit import CORES
 from judge.dice import SeededDice
 from judge.engine import engines_for
 from judge.follower import follow
-from judge.pair import Refusal
+from judge.pair import Refused
 from judge.world import Load, Recorder, World
 from model import operations as ops
 from model.config import IsolationLevel, SharePartitionConfig
@@ -50,7 +50,7 @@ class FaultyMember:
 
     def do(
         self, operation: ops.Operation, choice: Choice, answers: tuple[Answer, ...]
-    ) -> Outcome | Refusal:
+    ) -> Outcome | Refused:
         """Apply an operation in the faulty way; what is produced last is of an open transaction."""
         partition = self._engine.partition
         stable = partition.log.stable_offset

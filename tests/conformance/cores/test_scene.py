@@ -16,7 +16,7 @@ from conformance.target import TargetError
 from judge.finding import CRASHED
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
-from model.operations import AcknowledgementBatch, Acquire, AdvanceLogStart, Initialize
+from model.operations import AcknowledgementBatch, Acquire, AdvanceLogStart, AlterConfig, Initialize
 from model.snapshot import DurableState
 from model.states import AcquireMode
 from tests.doubles.small_core import SmallCore
@@ -178,7 +178,7 @@ HELD = (*LOGGED, FETCH)
         ("advance_log_start", (*LOGGED, asks.AdvanceLogStart(1)), "log start offset 1"),
         (
             "alter_config",
-            (BEGIN, asks.AlterConfig(SharePartitionConfig(3, 8, 100))),
+            (BEGIN, AlterConfig(SharePartitionConfig(3, 8, 100))),
             "configuration: delivery limit 3, window limit 8, lock 100 ms",
         ),
         ("finish_dead_letter", (BEGIN, asks.FinishDeadLetter(2)), "dead letters end: number 2"),

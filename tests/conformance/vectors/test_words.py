@@ -6,7 +6,7 @@ from conformance.cores import asks
 from conformance.vectors.words import ask_in_words
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
-from model.operations import AcknowledgementBatch
+from model.operations import AcknowledgementBatch, AlterConfig
 from model.states import AcquireMode
 
 CONFIG = SharePartitionConfig(delivery_count_limit=3)
@@ -42,7 +42,7 @@ FAILED = ErrorCode.COORDINATOR_NOT_AVAILABLE
         ("the log start moves by 3", asks.AdvanceLogStart(3)),
         (
             "renew_acknowledge_enable becomes false",
-            asks.AlterConfig(
+            AlterConfig(
                 SharePartitionConfig(delivery_count_limit=3, renew_acknowledge_enable=False)
             ),
         ),

@@ -15,7 +15,7 @@ from typing import Any
 from uuid import UUID
 
 from conformance.wire.kafka_broker import kafka_broker
-from conformance.wire.target import Place, WireTarget
+from conformance.wire.target import GroupTopic, WireTarget
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
@@ -108,7 +108,7 @@ def play(target: WireTarget, scenario: Scenario) -> list[dict[str, Any] | None]:
         target.finish(place)
 
 
-def _played(target: WireTarget, place: Place, step: dict[str, Any]) -> dict[str, Any] | None:
+def _played(target: WireTarget, place: GroupTopic, step: dict[str, Any]) -> dict[str, Any] | None:
     if "wait_ms" in step:
         target.wait(step["wait_ms"])
     elif "disconnect" in step:

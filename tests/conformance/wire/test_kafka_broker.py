@@ -15,7 +15,7 @@ from conformance.cores import kafka
 from conformance.target import TargetError
 from conformance.wire import kafka_broker as module
 from conformance.wire.kafka_broker import kafka_broker
-from conformance.wire.target import Exchange, Place, WireTarget
+from conformance.wire.target import Exchange, GroupTopic, WireTarget
 from model.config import IsolationLevel
 from model.errors import ErrorCode
 from model.operations import Produce
@@ -152,13 +152,13 @@ def test_it_still_answers_what_was_recorded(broker: WireTarget, name: str) -> No
 
 
 @pytest.fixture
-def place(broker: WireTarget) -> Iterator[Place]:
+def place(broker: WireTarget) -> Iterator[GroupTopic]:
     found = broker.open(CONFIG, 1)
     yield found
     broker.finish(found)
 
 
-def fetched(broker: WireTarget, place: Place) -> Exchange:
+def fetched(broker: WireTarget, place: GroupTopic) -> Exchange:
     """Return what a member is given that opens a session."""
     step = {"member": "m", "epoch": 0, "partitions": {"t:0": []}, "max_wait_ms": 3000}
     return broker.ask(place, asked({"fetch": step}, place.group, place.topic_id), "c")
@@ -167,7 +167,7 @@ def fetched(broker: WireTarget, place: Place) -> Exchange:
 @pytest.mark.broker
 @pytest.mark.xdist_group("kafka-broker")
 def test_a_log_has_the_batches_and_markers_that_were_asked_for(
-    broker: WireTarget, place: Place
+    broker: WireTarget, place: GroupTopic
 ) -> None:
     assert broker.produce(place, 0, [(0, 3), (2, 1)]) == (OffsetRange(0, 2), OffsetRange(5, 5))
     aborted = broker.produce(place, 0, [(0, 2), (1, 2)], aborted=True)
@@ -183,7 +183,7 @@ def test_a_log_has_the_batches_and_markers_that_were_asked_for(
 
 @pytest.mark.broker
 @pytest.mark.xdist_group("kafka-broker")
-def test_records_can_be_deleted_and_the_lag_is_told(broker: WireTarget, place: Place) -> None:
+def test_records_can_be_deleted_and_the_lag_is_told(broker: WireTarget, place: GroupTopic) -> None:
     broker.produce(place, 0, [(0, 2), (0, 3)])
     broker.delete_records(place, 0, 2)
     assert fetched(broker, place).response.partitions[0].acquired == (AcquiredRange(2, 4, 1),)

@@ -14,7 +14,7 @@ from conformance.campaign import replayed
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.kfake import kfake_hooks, kfake_target
 from conformance.wire.kit import BROKERS
-from conformance.wire.target import Exchange, Place
+from conformance.wire.target import Exchange, GroupTopic
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
@@ -75,7 +75,7 @@ def target() -> Iterator[BrokerTarget]:
 
 def fetched(  # noqa: PLR0913 - what differs between the tests
     target: BrokerTarget,
-    place: Place,
+    place: GroupTopic,
     epoch: int,
     *batches: AcknowledgementBatch,
     member: str = "member",

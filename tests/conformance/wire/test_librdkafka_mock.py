@@ -13,7 +13,7 @@ from conformance.wire.connection import Bounds
 from conformance.wire.kit import BROKERS
 from conformance.wire.librdkafka import MockCluster
 from conformance.wire.librdkafka_mock import librdkafka_mock
-from conformance.wire.target import Place
+from conformance.wire.target import GroupTopic
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
@@ -44,14 +44,14 @@ def mock() -> Iterator[BrokerTarget]:
 
 
 @pytest.fixture
-def place(mock: BrokerTarget) -> Iterator[Place]:
+def place(mock: BrokerTarget) -> Iterator[GroupTopic]:
     place = mock.open(SharePartitionConfig(auto_offset_reset=AutoOffsetReset.EARLIEST), 1)
     yield place
     mock.finish(place)
 
 
 def fetched(
-    mock: BrokerTarget, place: Place, epoch: int = 0, max_bytes: int = 2**31 - 1
+    mock: BrokerTarget, place: GroupTopic, epoch: int = 0, max_bytes: int = 2**31 - 1
 ) -> ShareResponse:
     asked = PartitionRequest(TopicPartition(place.topic_id, 0))
     request = ShareFetch(
@@ -60,18 +60,18 @@ def fetched(
     return mock.ask(place, request, "m1").response
 
 
-def acquired(mock: BrokerTarget, place: Place) -> tuple[AcquiredRange, ...]:
+def acquired(mock: BrokerTarget, place: GroupTopic) -> tuple[AcquiredRange, ...]:
     (one,) = fetched(mock, place).partitions
     assert one.error is NONE
     return one.acquired
 
 
-def test_what_was_produced_is_acquired(mock: BrokerTarget, place: Place) -> None:
+def test_what_was_produced_is_acquired(mock: BrokerTarget, place: GroupTopic) -> None:
     assert mock.produce(place, 0, [(0, 2), (0, 3)]) == (OffsetRange(0, 1), OffsetRange(2, 4))
     assert acquired(mock, place) == (AcquiredRange(0, 4, 1),)
 
 
-def test_deleted_records_are_not_delivered(mock: BrokerTarget, place: Place) -> None:
+def test_deleted_records_are_not_delivered(mock: BrokerTarget, place: GroupTopic) -> None:
     mock.produce(place, 0, [(0, 3)])
     mock.delete_records(place, 0, 2)
     assert acquired(mock, place) == (AcquiredRange(2, 2, 1),)
@@ -139,20 +139,20 @@ def test_a_search_finds_only_known_deviations(mock: BrokerTarget) -> None:
 # What asks do not ask. docs/findings/librdkafka-mock.md names these tests.
 
 
-def test_a_session_epoch_below_the_last_is_taken(mock: BrokerTarget, place: Place) -> None:
+def test_a_session_epoch_below_the_last_is_taken(mock: BrokerTarget, place: GroupTopic) -> None:
     mock.produce(place, 0, [(0, 1)])
     assert fetched(mock, place, epoch=-2) == ShareResponse()
     fetched(mock, place)
     assert fetched(mock, place, epoch=-2).error is NONE
 
 
-def test_a_fetch_of_few_bytes_gets_nothing(mock: BrokerTarget, place: Place) -> None:
+def test_a_fetch_of_few_bytes_gets_nothing(mock: BrokerTarget, place: GroupTopic) -> None:
     mock.produce(place, 0, [(0, 1)])
     at = TopicPartition(place.topic_id, 0)
     assert fetched(mock, place, max_bytes=1).partitions == (PartitionResponse(at),)
 
 
-def test_a_wide_range_delays_every_member(mock: BrokerTarget, place: Place) -> None:
+def test_a_wide_range_delays_every_member(mock: BrokerTarget, place: GroupTopic) -> None:
     mock.produce(place, 0, [(0, 1)])
     fetched(mock, place)
     asked = PartitionRequest(
@@ -163,7 +163,7 @@ def test_a_wide_range_delays_every_member(mock: BrokerTarget, place: Place) -> N
     assert time.monotonic() - began > 0.1
 
 
-def test_markers_have_a_wrong_checksum(mock: BrokerTarget, place: Place) -> None:
+def test_markers_have_a_wrong_checksum(mock: BrokerTarget, place: GroupTopic) -> None:
     mock.produce(place, 0, [(0, 1)], aborted=True)
     with pytest.raises(TargetError, match="offset 1 has a wrong checksum"):
         fetched(mock, place)

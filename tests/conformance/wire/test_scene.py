@@ -10,7 +10,7 @@ from conformance.wire import asks
 from conformance.wire.kit import BROKERS
 from conformance.wire.requests import ABSENT_PARTITION, ABSENT_TOPIC, member_id
 from conformance.wire.scene import PATIENT_MS, TIMES_STARVED, WireScene
-from conformance.wire.target import Described, Exchange, Place, UnansweredError
+from conformance.wire.target import Described, Exchange, GroupTopic, UnansweredError
 from judge.finding import Finding
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
@@ -34,11 +34,11 @@ class Recorder(SpecBroker):
         self.asked: list[tuple[ShareRequest, str]] = []
         self.finished = 0
 
-    def ask(self, place: Place, request: ShareRequest, connection: str) -> Exchange:
+    def ask(self, place: GroupTopic, request: ShareRequest, connection: str) -> Exchange:
         self.asked.append((request, connection))
         return super().ask(place, request, connection)
 
-    def finish(self, place: Place) -> None:
+    def finish(self, place: GroupTopic) -> None:
         self.finished += 1
         super().finish(place)
 
@@ -225,7 +225,7 @@ def test_a_fetch_is_repeated_as_often_as_what_it_read_may_be_kept_back(
     most: int, repeated: int
 ) -> None:
     class Silent(Recorder):
-        def ask(self, place: Place, request: ShareRequest, connection: str) -> Exchange:
+        def ask(self, place: GroupTopic, request: ShareRequest, connection: str) -> Exchange:
             told = super().ask(place, request, connection)
             return attrs.evolve(told, response=ShareResponse(), read=())
 
@@ -248,7 +248,7 @@ def test_a_lag_that_is_wrong_is_asked_for_again() -> None:
     class Wrong(Recorder):
         described = 0
 
-        def describe(self, place: Place, partition: int) -> Described:
+        def describe(self, place: GroupTopic, partition: int) -> Described:
             self.described += 1
             told = super().describe(place, partition)
             return attrs.evolve(told, start_offset=2, lag=7)
@@ -302,7 +302,7 @@ def test_a_place_is_removed_when_a_search_is_interrupted(
     opened = 0
     open_before = broker.open
 
-    def open_(config: SharePartitionConfig, partitions: int, group: str = "") -> Place:
+    def open_(config: SharePartitionConfig, partitions: int, group: str = "") -> GroupTopic:
         nonlocal opened
         opened += 1
         return open_before(config, partitions, group)
@@ -318,7 +318,7 @@ def test_an_error_of_a_description_may_pass_and_is_a_deviation_if_it_does_not() 
     class Failing(Recorder):
         left = 0
 
-        def describe(self, place: Place, partition: int) -> Described:
+        def describe(self, place: GroupTopic, partition: int) -> Described:
             told, self.left = super().describe(place, partition), self.left - 1
             return attrs.evolve(told, error=ErrorCode.NOT_COORDINATOR) if self.left >= 0 else told
 
@@ -337,7 +337,7 @@ def test_an_error_of_a_description_may_pass_and_is_a_deviation_if_it_does_not() 
 def test_a_connection_that_is_closed_instead_of_an_answer_is_a_deviation() -> None:
     made, broker = scene(asks.Fetch("m1"))
 
-    def closing(place: Place, request: ShareRequest, connection: str) -> Exchange:
+    def closing(place: GroupTopic, request: ShareRequest, connection: str) -> Exchange:
         raise UnansweredError(f"{place} {request} {connection}")
 
     broker.ask = closing  # type: ignore[method-assign] # it breaks from now on
@@ -404,7 +404,7 @@ def test_a_broker_that_refuses_now_and_then_is_not_known() -> None:
     class Refusing(SpecBroker):
         asked = 0
 
-        def ask(self, place: Place, request: ShareRequest, connection: str) -> Exchange:
+        def ask(self, place: GroupTopic, request: ShareRequest, connection: str) -> Exchange:
             self._fault = HONEST if self.asked % 3 else WireFault.ACKNOWLEDGING_IS_REFUSED
             self.asked += 1
             return super().ask(place, request, connection)

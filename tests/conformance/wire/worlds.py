@@ -4,7 +4,7 @@ import attrs
 
 from conformance.wire.belief import Timing
 from conformance.wire.judge import Judge
-from conformance.wire.target import Exchange, Place
+from conformance.wire.target import Exchange, GroupTopic
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
@@ -19,7 +19,7 @@ from model.share_messages import (
     TopicPartition,
 )
 
-PLACE = Place("g", "t", 2)
+PLACE = GroupTopic("g", "t", 2)
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 CONFIG = SharePartitionConfig(
     delivery_count_limit=2,

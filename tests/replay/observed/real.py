@@ -12,13 +12,13 @@ from operations.state_topic_file import RecordAt, read_records
 from replay.observed.inputs import sorted_out
 from replay.observed.rows import line_of
 from replay.observed.run import JudgedLogs, judge_inputs
-from replay.observed.settings import Settings
+from replay.observed.settings import Assumed
 from replay.observed.state_topic import observations_of
 from replay.processes import Runner
 
 LOG = Path(__file__).parents[2] / "data" / "observed" / "kafka-request.log.gz"
 DUMP = LOG.with_name("state-topic.txt.gz")
-KNOWN = Settings(delivery_limit=5, max_record_locks=2000, compacted=False)
+KNOWN = Assumed(delivery_limit=5, max_record_locks=2000, compacted=False)
 
 Change = Callable[[dict[str, Any]], None]
 
@@ -55,7 +55,7 @@ def dump() -> tuple[StateRecord, ...]:
 def judged(
     folder: Path,
     text: Iterable[str],
-    settings: Settings = KNOWN,
+    settings: Assumed = KNOWN,
     runner: Runner | None = None,
     records: Iterable[StateRecord] = (),
 ) -> JudgedLogs:

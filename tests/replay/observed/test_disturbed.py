@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.observed.settings import Settings
+from replay.observed.settings import Assumed
 from replay.verdict import Verdict
 from tests.doubles.broker_faults import fault_named
 from tests.replay.observed.disturbed import DISTURBANCES, disturbed
@@ -20,7 +20,7 @@ MORE = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 10)]
 
 def check(folder: Path, disturbance: str, seed: int) -> None:
     text = disturbed(list(lines()), disturbance, seed)
-    settings, records = Settings() if seed % 2 else KNOWN, () if seed % 3 else dump()
+    settings, records = Assumed() if seed % 2 else KNOWN, () if seed % 3 else dump()
     for verdict in judged(folder, text, settings, records=records).verdicts:
         assert verdict.divergences == (), (disturbance, seed, verdict)
 

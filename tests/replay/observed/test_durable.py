@@ -6,7 +6,7 @@ from replay.observed.judge import ObservationJudge
 from replay.observed.known import Known, Premises
 from replay.observed.observation import Kind, Observation, Ranges
 from replay.observed.record import Allowance
-from replay.observed.settings import Settings
+from replay.observed.settings import Assumed
 from replay.observed.verdict import DivergedError, ObservedVerdict
 from replay.verdict import Verdict
 
@@ -22,7 +22,7 @@ def seen(kind: Kind, time: float, start: int, ranges: Ranges = ()) -> Observatio
 
 def durables(*writes: Observation, allowed: frozenset[Allowance] = frozenset()) -> Durables:
     """Return what is durable after a group was initialized and wrote."""
-    after = Durables(Known(Premises(Settings()), {}, allowed), "")
+    after = Durables(Known(Premises(Assumed()), {}, allowed), "")
     after.take(attrs.evolve(seen(Kind.INITIALIZE, 0, 0), state_epoch=1))
     for each in writes:
         after.wrote(each)
@@ -67,7 +67,7 @@ def test_where_writes_are_missing_more_may_be_durable_and_not_less() -> None:
 
 
 def judged(*requests: Observation) -> ObservedVerdict:
-    return ObservationJudge("g:t:0", requests, Premises(Settings()), ()).verdict()
+    return ObservationJudge("g:t:0", requests, Premises(Assumed()), ()).verdict()
 
 
 def after_a_change(write_ms: float, status: int = 0) -> tuple[Observation, ...]:

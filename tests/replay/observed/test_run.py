@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from replay.observed.inputs import sorted_out
 from replay.observed.run import judge_inputs
-from replay.observed.settings import Settings
+from replay.observed.settings import Assumed
 from replay.processes import open_processes
 from replay.session import SparkRunner
 from replay.verdict import Verdict, weighed
@@ -18,8 +18,8 @@ from tests.replay.observed.real import KNOWN, LOG, Change, altered, judged, line
 from tests.replay.observed.volume import write_log
 
 
-@pytest.mark.parametrize("settings", [Settings(), KNOWN], ids=["little known", "much known"])
-def test_a_log_of_a_released_broker_conforms(settings: Settings) -> None:
+@pytest.mark.parametrize("settings", [Assumed(), KNOWN], ids=["little known", "much known"])
+def test_a_log_of_a_released_broker_conforms(settings: Assumed) -> None:
     inputs, others = sorted_out([LOG])
     result = judge_inputs(inputs, settings)
     assert not others
@@ -136,7 +136,7 @@ def test_half_of_the_lines_of_a_log_bear_no_verdict(tmp_path: Path) -> None:
     half = tmp_path / "half.log"
     half.write_text("".join(lines()[::2]))
     inputs, _others = sorted_out([half])
-    (verdict,) = judge_inputs(inputs, Settings()).verdicts
+    (verdict,) = judge_inputs(inputs, Assumed()).verdicts
     assert verdict.verdict is Verdict.UNKNOWN
     done = CliRunner().invoke(cli, ["replay", str(half)])
     assert done.exit_code == 2

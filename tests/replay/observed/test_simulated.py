@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.rules import VERDICT_RULES
-from replay.observed.settings import Settings
+from replay.observed.settings import Assumed
 from replay.observed.verdict import ObservedVerdict
 from replay.verdict import Verdict
 from tests.doubles.broker_faults import BrokerFault, fault_named
@@ -19,7 +19,7 @@ from tests.replay.observed.simulated import CONFIG, Simulated
 from tools.promises.behaviour import HONEST
 from tools.promises.routes import SEEN, UNSEEN
 
-KNOWN = Settings(
+KNOWN = Assumed(
     slack_ms=10,
     sweep_ms=300,
     delivery_limit=CONFIG.delivery_count_limit,
@@ -30,7 +30,7 @@ KNOWN = Settings(
 HASTY = attrs.evolve(KNOWN, offered_within=2)
 """Of a window that its first record holds there are few fetches until it is full."""
 
-LITTLE_KNOWN = Settings()
+LITTLE_KNOWN = Assumed()
 QUICK = (
     "does not count redeliveries",
     "acquires what another member holds",
@@ -41,7 +41,7 @@ SEEDS = 6
 
 
 def verdict_of(
-    folder: Path, seed: int, fault: BrokerFault, known: Settings, ms: float = 10_000
+    folder: Path, seed: int, fault: BrokerFault, known: Assumed, ms: float = 10_000
 ) -> ObservedVerdict | None:
     crashes = 0.01 if seed % 2 else 0
     lines = Simulated(seed, fault, crashes=crashes).run(3, ms)
@@ -67,7 +67,7 @@ def test_of_every_faulty_broker_a_request_log_shows_rules_or_says_why_not() -> N
 @given(seed=st.integers(0, 10**6), known=st.sampled_from([KNOWN, LITTLE_KNOWN]))
 @settings(max_examples=4)
 def test_a_legal_broker_does_not_diverge(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, known: Settings
+    tmp_path_factory: pytest.TempPathFactory, seed: int, known: Assumed
 ) -> None:
     verdict = verdict_of(tmp_path_factory.mktemp("log"), seed, HONEST, known, ms=4000)
     assert verdict is None or verdict.verdict is not Verdict.DIVERGES, verdict
@@ -78,7 +78,7 @@ def test_a_legal_broker_does_not_diverge(
 @given(seed=st.integers(0, 10**6), known=st.sampled_from([KNOWN, LITTLE_KNOWN]))
 @settings(max_examples=60)
 def test_a_legal_broker_does_not_diverge_for_long(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, known: Settings
+    tmp_path_factory: pytest.TempPathFactory, seed: int, known: Assumed
 ) -> None:
     verdict = verdict_of(tmp_path_factory.mktemp("log"), seed, HONEST, known, ms=20_000)
     assert verdict is None or verdict.verdict is not Verdict.DIVERGES, verdict
@@ -107,7 +107,7 @@ def test_a_legal_broker_whose_writes_fail_does_not_diverge(tmp_path: Path, seed:
 @given(seed=st.integers(0, 10**6), known=st.sampled_from([KNOWN, LITTLE_KNOWN]))
 @settings(max_examples=60)
 def test_a_legal_broker_whose_writes_fail_does_not_diverge_for_long(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, known: Settings
+    tmp_path_factory: pytest.TempPathFactory, seed: int, known: Assumed
 ) -> None:
     lines = Simulated(seed, crashes=0.01 * (seed % 2), failures=0.3).run(4, 8000)
     for verdict in judged(tmp_path_factory.mktemp("log"), lines, known).verdicts:

@@ -14,7 +14,7 @@ from model.profile import KAFKA_4_4
 from model.ranges import StateBatch
 from model.state_topic import ShareSnapshot, ShareUpdate, StateRecord
 from model.states import RecordState
-from replay.observed.settings import Settings
+from replay.observed.settings import Assumed
 from replay.observed.verdict import ObservedVerdict
 from replay.verdict import Verdict
 from spec.coordinator import durable_state
@@ -208,7 +208,7 @@ def test_what_is_durable_as_finished_is_finished(tmp_path: Path) -> None:
     }
 
 
-def legal(folder: Path, seed: int, known: Settings, ms: float) -> ObservedVerdict | None:
+def legal(folder: Path, seed: int, known: Assumed, ms: float) -> ObservedVerdict | None:
     """Judge a legal broker's log, of which a part may be missing, with its dump, or part of that.
 
     Members that crash, and snapshots every few writes.
@@ -224,7 +224,7 @@ def legal(folder: Path, seed: int, known: Settings, ms: float) -> ObservedVerdic
 @given(seed=st.integers(0, 10**6), known=st.sampled_from([SIMULATED, LITTLE_KNOWN]))
 @settings(max_examples=4)
 def test_a_legal_broker_does_not_diverge(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, known: Settings
+    tmp_path_factory: pytest.TempPathFactory, seed: int, known: Assumed
 ) -> None:
     one = legal(tmp_path_factory.mktemp("log"), seed, known, 4000)
     assert one is None or one.verdict is not Verdict.DIVERGES, one
@@ -235,7 +235,7 @@ def test_a_legal_broker_does_not_diverge(
 @given(seed=st.integers(0, 10**6), known=st.sampled_from([SIMULATED, LITTLE_KNOWN]))
 @settings(max_examples=60)
 def test_a_legal_broker_does_not_diverge_for_long(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, known: Settings
+    tmp_path_factory: pytest.TempPathFactory, seed: int, known: Assumed
 ) -> None:
     one = legal(tmp_path_factory.mktemp("log"), seed, known, 15_000)
     assert one is None or one.verdict is not Verdict.DIVERGES, one
