@@ -46,6 +46,9 @@ PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-r
 # The same examples everywhere: whether a change passes is no matter of luck.
 test test-slow test-all cover: export PYTHONHASHSEED ?= 0
 
+# Where it is set, each worker and each command that a test starts compiles all modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 test: $(READY) ## Run the tests that a change needs, in minutes
 	$(PYTEST)
 
