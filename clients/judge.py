@@ -108,7 +108,6 @@ class _Judging:
     closed: bool = False
     is_member: bool = False
     were_cut: set[int] = attrs.field(factory=set)
-    hung_up: bool = False
 
     def take(self, event: Event) -> None:
         """Take note of one event."""
@@ -275,13 +274,11 @@ class _Judging:
                 self.sessions[event.broker].disconnected()
                 self.membership.cut()
             return
-        session = self.sessions[event.broker]
-        if event.broker in self.were_cut or not self.closing:
+        hung_up = self.closing and event.broker not in self.were_cut
+        if not hung_up:
             self.holdings.lose(self.position, event.broker)
-        else:
-            self.hung_up = self.hung_up or session.is_open
         self.were_cut.discard(event.broker)
-        session.disconnected()
+        self.sessions[event.broker].disconnected(hung_up=hung_up)
         self.membership.cut()
 
     def beat(self, event: Heartbeat) -> None:
@@ -455,7 +452,7 @@ class _Judging:
         """Judge what is known once the client has closed without an error."""
         if not self.closed:
             return
-        if self.hung_up or any(session.is_open for session in self.sessions.values()):
+        if any(session.is_open or session.hung_up for session in self.sessions.values()):
             text = "the client has closed, and sent no final epoch for the session that it had"
             self.violated(Duty.CLOSES, text)
         if self.is_member:

@@ -19,8 +19,9 @@ class Session:
     ``sure`` is False where a connection was cut, or a request failed for another reason: then the
     epoch may have moved on or not. ``abandoned``: it may give its session up, and open another, as
     it was told that its member is gone; ``given_up``: it has not gone on with it since it joined
-    again. ``throttled``: when an answer came last, and for how long it said that the client is to
-    send nothing, in ms.
+    again. ``hung_up``: it ended its connection as it closes, and has sent no final epoch, which may
+    come on another one where the former was idle for long. ``throttled``: when an answer came last,
+    and for how long it said that the client is to send nothing, in ms.
     """
 
     epoch: int | None = None
@@ -28,6 +29,7 @@ class Session:
     ended: bool = False
     abandoned: bool = False
     given_up: bool = False
+    hung_up: bool = False
     throttled: tuple[int, int] = (0, 0)
     _asked: dict[int, int] = attrs.field(factory=dict)
 
@@ -55,6 +57,7 @@ class Session:
     def asked(self, number: int, epoch: int, *, is_member: bool = True) -> None:
         """Take note of a request; one that goes on with it after joining again has not given up."""
         self._asked[number] = epoch
+        self.hung_up = self.hung_up and epoch != FINAL_EPOCH
         if is_member and epoch not in (INITIAL_EPOCH, FINAL_EPOCH):
             self.given_up = False
 
@@ -79,6 +82,8 @@ class Session:
         self.epoch = INITIAL_EPOCH if epoch == FINAL_EPOCH else next_epoch(epoch)
         self.sure = False
 
-    def disconnected(self) -> None:
-        """Take note of the end of a connection, which the client may know of."""
+    def disconnected(self, *, hung_up: bool = False) -> None:
+        """Take note of the end of a connection, which the client may know of, or hung up."""
+        ending = FINAL_EPOCH in self._asked.values()
+        self.hung_up = self.hung_up or (hung_up and self.is_open and not ending)
         self.sure, self.ended = self.epoch is None, True

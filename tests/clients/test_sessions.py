@@ -55,6 +55,16 @@ def test_the_end_of_a_connection_says_nothing_of_a_session_that_never_was() -> N
     assert opened.allowed() == {0, 1, FINAL_EPOCH}
 
 
+def test_a_client_that_hangs_up_as_it_closes_may_send_the_final_epoch_before_or_after() -> None:
+    before, after_ = after((0, 0)), after((0, 0))
+    before.asked(9, FINAL_EPOCH)
+    for session in (before, after_):
+        session.disconnected(hung_up=True)
+    assert (before.hung_up, after_.hung_up) == (False, True)
+    after_.asked(9, FINAL_EPOCH)
+    assert not after_.hung_up
+
+
 @pytest.mark.parametrize(
     ("at_ms", "hastens"), [(1000, False), (1049, False), (1050, True), (1449, True), (1450, False)]
 )
