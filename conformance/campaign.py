@@ -27,6 +27,9 @@ _NO_COVERAGE = Coverage()
 _WAITING = 3
 _MOST_DOUBTED = 5
 """How many sequences of one signature are played again before it is left unconfirmed."""
+_MORE_EXAMPLES = 3
+"""How many sequences of one signature and probable cause are shrunk beyond the examples: those that
+lack some feature of each that was shrunk, since they may show another fault."""
 _LONG_EVERY = 25
 """One of so many sequences is longer, as the kit says."""
 
@@ -38,7 +41,8 @@ class Limits:
     ``operations``: no further sequence begins after so many, those of shrinking not counted.
 
     ``examples``: how many sequences of one signature and probable cause are shrunk, since the cause
-    is no more than probable. ``shrink_seconds``: how long shrinking one may take.
+    is no more than probable. ``shrink_seconds``: how long shrinking one may take, and
+    ``shrink_plays`` how many sequences it may play, which is the same on a busy machine.
     """
 
     seconds: float = 60.0
@@ -47,6 +51,7 @@ class Limits:
     length: int = 40
     examples: int = 6
     shrink_seconds: float = float("inf")
+    shrink_plays: float = float("inf")
 
 
 @attrs.frozen
@@ -288,6 +293,7 @@ class _Search(Generic[C, T, H, S]):
         self.faults: dict[tuple[_Kind, tuple[str, ...]], Fault[C]] = {}
         self.doubts: dict[_Kind, Fault[C]] = {}
         self.doubted: Counter[_Kind] = Counter()
+        self.examples: Counter[_Kind] = Counter()
         self.unjudged = 0
 
     def sequence(self, random: Random, times: int = 1) -> None:
@@ -349,15 +355,25 @@ class _Search(Generic[C, T, H, S]):
             return
         kind = _kind(fault.deviation)
         self.seen[kind] += 1
-        if self.seen[kind] - self.doubted[kind] > self._limits.examples:
+        if not self._is_example(fault, kind):
             return
         if self.doubted[kind] >= _MOST_DOUBTED or not self._comes_back(fault, kind):
             return
+        self.examples[kind] += 1
         found = [fault]
         try:
             self._shrink(found, kind)
         finally:
             self._keep(found[-1], kind)
+
+    def _is_example(self, fault: Fault[C], kind: _Kind) -> bool:
+        """Whether to shrink it: one of the first, or one that no shrunk one accounts for."""
+        number = self.seen[kind] - self.doubted[kind]
+        if number <= self._limits.examples:
+            return True
+        kept = (set(known.kinds) for (each, _), known in self.faults.items() if each == kind)
+        most = self._limits.examples + _MORE_EXAMPLES
+        return self.examples[kind] < most and not any(kinds <= {*fault.kinds} for kinds in kept)
 
     def _keep(self, best: Fault[C], kind: _Kind) -> None:
         known = self.faults.get((kind, best.kinds))
@@ -399,10 +415,13 @@ class _Search(Generic[C, T, H, S]):
         It comes back as a new deviation must.
         """
         until = time.monotonic() + self._limits.shrink_seconds
+        plays_left = self._limits.shrink_plays
 
         def shows(sequence: tuple[C, ...]) -> int | None:
+            nonlocal plays_left
             for _try in range(self._kit.shrink_tries):
-                if time.monotonic() > until:
+                plays_left -= 1
+                if plays_left < 0 or time.monotonic() > until:
                     return None
                 if shown := self._again(sequence, kind):
                     found.append(shown)

@@ -27,7 +27,7 @@ from clients.events import (
 )
 from clients.kit import ACKNOWLEDGED, CUT, DELIVERED, REFUSED, Clients, commands_of, exercised, said
 from clients.play import Pace
-from clients.scripts import Do, Script
+from clients.scripts import PRODUCES, Do, Script
 from clients.subjects import NAMES, known_of
 from conformance.campaign import Campaign, Limits, Replayed, alone, campaign, replayed
 from conformance.junit import as_junit
@@ -90,13 +90,12 @@ def duties(result: Campaign[Any]) -> list[str]:
 
 
 def test_a_faulty_client_is_found_by_chance_and_its_script_has_no_step_too_many() -> None:
-    (fault,) = searched(Fault.ALWAYS_ACCEPTS, 12).faults
-    assert fault.deviation.name == Duty.AS_SAID.value
-    names = [step.do for step in fault.sequence[1:]]
-    assert names[:1] == [Do.PRODUCE]
-    assert len(names) == 3
-    assert names[1] in (Do.POLL, Do.POLL_ONCE)
-    assert names[2] in (Do.RELEASE, Do.REJECT)
+    faults = searched(Fault.ALWAYS_ACCEPTS, 12).faults
+    assert {fault.deviation.name for fault in faults} == {Duty.AS_SAID.value}
+    shown = [tuple(step.do for step in fault.sequence[1:]) for fault in faults]
+    kinds = (PRODUCES, (Do.POLL, Do.POLL_ONCE), (Do.RELEASE, Do.REJECT))
+    assert {*shown} <= {*itertools.product(*kinds)}
+    assert len({*shown}) == len(shown)  # It has a script more for each of other steps.
 
 
 def test_the_same_seed_draws_the_same_scripts_and_another_seed_others() -> None:
@@ -177,7 +176,7 @@ def test_a_client_that_met_few_duties_is_unknown_unless_it_violates_one() -> Non
     result = searched(None, 1)
     report = Report(FAST, result, (), ())
     assert report.verdict is KitVerdict.UNKNOWN
-    assert " of 30 duties were judged, at least 75% must be" in report.unknown
+    assert f" of {len(Duty)} duties were judged, at least 75% must be" in report.unknown
     assert not Report(FAST, played(lambda: ShareClient(None), PART), (), ()).unknown
     wrong = searched(Fault.ALWAYS_ACCEPTS, 12)
     assert Report(FAST, wrong, (), wrong.faults).verdict is KitVerdict.DEVIATES
@@ -296,7 +295,8 @@ def test_what_is_known_is_counted_and_not_shrunk() -> None:
 def test_a_violation_of_the_same_duty_in_another_script_is_new() -> None:
     known = attrs.evolve(STAYS, after=frozenset({Do.IDLE.value}))
     result = campaign(lambda: ShareClient(Fault.STAYS), limits(6, 0), FAST, known=(known,))
-    assert duties(result) == [Duty.LEAVES.value]
+    assert {*duties(result)} == {Duty.LEAVES.value}
+    assert all(Do.IDLE.value not in fault.kinds for fault in result.faults)
 
 
 ENTRY = """

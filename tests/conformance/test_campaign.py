@@ -6,7 +6,16 @@ from typing import Any
 import attrs
 import pytest
 
-from conformance.campaign import Limits, _played, alone, campaign, play
+from conformance.campaign import (
+    _MORE_EXAMPLES,
+    Limits,
+    _kind,
+    _played,
+    _Search,
+    alone,
+    campaign,
+    play,
+)
 from conformance.cores import asks
 from conformance.cores.kit import CORES
 from conformance.cores.scene import Scene
@@ -73,6 +82,23 @@ def test_a_deviation_is_listed_once_with_a_sequence_that_shows_it() -> None:
         assert at == len(fault.sequence) - 1
         assert fault.seen >= 1
         assert fault.steps
+
+
+def test_shrinking_goes_on_with_what_no_shrunk_sequence_accounts_for_and_ends_by_its_plays() -> (
+    None
+):
+    (fault, *_) = campaign(WRONG, Limits(sequences=12, examples=1, shrink_plays=30), CORES).faults
+    (whole, *_) = campaign(WRONG, Limits(sequences=12, examples=1, shrink_plays=0), CORES).faults
+    assert len(fault.sequence) < len(whole.sequence)
+    search = _Search(WRONG, WRONG.hello(), Limits(examples=1), CORES, ())
+    kind, is_example = _kind(fault.deviation), search._is_example  # noqa: SLF001 - of the campaign
+    search.faults[kind, fault.kinds] = fault
+    search.seen[kind] = 2
+    other = attrs.evolve(fault, kinds=("Compact",))
+    assert not is_example(whole, kind)
+    assert is_example(other, kind)
+    search.examples[kind] = 1 + _MORE_EXAMPLES
+    assert not is_example(other, kind)
 
 
 def test_an_interruption_keeps_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
