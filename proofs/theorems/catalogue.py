@@ -1,5 +1,6 @@
 """All theorems, in one table."""
 
+import copyreg
 from itertools import chain
 
 from model.errors import InvalidValueError
@@ -40,11 +41,15 @@ LEMMAS = tuple(
 THEOREMS: tuple[Theorem, ...] = tuple(
     chain.from_iterable(theorems_in(vars(module)) for module in _MODULES)
 )
+_NAMED = {theorem.name(): theorem for theorem in THEOREMS}
 
 
 def theorem_named(name: str) -> Theorem:
     """Return the theorem of this name."""
-    return next(theorem for theorem in THEOREMS if theorem.name() == name)
+    return _NAMED[name]
+
+
+copyreg.pickle(Theorem, lambda theorem: (theorem_named, (theorem.name(),)))
 
 
 def theorems_about(words: str) -> list[Theorem]:

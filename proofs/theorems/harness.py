@@ -19,7 +19,7 @@ from model.states import RecordState
 from proofs.theorems.count import small
 from proofs.theorems.lifting import UndecidedError
 from proofs.theorems.situation import sizes, symbols, values
-from proofs.theorems.symbolic import MIXED, branches, meaning
+from proofs.theorems.symbolic import MIXED, branches, is_possible, meaning, solver_of
 from proofs.theorems.theorem import Control, Theorem, instance, obligations
 
 LIMIT_MS = 60_000
@@ -157,32 +157,18 @@ def _decide(theorem: Theorem, limit_ms: int) -> tuple[ProofVerdict, int, object]
         ways.append(branch.condition)
         if not branch.is_known:
             unexplained = MIXED
-        elif branch.value is not True:
-            solver = branch.solver
-            solver.push()
-            solver.add(z3.Not(branch.value))
-            if _is_possible(solver):
-                solver.add(*small(solver.assertions()), theorem.runnable(situation))
-                if _is_possible(solver):
-                    counterexample = values(situation, _smallest(solver, sizes(situation)))
-                    return ProofVerdict.REFUTED, len(ways), counterexample
-                unexplained = "it is false only of counts that cannot be, or of long ranges"
-            solver.pop()
+        elif branch.may_be_false():
+            solver = solver_of([*given, branch.condition, z3.Not(branch.value)], limit_ms)
+            solver.add(*small(solver.assertions()), theorem.runnable(situation))
+            if is_possible(solver):
+                counterexample = values(situation, _smallest(solver, sizes(situation)))
+                return ProofVerdict.REFUTED, len(ways), counterexample
+            unexplained = "it is false only of counts that cannot be, or of long ranges"
     if unexplained:
         raise UndecidedError(unexplained)
-    whole = z3.Solver()
-    whole.set("timeout", limit_ms)
-    whole.add(given)
-    if _is_possible(whole, z3.Not(z3.Or(ways))):
+    if is_possible(solver_of(given, limit_ms), z3.Not(z3.Or(ways))):
         raise UndecidedError("not every way through the claim was followed")
     return ProofVerdict.PROVED, len(ways), None
-
-
-def _is_possible(solver: z3.Solver, *more: z3.BoolRef) -> bool:
-    verdict = solver.check(*more)
-    if verdict == z3.unknown:
-        raise UndecidedError(solver.reason_unknown())
-    return bool(verdict == z3.sat)
 
 
 def _smallest(solver: z3.Solver, numbers: Iterable[z3.ArithRef]) -> z3.ModelRef:

@@ -6,6 +6,7 @@ in any way and still means in a proof what it means when it runs. ``lifting`` sa
 expressions of Python ask such a question.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
 import attrs
@@ -25,13 +26,19 @@ class Branch:
     """What a function returned, and the condition of the path that it took.
 
     ``is_known``: False where a dict or a set could not be asked, so that there is no value.
-    ``solver`` has the condition, and all that was given, until the next branch is asked for.
     """
 
     condition: z3.BoolRef
     value: Term
     solver: z3.Solver
+    assumed: tuple[z3.BoolRef, ...] = ()
     is_known: bool = True
+
+    def may_be_false(self) -> bool:
+        """Whether what was given and the path leave it possible that the value is not true."""
+        return self.value is not True and is_possible(
+            self.solver, *self.assumed, z3.Not(self.value)
+        )
 
 
 def branches(
@@ -45,14 +52,11 @@ def branches(
     A loop over a range between terms visits those ``offsets`` that lie in it, ascending, and no
     others: nothing is claimed of them.
     """
-    solver = z3.Solver()
-    solver.set("timeout", limit_ms)
-    solver.add(given)
+    paths = _Paths(solver_of(given, limit_ms))
     ahead = [_Way()]
     made: Made = {}
-    simplest: dict[int, tuple[z3.BoolRef, z3.BoolRef]] = {}
     while ahead:
-        run = _Run(solver, ahead.pop(), simplest)
+        run = _Run(paths, ahead.pop())
         value, is_known = None, True
         with lifted(run.decide, offsets, made):
             try:
@@ -60,7 +64,23 @@ def branches(
             except MixedKeysError:
                 is_known = False
         ahead += run.others
-        yield Branch(run.condition, value, solver, is_known)
+        yield Branch(run.condition, value, paths.solver, run.assumed, is_known)
+
+
+def solver_of(given: Iterable[z3.BoolRef], limit_ms: int) -> z3.Solver:
+    """Return a solver to which this is given."""
+    solver = z3.Solver()
+    solver.set("timeout", limit_ms)
+    solver.add(*given)
+    return solver
+
+
+def is_possible(solver: z3.Solver, *more: z3.BoolRef) -> bool:
+    """Whether what the solver was given can be, with what else is assumed."""
+    verdict = solver.check(*more)
+    if verdict == z3.unknown:
+        raise UndecidedError(solver.reason_unknown())
+    return bool(verdict == z3.sat)
 
 
 def meaning(paths: Iterable[Branch]) -> z3.BoolRef:
@@ -91,27 +111,94 @@ def conjunction(*conditions: Term) -> Term:
     return z3.And(terms) if terms else True
 
 
-Answered = tuple[z3.BoolRef, bool]
-Known = Map[int, Answered]
-"""Answers by the id of the term, which is kept: a term that is gone may leave its id to another."""
+Known = Map[int, bool]
+"""Answers by the id of the question."""
 
 
-def _knowing(known: Known, *answers: Answered) -> Known:
-    return known.update({answer[0].get_id(): answer for answer in answers})
+@attrs.frozen(eq=False)
+class _Question:
+    """Whether a condition holds that is no negation; ``answers`` say so to the solver, or not.
+
+    It is kept: a term that is gone may leave its id to another.
+    """
+
+    id: int
+    condition: z3.BoolRef
+    opposite: z3.BoolRef
+    answers: tuple[z3.BoolRef, z3.BoolRef]
+
+    def that(self, answer: bool) -> z3.BoolRef:  # noqa: FBT001 - what was answered
+        """Return the condition that this is the answer."""
+        return self.condition if answer else self.opposite
+
+
+Asked = tuple[_Question, bool] | bool
+"""A question, and the answer to it that is asked for; or what is known without one."""
+
+
+@attrs.define(eq=False)
+class _Paths:
+    """What is known of the paths through a function by what was asked on any of them.
+
+    ``impossible`` are answers that cannot be given on one path, by the id of each question.
+    """
+
+    solver: z3.Solver
+    asked: dict[int, tuple[z3.BoolRef, Asked]] = attrs.Factory(dict)
+    questions: dict[int, _Question] = attrs.Factory(dict)
+    said: dict[int, tuple[int, bool]] = attrs.Factory(dict)
+    impossible: dict[int, list[dict[int, bool]]] = attrs.Factory(lambda: defaultdict(list))
+
+    def question(self, term: z3.BoolRef) -> Asked:
+        """Return what a term asks."""
+        known = self.asked.get(id(term))
+        if known is None:
+            known = self.asked[id(term)] = (term, self._question(z3.simplify(term)))
+        return known[1]
+
+    def _question(self, term: z3.BoolRef) -> Asked:
+        if value := _value(term):
+            return value > 0
+        holds = not z3.is_not(term)
+        condition = term if holds else term.arg(0)
+        key = condition.get_id()
+        if key not in self.questions:
+            opposite = z3.Not(condition)
+            answers = z3.FreshBool("no"), z3.FreshBool("yes")
+            self.solver.add(z3.Implies(answers[0], opposite), z3.Implies(answers[1], condition))
+            self.said |= {answer.get_id(): (key, i > 0) for i, answer in enumerate(answers)}
+            self.questions[key] = _Question(key, condition, opposite, answers)
+        return self.questions[key], holds
+
+    def excludes(self, known: Known, key: int, answer: bool) -> bool:  # noqa: FBT001 - what is answered
+        """Whether a question cannot be answered so, by what was impossible before."""
+        return any(
+            each[key] is answer and all(k == key or known.get(k) is a for k, a in each.items())
+            for each in self.impossible.get(key, ())
+        )
+
+    def note_impossible(self) -> None:
+        """Keep which answers cannot be given together, as the solver has just found."""
+        together = dict(self.said[answer.get_id()] for answer in self.solver.unsat_core())
+        for key in together:
+            self.impossible[key].append(together)
+
+
+def _value(term: z3.ExprRef) -> int:
+    """Return 1 for true, -1 for false, and 0 for a term that is neither."""
+    return int(z3.Z3_get_bool_value(term.ctx_ref(), term.as_ast()))
 
 
 @attrs.frozen
 class _Way:
-    """The start of a run: the answer to each question, and the conditions that they make.
+    """The start of a run: the answer to each question, and the condition that they make.
 
-    There are ``depth`` conditions, ``last`` is the last of them, and ``condition`` those before.
-    ``known``: what is known by the conditions, by term. ``example``: a model of them.
+    ``assumed`` says it to the solver. ``known``: what is known by it. ``example``: a model.
     """
 
     answers: tuple[bool, ...] = ()
-    depth: int = 0
-    last: z3.BoolRef = _TRUE
     condition: z3.BoolRef = _TRUE
+    assumed: tuple[z3.BoolRef, ...] = ()
     known: Known = Map()
     example: z3.ModelRef | None = None
 
@@ -120,68 +207,71 @@ class _Run:
     """One run, which begins in a known way, and the ways that turned out to be possible beside it.
 
     A run is the same up to where it leaves another, so that what was answered there is not asked.
-    The solver has a scope for each condition; the last run's has all conditions of the way but one.
     """
 
-    def __init__(
-        self, solver: z3.Solver, way: _Way, simplest: dict[int, tuple[z3.BoolRef, z3.BoolRef]]
-    ) -> None:
-        self.solver = solver
-        self.way = way
-        self.simplest = simplest
+    def __init__(self, paths: _Paths, way: _Way) -> None:
+        self.paths = paths
+        self.given = way.answers
         self.answers: list[bool] = []
         self.condition = way.condition
+        self.assumed = way.assumed
         self.known = way.known
-        self.asked = 0
-        self.others: list[_Way] = []
         self.example = way.example
-        solver.pop(solver.num_scopes() - max(way.depth - 1, 0))
-        if way.depth:
-            self._assume(way.last)
+        self.others: list[_Way] = []
+        self.asked = 0
 
     def decide(self, term: z3.BoolRef) -> bool:
         """Answer a question about terms."""
-        if len(self.answers) < len(self.way.answers):
-            answer = self.way.answers[len(self.answers)]
+        if len(self.answers) < len(self.given):
+            answer = self.given[len(self.answers)]
         else:
-            # Both are kept: a term that is gone may leave its id to another.
-            known = self.simplest.get(id(term)) or (term, z3.simplify(term))
-            self.simplest[id(term)] = known
-            answer = self._answer(known[1])
+            asked = self.paths.question(term)
+            answer = asked if isinstance(asked, bool) else self._answer(*asked)
         self.answers.append(answer)
         return answer
 
-    def _answer(self, term: z3.BoolRef) -> bool:
-        if z3.is_true(term) or z3.is_false(term):
-            return bool(z3.is_true(term))
-        if known := self.known.get(term.get_id()):
-            return known[1]
-        self.asked += 1
-        if self.asked > _LONGEST_RUN:
-            raise UndecidedError("the run does not come to an end")
-        opposite = term.arg(0) if z3.is_not(term) else z3.Not(term)
-        answer = self._can_be(term)
-        example = self.example
-        if answer and self._can_be(opposite):
-            way = (*self.answers, False), self.solver.num_scopes() + 1, opposite, self.condition
-            otherwise = _knowing(self.known, (term, False), (opposite, True))
-            self.others.append(_Way(*way, otherwise, self.example))
-            self._assume(term)
-        self.known = _knowing(self.known, (term, answer), (opposite, not answer))
-        self.example = example
+    def _answer(self, question: _Question, holds: bool) -> bool:  # noqa: FBT001 - as asked
+        known = self.known.get(question.id)
+        if known is None:
+            self.asked += 1
+            if self.asked > _LONGEST_RUN:
+                raise UndecidedError("the run does not come to an end")
+            known = self._found(question, holds)
+            self.known = self.known.set(question.id, known)
+        return known is holds
+
+    def _found(self, question: _Question, first: bool) -> bool:  # noqa: FBT001 - as asked
+        """Return an answer that is possible, the first if both are; the other is a way then."""
+        shown = 0
+        if self.example is not None:
+            shown = _value(self.example.eval(question.condition, model_completion=True))
+        examples = {}
+        for answer in (first, not first):
+            like = self.example if shown == (1 if answer else -1) else self._like(question, answer)
+            if like is not None:
+                examples[answer] = like
+        answer = first if first in examples else not first
+        if len(examples) > 1:
+            self.others.append(
+                _Way(
+                    (*self.answers, False),
+                    z3.And(self.condition, question.that(not answer)),
+                    (*self.assumed, question.answers[not answer]),
+                    self.known.set(question.id, not answer),
+                    examples[not answer],
+                )
+            )
+            self.condition = z3.And(self.condition, question.that(answer))
+            self.assumed = *self.assumed, question.answers[answer]
+        self.example = examples.get(answer)
         return answer
 
-    def _assume(self, condition: z3.BoolRef) -> None:
-        self.solver.push()
-        self.solver.add(condition)
-        self.condition = z3.And(self.condition, condition)
-
-    def _can_be(self, term: z3.BoolRef) -> bool:
-        if self.example is not None and z3.is_true(self.example.eval(term, model_completion=True)):
-            return True
-        verdict = self.solver.check(term)
-        if verdict == z3.unknown:
-            raise UndecidedError(self.solver.reason_unknown())
-        if verdict == z3.sat:
-            self.example = self.solver.model()
-        return bool(verdict == z3.sat)
+    def _like(self, question: _Question, answer: bool) -> z3.ModelRef | None:  # noqa: FBT001 - as answered
+        """Return an example of this path with that answer, if there can be one."""
+        paths = self.paths
+        if paths.excludes(self.known, question.id, answer):
+            return None
+        if is_possible(paths.solver, *self.assumed, question.answers[answer]):
+            return paths.solver.model()
+        paths.note_impossible()
+        return None

@@ -1,8 +1,12 @@
 """``sharespec prove``: prove the theorems about the specification."""
 
+import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 
 import click
 from rich.progress import Progress
@@ -24,6 +28,9 @@ from proofs.theorems.theorem import Theorem
 from sharespec.commands.options import JSON
 from sharespec.console import progress_console
 from sharespec.exit import Exit, exits_on
+
+_MANY, _TOGETHER = 60, 4
+"""From how many theorems on processes prove them, and how many one of them takes at a time."""
 
 
 @click.command("prove")
@@ -92,15 +99,25 @@ def prove_command(  # noqa: PLR0913 - one argument for each option
 
 
 def findings(
-    theorems: list[Theorem], *, controls: bool, limit_ms: int = LIMIT_MS
+    theorems: Sequence[Theorem], *, controls: bool, limit_ms: int = LIMIT_MS
 ) -> Iterator[TheoremFinding]:
-    """Yield the result of each theorem."""
-    for theorem in theorems:
-        proof = prove(theorem, limit_ms)
-        counterexample = proof.counterexample
-        yield TheoremFinding(
-            proof,
-            witness(theorem),
-            check_control(theorem, limit_ms) if controls else None,
-            "" if counterexample is None else as_test(theorem, counterexample),
-        )
+    """Yield the result of each theorem, in their order; many are proved in a process for each core.
+
+    What a process needs to begin is about what some theorems need.
+    """
+    each = partial(_finding, controls=controls, limit_ms=limit_ms)
+    if len(theorems) < _MANY:
+        yield from map(each, theorems)
+        return
+    with ProcessPoolExecutor(os.cpu_count(), get_context("forkserver")) as pool:
+        yield from pool.map(each, theorems, chunksize=_TOGETHER)
+
+
+def _finding(theorem: Theorem, *, controls: bool, limit_ms: int) -> TheoremFinding:
+    proof = prove(theorem, limit_ms)
+    return TheoremFinding(
+        proof,
+        witness(theorem),
+        check_control(theorem, limit_ms) if controls else None,
+        "" if proof.counterexample is None else as_test(theorem, proof.counterexample),
+    )
