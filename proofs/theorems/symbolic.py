@@ -36,9 +36,14 @@ class Branch:
 
     def may_be_false(self) -> bool:
         """Whether what was given and the path leave it possible that the value is not true."""
-        return self.value is not True and is_possible(
-            self.solver, *self.assumed, z3.Not(self.value)
-        )
+        false = z3.simplify(z3.Not(self.value)) if is_term(self.value) else not self.value
+        if not is_term(false) or _value(false):
+            return bool(false)
+        self.solver.push()
+        self.solver.add(false)
+        is_so = is_possible(self.solver, *self.assumed)
+        self.solver.pop()
+        return is_so
 
 
 def branches(
