@@ -165,7 +165,7 @@ def _pending_iff_outstanding(partition: SharePartition) -> bool:
 
 def _is_numbered(partition: SharePartition, offset: int) -> bool:
     number = partition.window.records[offset].acquisition
-    return not absent(number) and 0 <= number < partition.next_acquisition
+    return number is not None and (number >= 0) & (number < partition.next_acquisition)
 
 
 def _unfinished(window: Window) -> int:
@@ -226,18 +226,15 @@ PARTITION_INVARIANTS = (
     Invariant(
         "in_progress_only_where_it_is_allowed",
         "A record is IN_PROGRESS or has the number of an acquisition only under a profile for it.",
-        lambda p: (
-            p.profile.in_progress
-            or all(
-                absent(r.acquisition) and r.state != RecordState.IN_PROGRESS
-                for r in p.window.records.values()
-            )
+        lambda p: all(
+            p.profile.in_progress | (absent(r.acquisition) & (r.state != RecordState.IN_PROGRESS))
+            for r in p.window.records.values()
         ),
     ),
     Invariant(
         "held_has_an_acquisition",
         "Where records may be marked, each that is held has the number of an acquisition made.",
-        lambda p: not p.profile.in_progress or all(_is_numbered(p, o) for o in p.window.held),
+        lambda p: all(negate(p.profile.in_progress) | _is_numbered(p, o) for o in p.window.held),
     ),
     Invariant(
         "acquired_is_never_durable",

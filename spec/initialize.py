@@ -11,6 +11,7 @@ from model.ranges import StateBatch
 from model.states import RecordState
 from spec.coordinator import counted, durable_from, initialize_durable
 from spec.log import Log, truncate
+from spec.logic import either
 from spec.partition import Outstanding, SharePartition, Step
 from spec.record import recover
 from spec.window import Window, drop_below, extend, replace
@@ -127,7 +128,8 @@ def _start_offset(operation: Initialize) -> int:
 
 def _next_acquisition(partition: SharePartition, operation: Initialize) -> int:
     later = operation.persisted.leader_epoch > partition.durable.leader_epoch
-    return 0 if later else partition.next_acquisition
+    first: int = either(later, 0, partition.next_acquisition)
+    return first
 
 
 def _highest_limit(partition: SharePartition, operation: Initialize) -> int:

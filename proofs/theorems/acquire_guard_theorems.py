@@ -30,7 +30,7 @@ from proofs.theorems.controls import allows_everything, does_nothing, wrong
 from proofs.theorems.operation_cases import Place, places
 from proofs.theorems.operation_situation import kept, same_record
 from proofs.theorems.points import Places
-from proofs.theorems.symbolic import conjunction, implies, is_between
+from proofs.theorems.symbolic import conjunction, implies, is_between, largest
 from proofs.theorems.theorem import Subject
 from spec import acquire, read
 from spec import log as logs
@@ -201,20 +201,13 @@ _READ, _LEARN = Subject(SOURCE, AnyPartition, is_empty), Subject(SOURCE, AnyPart
 UNLEARNED = wrong("spec.read:learn", "learns nothing", does_nothing)
 
 
-def _larger(*numbers: Term) -> Term:
-    largest = numbers[0]
-    for number in numbers[1:]:
-        largest = either(number > largest, number, largest)
-    return largest
-
-
 def _smaller(value: Term, other: Term) -> Term:
     return either(value <= other, value, other)
 
 
 def _first_readable(s: AnyPartition) -> Term:
     """Return the first offset of which the read can say that the log lacks it."""
-    return _larger(s.fetch_offset, s.start, s.log_start)
+    return largest(s.fetch_offset, s.start, s.log_start)
 
 
 @_READ.theorem(
@@ -236,7 +229,7 @@ def read_shows_the_log(s: AnyPartition, level: IsolationLevel) -> Term:
         return either_of(inside, s.made_first > last, first > s.made_last)
 
     def loses_nothing(place: Term, first: Term) -> Term:
-        low, high = _larger(place, s.made_first), _smaller(first - 1, s.made_last)
+        low, high = largest(place, s.made_first), _smaller(first - 1, s.made_last)
         return either_of(low > high, conjunction(s.hole_first <= low, high <= s.hole_last))
 
     return refused is first_broken(
@@ -244,7 +237,7 @@ def read_shows_the_log(s: AnyPartition, level: IsolationLevel) -> Term:
         (is_part(s.first, s.first_last), Guard.READ_IS_OF_THE_LOG),
         (is_part(s.second, s.last), Guard.READ_IS_OF_THE_LOG),
         (loses_nothing(place, s.first), Guard.NO_RECORD_LOST),
-        (loses_nothing(_larger(place, s.first_last + 1), s.second), Guard.NO_RECORD_LOST),
+        (loses_nothing(largest(place, s.first_last + 1), s.second), Guard.NO_RECORD_LOST),
     )
 
 
@@ -294,8 +287,8 @@ def _after(s: AnyPartition, place: Place) -> Record | None:
 def read_moves_only_an_unknown_end(s: AnyPartition) -> Term:
     """A read moves the log's end only where nobody said where it is."""
     known, unknown = _learned(s).log, _learned(s, known=False).log
-    end = _larger(s.log_end, _first_readable(s), s.last + 1)
-    stable = either(end > s.log_end, _larger(s.stable, end), s.stable)
+    end = largest(s.log_end, _first_readable(s), s.last + 1)
+    stable = either(end > s.log_end, largest(s.stable, end), s.stable)
     return conjunction(
         *(log.batches == log_of(s).batches for log in (known, unknown)),
         *(log.start_offset == s.log_start for log in (known, unknown)),

@@ -64,7 +64,7 @@ def lifted(decide: Ask, offsets: tuple[z3.ArithRef, ...], made: Made) -> Iterato
         if not any(map(is_term, bounds)):
             return builtins.range(*bounds)
         first, end = bounds
-        return sorted(offset for offset in offsets if first <= offset and offset < end)  # noqa: PLR1716 - two questions
+        return sorted(offset for offset in offsets if z3.And(first <= offset, offset < end))
 
     def is_instance(value: object, kind: Any) -> bool:  # noqa: ANN401 - a class, or several
         if not is_term(value):
@@ -193,9 +193,15 @@ def _names_of_the_specification(_imported: int) -> list[tuple[dict[str, Any], tu
 
 
 class _AskedNumbers(tuple[int, ...]):
-    """A set of numbers, each of which is asked whether it equals a term."""
+    """A set of numbers, of which it is asked at once whether a term equals one of them."""
 
     __slots__ = ()
+
+    def __contains__(self, value: object) -> bool:
+        """Whether the value is one of the numbers."""
+        if not is_term(value):
+            return super().__contains__(value)
+        return bool(z3.Or([value == number for number in self]))
 
     def issuperset(self, others: Iterable[Term]) -> bool:
         """Whether each of the others is one of the numbers."""

@@ -34,7 +34,7 @@ from proofs.theorems.operation_situation import (
     same_record,
     waits_for_its_write,
 )
-from proofs.theorems.symbolic import conjunction, is_between
+from proofs.theorems.symbolic import conjunction, is_between, largest
 from proofs.theorems.theorem import Control, Subject
 from spec import aborted, expire
 from spec import record as rules
@@ -148,7 +148,7 @@ def operation_writes_its_changes(s: OneOperation, case: OperationCase) -> Term:
         write.delivery_complete_count == s.complete + completes(*states),
         write.status is ErrorCode.PENDING,
         *(reports(write, offset, written.get(offset)) for offset in offsets),
-        step.partition.next_write == max(s.next_write, s.write_id + 1),
+        step.partition.next_write == largest(s.next_write, s.write_id + 1),
         _waits(s, case, step, tuple(written)),
     )
 

@@ -149,11 +149,12 @@ class PartitionTransition:
     def after(self, s: OnePartition, seen: tuple[str, ...]) -> SharePartition | None:
         """Return the share-partition after it, so far as is ``seen``; None where it is refused."""
         before = partition_of(s)
+        read = {} if "merge" in seen else {"durable_from": before.durable}
         with (
             standing_in(partitions, first_unfinished=s.furthest, passed=s.furthest),
             standing_in(acquire, **UNCHECKED, learn=_as_it_is, move_start=_as_it_is),
             standing_in(expire, move_start=_as_it_is),
-            standing_in(initialize, check_in_progress=None, _highest_limit=s.highest),
+            standing_in(initialize, check_in_progress=None, _highest_limit=s.highest, **read),
             standing_in(writes, **{n: given for n, given in UNSEEN.items() if n not in seen}),
         ):
             made = attempted(lambda: self.operate(s, before))

@@ -26,9 +26,9 @@ from proofs.theorems.partition_operations import (
 from proofs.theorems.symbolic import conjunction
 from proofs.theorems.theorem import Control, Property, Theorem, about
 from spec import window
-from spec.logic import Term, negate
+from spec.logic import Term, either, negate
 from spec.partition import Outstanding, SharePartition, Step
-from spec.record import ARCHIVED, Record, roll_back
+from spec.record import ARCHIVED, Record, is_held, roll_back
 
 
 @attrs.frozen
@@ -72,9 +72,11 @@ def _is_awaited_once(_known: Invariant, partition: SharePartition) -> Term:
 
 def _if_undone(known: Invariant, partition: SharePartition) -> Term:
     """Whether it would hold if every write that is outstanding failed at once."""
-    records = partition.window.records.items()
-    undone = {o: roll_back(r, -1) for o, r in records if r.pending}
-    return known.holds(attrs.evolve(partition, window=window.replace(partition.window, undone)))
+    now = partition.window
+    undone = {o: either(r.pending, roll_back(r, -1), r) for o, r in now.records.items()}
+    held = (o for o, r in undone.items() if is_held(r))
+    after: Any = {"records": undone, "held": held}
+    return known.holds(attrs.evolve(partition, window=attrs.evolve(now, **after)))
 
 
 def _are_behind(_known: Invariant, partition: SharePartition) -> Term:

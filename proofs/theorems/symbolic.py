@@ -14,7 +14,7 @@ import z3
 from immutables import Map
 
 from proofs.theorems.lifting import Made, MixedKeysError, UndecidedError, is_term, lifted
-from spec.logic import Term
+from spec.logic import Term, either
 
 _LONGEST_RUN = 400
 _TRUE = z3.BoolVal(val=True)
@@ -114,6 +114,14 @@ def conjunction(*conditions: Term) -> Term:
     if not all(condition for condition in conditions if not is_term(condition)):
         return False
     return z3.And(terms) if terms else True
+
+
+def largest(*numbers: Term) -> Term:
+    """Return the largest number, of which ``max`` would ask which it is."""
+    found = numbers[0]
+    for each in numbers[1:]:
+        found = either(each > found, each, found)
+    return found
 
 
 Known = Map[int, bool]

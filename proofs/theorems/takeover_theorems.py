@@ -26,7 +26,7 @@ from proofs.theorems.operation_situation import (
     partition_of,
     same_record,
 )
-from proofs.theorems.symbolic import conjunction, is_between
+from proofs.theorems.symbolic import conjunction, is_between, largest
 from proofs.theorems.theorem import Control, Subject
 from proofs.theorems.window_theorems import ends_with_a_record, ordered, starting_at
 from spec import alter_config, initialize, log_start
@@ -74,7 +74,7 @@ def log_start_drops_what_lies_below(s: OneOperation) -> Term:
     """The log start offset drops the records below it, and no other."""
     before = attrs.evolve(partition_of(s), log=Log(s.second, s.log_end, stable_offset=s.seq))
     after = log_start.advance_log_start(before, AdvanceLogStart(s.first)).partition
-    start, begins = max(s.first, s.start), max(s.first, s.second)
+    start, begins = largest(s.first, s.start), largest(s.first, s.second)
     now, log = after.window, after.log
     return conjunction(
         kept(before, after, "window", "log"),
@@ -86,10 +86,10 @@ def log_start_drops_what_lies_below(s: OneOperation) -> Term:
         ),
         negate(s.elsewhere in now.records),
         now.start_offset == start,
-        now.end_offset == max(s.end, start),
+        now.end_offset == largest(s.end, start),
         log.start_offset == begins,
-        log.end_offset == max(s.log_end, begins),
-        log.stable_offset == max(s.seq, begins),
+        log.end_offset == largest(s.log_end, begins),
+        log.stable_offset == largest(s.seq, begins),
     )
 
 

@@ -32,7 +32,7 @@ from proofs.theorems.operation_situation import (
     same_record,
 )
 from proofs.theorems.points import Points
-from proofs.theorems.symbolic import conjunction
+from proofs.theorems.symbolic import conjunction, largest
 from proofs.theorems.theorem import Subject
 from spec import record as rules
 from spec import writes
@@ -235,7 +235,7 @@ def change_holds_as_its_write_allows(s: OneOperation, name: str, status: ErrorCo
         write.delivery_complete_count == s.complete + completes(s.other_record),
         write.status is status,
         *(reports(write, offset, _changed(s).get(offset)) for offset in offsets),
-        after.next_write == max(s.next_write, s.write_id + 1),
+        after.next_write == largest(s.next_write, s.write_id + 1),
     )
 
 
