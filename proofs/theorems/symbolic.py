@@ -130,19 +130,13 @@ Known = Map[int, bool]
 
 @attrs.frozen(eq=False)
 class _Question:
-    """Whether a condition holds that is no negation; ``answers`` say so to the solver, or not.
+    """Whether a condition holds that is no negation; ``answers`` are its opposite and itself.
 
     It is kept: a term that is gone may leave its id to another.
     """
 
     id: int
-    condition: z3.BoolRef
-    opposite: z3.BoolRef
     answers: tuple[z3.BoolRef, z3.BoolRef]
-
-    def that(self, answer: bool) -> z3.BoolRef:  # noqa: FBT001 - what was answered
-        """Return the condition that this is the answer."""
-        return self.condition if answer else self.opposite
 
 
 Asked = tuple[_Question, bool] | bool
@@ -176,11 +170,9 @@ class _Paths:
         condition = term if holds else term.arg(0)
         key = condition.get_id()
         if key not in self.questions:
-            opposite = z3.Not(condition)
-            answers = z3.FreshBool("no"), z3.FreshBool("yes")
-            self.solver.add(z3.Implies(answers[0], opposite), z3.Implies(answers[1], condition))
+            answers = z3.Not(condition), condition
             self.said |= {answer.get_id(): (key, i > 0) for i, answer in enumerate(answers)}
-            self.questions[key] = _Question(key, condition, opposite, answers)
+            self.questions[key] = _Question(key, answers)
         return self.questions[key], holds
 
     def excludes(self, known: Known, key: int, answer: bool) -> bool:  # noqa: FBT001 - what is answered
@@ -257,7 +249,7 @@ class _Run:
         """Return an answer that is possible, the first if both are; the other is a way then."""
         shown = 0
         if self.example is not None:
-            shown = _value(self.example.eval(question.condition, model_completion=True))
+            shown = _value(self.example.eval(question.answers[1], model_completion=True))
         examples = {}
         for answer in (first, not first):
             like = self.example if shown == (1 if answer else -1) else self._like(question, answer)
@@ -268,13 +260,13 @@ class _Run:
             self.others.append(
                 _Way(
                     (*self.answers, False),
-                    z3.And(self.condition, question.that(not answer)),
+                    z3.And(self.condition, question.answers[not answer]),
                     (*self.assumed, question.answers[not answer]),
                     self.known.set(question.id, not answer),
                     examples[not answer],
                 )
             )
-            self.condition = z3.And(self.condition, question.that(answer))
+            self.condition = z3.And(self.condition, question.answers[answer])
             self.assumed = *self.assumed, question.answers[answer]
         self.example = examples.get(answer)
         return answer
