@@ -2,7 +2,8 @@
 
 import random
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import chain
 from typing import Any
 
 import attrs
@@ -58,12 +59,28 @@ class Witness:
 
 
 def witness(theorem: Theorem) -> Witness | None:
-    """Return a situation that a run reaches and in which hypothesis and claim hold, or None."""
-    for depth, state in states_of(theorem.situation):
-        for situation in theorem.situation.reached(state):  # type: ignore[attr-defined] # each has it
-            if theorem.hypothesis(situation):
-                return Witness(situation, depth) if theorem.claim(situation) else None
+    """Return a situation that a run reaches and in which hypothesis and claim hold, or None.
+
+    Those that were one of another theorem come first: many share the rarest.
+    """
+    kind = theorem.situation
+    known = _known(kind)
+    reached = (
+        Witness(situation, depth)
+        for depth, state in states_of(kind)
+        for situation in kind.reached(state)  # type: ignore[attr-defined] # each has it
+    )
+    for found in chain([*known], reached):
+        if theorem.hypothesis(found.situation):
+            known[found] = None
+            return found if theorem.claim(found.situation) else None
     return None
+
+
+@cache
+def _known(_kind: type) -> dict[Witness, None]:
+    """Return what was a witness before; it is added to."""
+    return {}
 
 
 def states_of(kind: type) -> tuple[tuple[int, Any], ...]:
