@@ -6,6 +6,7 @@ does not know it passes it over, and where it is missing it is -1 (KIP-1226).
 """
 
 import struct
+from operator import itemgetter
 from typing import Any
 
 from model.errors import InvalidValueError
@@ -22,6 +23,8 @@ _STATE_BATCHES = array(
     Field("deliveryState", "int8"),
     Field("deliveryCount", "int16"),
 )
+_OF_BATCH = itemgetter("firstOffset", "lastOffset", "deliveryState", "deliveryCount")
+_STATES = {int(state): state for state in RecordState}
 _COMPLETE_COUNT = Field("deliveryCompleteCount", "int32", tag=0, default=-1)
 _KEY_FIELDS = (Field("groupId", "string"), Field("topicId", "uuid"), Field("partition", "int32"))
 _SNAPSHOT, _UPDATE = 0, 1
@@ -99,19 +102,20 @@ def record_from_json(key: object, value: object) -> StateRecord:
 
 def _batches_from(values: list[dict[str, Any]]) -> tuple[StateBatch, ...]:
     """Return state batches; raise InvalidValueError naming the one that cannot be."""
-    return tuple(_batch(batch, f"stateBatches[{i}]") for i, batch in enumerate(values))
-
-
-def _batch(batch: dict[str, Any], place: str) -> StateBatch:
-    first, last, count = batch["firstOffset"], batch["lastOffset"], batch["deliveryCount"]
-    try:
-        return StateBatch(first, last, RecordState(batch["deliveryState"]), count)
-    except InvalidValueError as error:
-        raise InvalidValueError(place, batch, f"what makes a state batch: {error}") from None
-    except ValueError:
-        state = batch["deliveryState"]
-        allowed = ", ".join(f"{s.name} ({s.value})" for s in sorted(DURABLE_STATES))
-        raise InvalidValueError(f"{place}.deliveryState", state, allowed) from None
+    batches: list[StateBatch] = []
+    for batch in values:
+        first, last, state, count = _OF_BATCH(batch)
+        place = "stateBatches[{}]"
+        try:
+            batches.append(StateBatch(first, last, _STATES[state], count))
+        except InvalidValueError as error:
+            text = f"what makes a state batch: {error}"
+            raise InvalidValueError(place.format(len(batches)), batch, text) from None
+        except KeyError:
+            allowed = ", ".join(f"{s.name} ({s.value})" for s in sorted(DURABLE_STATES))
+            name = f"{place.format(len(batches))}.deliveryState"
+            raise InvalidValueError(name, state, allowed) from None
+    return tuple(batches)
 
 
 def batch_values(batches: tuple[StateBatch, ...]) -> list[dict[str, int]]:

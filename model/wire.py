@@ -8,6 +8,7 @@ import base64
 import binascii
 import struct
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -25,6 +26,12 @@ _NUMBERS = {
     "float64": struct.Struct(">d"),
 }
 _MAX_SIZE = 2**31 - 1
+
+
+def _limit_of(kind: str) -> int:
+    return 1 << 8 * _NUMBERS[kind].size - 1
+
+
 _UUID_BYTES = 16
 _VARINT_BYTES, _VARLONG_BYTES = 5, 10
 
@@ -42,6 +49,13 @@ class Field:
     default: object = None
     is_array: bool = False
     nullable: bool = False
+    limit: int = attrs.field(init=False)
+    """A whole number is from -limit to limit, exclusive; 0 where there is none."""
+
+    @limit.default
+    def _limit(self) -> int:
+        is_number = not self.is_array and self.kind in _NUMBERS
+        return _limit_of(str(self.kind)) if is_number else 0
 
 
 @attrs.frozen
@@ -170,7 +184,7 @@ def _place(within: str, name: str) -> str:
 
 
 def _whole(kind: str, value: object, place: str) -> int:
-    most = 1 << 8 * _NUMBERS[kind].size - 1
+    most = _limit_of(kind)
     if type(value) is not int or not -most <= value < most:
         raise InvalidValueError(place, value, f"an integer from {-most} to {most - 1}")
     return value
@@ -267,9 +281,13 @@ def _struct_from_json(fields: tuple[Field, ...], data: object, within: str) -> d
         raise InvalidValueError(within or "the data", data, "a JSON object")
     values: dict[str, Any] = {}
     for field in fields:
+        value = data.get(field.name)
+        if type(value) is int and -field.limit <= value < field.limit:  # As nearly all are.
+            values[field.name] = value
+            continue
         place = _place(within, field.name)
         if field.name in data:
-            values[field.name] = _from_json(field.kind, data[field.name], place)
+            values[field.name] = _from_json(field.kind, value, place)
         elif field.tag is not None:
             values[field.name] = field.default
         else:
@@ -289,8 +307,13 @@ def _from_json(kind: str | tuple[Field, ...], value: object, place: str) -> obje
     return _text(value, place)
 
 
+@lru_cache(maxsize=1 << 10)
+def _uuid_of(text: str) -> UUID:
+    return UUID(bytes=base64.b64decode(f"{text}==", altchars=b"-_", validate=True))
+
+
 def _uuid_from(value: object, place: str) -> UUID:
     try:
-        return UUID(bytes=base64.b64decode(f"{value}==", altchars=b"-_", validate=True))
+        return _uuid_of(str(value))
     except (ValueError, binascii.Error):
         raise InvalidValueError(place, value, "16 bytes in URL-safe base64") from None
