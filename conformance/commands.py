@@ -3,14 +3,14 @@
 import json
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, get_args
 from uuid import UUID
 
 import cattrs
 from cattrs.strategies import configure_tagged_union
 
 from conformance.known import KnownError
-from model.errors import ErrorCode
+from model.errors import ErrorCode, value_text
 
 
 def _converter(*, short: bool = False) -> cattrs.Converter:
@@ -41,9 +41,20 @@ def _reading(commands: Any) -> cattrs.Converter:  # noqa: ANN401 - a union
 
 def read_commands(plain: Any, commands: Any) -> tuple[Any, ...]:  # noqa: ANN401 - JSON; a union
     """Return the commands in JSON, each of a union of classes. Raises KnownError."""
-    converter = _reading(commands)
+    if not isinstance(plain, list):
+        raise KnownError(f"the sequence is {value_text(plain)}; allowed: a list of commands")
+    return tuple(_command(each, commands, number) for number, each in enumerate(plain, start=1))
+
+
+def _command(plain: Any, commands: Any, number: int) -> Any:  # noqa: ANN401 - as above
+    kinds = [each.__name__ for each in get_args(commands)]
+    asked = plain.get("ask") if isinstance(plain, dict) else plain
+    if asked not in kinds:
+        text = f"command {number} asks {value_text(asked)}; allowed: {', '.join(kinds)}"
+        raise KnownError(f"the sequence: {text}")
     try:
-        return tuple(converter.structure(command, commands) for command in plain)
+        return _reading(commands).structure(plain, commands)
     except (ValueError, TypeError, KeyError, AttributeError, cattrs.BaseValidationError) as error:
-        text = " ".join("; ".join(cattrs.transform_error(error)).split())  # Names may be of lines.
+        texts = cattrs.transform_error(error, path=f"command {number}")
+        text = " ".join("; ".join(texts).split())  # Names may be of lines.
         raise KnownError(f"the sequence: {text}") from None

@@ -5,6 +5,9 @@ another request.
 """
 
 import asyncio
+import os
+import re
+import socket
 import time
 from types import SimpleNamespace
 
@@ -126,7 +129,7 @@ class Wire:
             text = f"{self.address} closed the connection instead of answering {api}"
             raise UnansweredError(text) from None
         except OSError as error:
-            raise TargetError(f"{self.address} is gone, at {api}: {error}") from None
+            raise TargetError(f"{self.address} is gone, at {api}: {_reason(error)}") from None
 
     async def _connect(self) -> "_BrokerConnection":
         if len(self._open) >= self._bounds.connections:
@@ -136,7 +139,7 @@ class Wire:
                 self.address.host, self.address.port, ssl=self._security.tls
             )
         except (OSError, UnicodeError) as error:
-            raise TargetError(f"{self.address} cannot be reached: {error}") from None
+            raise TargetError(f"{self.address} cannot be reached: {_reason(error)}") from None
         connection = _BrokerConnection(*streams)
         if self._security.login:
             try:
@@ -145,6 +148,15 @@ class Wire:
                 await connection.close()
                 raise
         return connection
+
+
+def _reason(error: Exception) -> str:
+    """Return why a connection failed, in the words of the system and without its numbers."""
+    if isinstance(error, socket.gaierror):
+        return error.strerror or str(error)
+    # Of several addresses asyncio tells each in one text, in words of its own after the number.
+    numbers = dict.fromkeys(re.findall(r"\[Errno (\d+)\]", str(error)))
+    return ", ".join(os.strerror(int(number)) for number in numbers) or str(error)
 
 
 class _BrokerConnection:
