@@ -187,7 +187,12 @@ class Conduct:
 
     partitions: tuple[tuple[TopicPartition, PartitionConduct], ...] = ()
     order: tuple[TopicPartition, ...] | None = None
+    _chosen: dict[TopicPartition, PartitionConduct] = attrs.field(init=False, eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Let each be found at once: a request may name a thousand."""
+        object.__setattr__(self, "_chosen", dict(self.partitions))
 
     def of(self, topic_partition: TopicPartition) -> PartitionConduct:
         """Return the conduct at one share-partition; the defaults if none is given."""
-        return dict(self.partitions).get(topic_partition, PartitionConduct())
+        return self._chosen.get(topic_partition, PartitionConduct())

@@ -143,9 +143,8 @@ def carry_out(cluster: Cluster, group: Group, plan: GroupPlan) -> None:
     before = _current(cluster, group)
     after = lifecycle.carry_out(before, plan.effects)
     group.coordinators = after
-    for place, durable in after.states.items():
-        if before.states.get(place) != durable:
-            lead(cluster, (group.id, place), durable)
+    states = {p: durable for p, durable in after.states.items() if before.states.get(p) != durable}
+    lead(cluster, group.id, states)
     for place in before.states:
         if place not in after.states:
             forget(cluster, (group.id, place))

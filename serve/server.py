@@ -1,6 +1,7 @@
 """Connections: frames in, answers out, in order; limits, and what becomes of rubbish."""
 
 import asyncio
+import gc
 import logging
 import struct
 import time
@@ -27,6 +28,8 @@ LOG = logging.getLogger("sharespec.serve")
 _TICK_SECONDS, _FLUSH_SECONDS = 0.02, 0.5
 _HEAD = struct.Struct(">hhi")
 _SIZE = 4
+_RARELY = 100
+"""A collection of all that a broker keeps stops it, for little: what it keeps has few cycles."""
 _LONGEST_LINE = 200
 _TURNS = 10
 """Turns of the event loop in which a connection that was accepted comes to its task."""
@@ -92,7 +95,11 @@ class Server:
         if self._ticker is None:
             return
         waiting = asyncio.create_task(over.wait())
-        await asyncio.wait({waiting, self._ticker}, return_when=asyncio.FIRST_COMPLETED)
+        gc.set_threshold(*gc.get_threshold()[:2], gc.get_threshold()[2] * _RARELY)
+        try:
+            await asyncio.wait({waiting, self._ticker}, return_when=asyncio.FIRST_COMPLETED)
+        finally:  # Another broker of the process may have begun or ended meanwhile.
+            gc.set_threshold(*gc.get_threshold()[:2], gc.get_threshold()[2] // _RARELY)
         waiting.cancel()
         if self._ticker.done():
             self._ticker.result()

@@ -3,9 +3,8 @@
 import re
 from collections.abc import Mapping
 
-from model.config import SharePartitionConfig
 from model.config_table import Scope, Value, effective_values
-from model.configuration import check_group_values, effective_config
+from model.configuration import check_group_values
 from model.errors import InvalidValueError
 from model.profile import Profile
 
@@ -40,13 +39,6 @@ def group_values(
         given = values["errors.deadletterqueue.topic.name"]
         raise InvalidValueError("errors.deadletterqueue.topic.name", given, "nothing: none is kept")
     return values
-
-
-def partition_config(
-    broker: Mapping[str, Value], group: Mapping[str, Value], profile: Profile
-) -> SharePartitionConfig:
-    """Return the configuration in force for the share-partitions of a group."""
-    return effective_config(broker, group, profile)
 
 
 def number(

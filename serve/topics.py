@@ -1,12 +1,15 @@
 """What becomes of topics and their partitions: they are created, filled, led, moved and deleted."""
 
+from collections.abc import Mapping
 from functools import partial
 from uuid import uuid4
 
 import attrs
 from kio.schema.errors import ErrorCode as KafkaError
 
+from model.config import SharePartitionConfig
 from model.config_table import Value
+from model.configuration import effective_config
 from model.operations import AdvanceLogStart, AlterConfig, Produce
 from model.ranges import OffsetRange
 from model.share_messages import TopicPartition
@@ -14,7 +17,7 @@ from serve.batches import RefusedError, StoredBatch
 from serve.limits import BATCH_BYTES, Maxima
 from serve.node import CONTROLLER, Cluster, Elected, Node, Topic
 from serve.record_log import RecordLog, append, delete_below
-from serve.settings import group_values, partition_config
+from serve.settings import group_values
 from spec import share_broker
 from spec.coordinator import Durable
 from spec.log import Log
@@ -129,11 +132,20 @@ def delete_records(node: Node, topic: Topic, partition: int, start: int) -> None
     node.wake(None)
 
 
-def lead(cluster: Cluster, key: PartitionKey, durable: Durable) -> None:
-    """Let its leader lead a share-partition of which a share coordinator has this state.
+def lead(cluster: Cluster, group: str, states: Mapping[TopicPartition, Durable]) -> None:
+    """Let their leaders lead share-partitions of which a share coordinator has these states.
 
-    What it reads first makes its leader epoch durable (KIP-932, ReadShareGroupState).
+    What one reads first makes its leader epoch durable (KIP-932, ReadShareGroupState).
     """
+    if states:
+        config = config_of(cluster, group)  # It takes longer than all else of a share-partition.
+        for place, durable in states.items():
+            _lead(cluster, (group, place), durable, config)
+
+
+def _lead(
+    cluster: Cluster, key: PartitionKey, durable: Durable, config: SharePartitionConfig
+) -> None:
     group, place = key
     topic, leader = cluster.topic_of(place.topic_id), cluster.leader(place)
     if topic is None or leader is None:
@@ -145,8 +157,7 @@ def lead(cluster: Cluster, key: PartitionKey, durable: Durable) -> None:
         batches=tuple((batch.first, batch.last) for batch in log.batches),
         stable_offset=log.end,
     )
-    options, node = cluster.options, cluster.node(leader.id)
-    config = partition_config(options.broker, settings_of(cluster, group), options.profile)
+    node = cluster.node(leader.id)
     read = attrs.evolve(durable, leader_epoch=leader.epoch)
     node.put(group, share_broker.lead(node.share(group), key, config, known, read))
 
@@ -167,8 +178,8 @@ def move_leader(cluster: Cluster, topic: Topic, partition: int, broker: int) -> 
             node.put(group, attrs.evolve(after, partitions=after.partitions.delete(key)))
     topic.leaders[partition] = Elected(broker, former.epoch + 1)
     _retopic(cluster, topic)
-    for key, durable in states.items():
-        lead(cluster, key, durable)
+    for (group, _), durable in states.items():
+        lead(cluster, group, {place: durable})
 
 
 def forget(cluster: Cluster, key: PartitionKey) -> None:
@@ -188,10 +199,15 @@ def settings_of(cluster: Cluster, group: str) -> dict[str, Value]:
     return group_values(options.broker, given, options.profile)
 
 
+def config_of(cluster: Cluster, group: str) -> SharePartitionConfig:
+    """Return the configuration in force for the share-partitions of a group."""
+    options = cluster.options
+    return effective_config(options.broker, settings_of(cluster, group), options.profile)
+
+
 def reconfigure(cluster: Cluster, group: str) -> None:
     """Apply the settings of a group to its share-partitions."""
-    options = cluster.options
-    config = partition_config(options.broker, settings_of(cluster, group), options.profile)
+    config = config_of(cluster, group)
     for node in cluster.nodes:
         share = share_broker.advance(node.share(group), cluster.clock())
         for key, known in share.partitions.items():

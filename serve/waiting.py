@@ -14,7 +14,8 @@ async def wait_until(
 ) -> None:
     """Wait until there is enough of a group, or in logs; or the time is over, or nobody waits.
 
-    Then it is the turn of the group, until the caller waits again.
+    Then it is the turn of the group, until the caller waits again; of what was enough another
+    request may have taken some, where the group has many share-partitions.
     """
     loop = asyncio.get_running_loop()
     until = loop.time() + min(wait_ms, _LONGEST_WAIT_MS) / 1000
@@ -31,5 +32,6 @@ async def wait_until(
             )
             changed.cancel()
             await node.cluster.turns.take(size)
+        await node.cluster.turns.take(size)  # To look took one, and to fetch takes longer.
     finally:
         gone.cancel()

@@ -1,7 +1,6 @@
 """``sharespec serve``: the specification as a Kafka broker."""
 
 import asyncio
-import gc
 import logging
 import signal
 from ipaddress import ip_address
@@ -19,8 +18,6 @@ from sharespec.commands.options import Number, OneOf
 from sharespec.exit import exits_on
 
 _MOST_PORT = 65_535
-_RARELY = 1000
-"""A collection of all that a broker keeps stops it, for little: what it keeps has few cycles."""
 _ALL = f"--config {RESET}=earliest"
 
 
@@ -187,7 +184,6 @@ async def _serve(
             f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in addresses
         )
         click.echo(",".join(texts))
-        gc.set_threshold(*gc.get_threshold()[:2], _RARELY)
         await server.serve_until(over)
     finally:
         await server.stop()

@@ -1,3 +1,4 @@
+import gc
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,15 @@ from serve.batches import RefusedError
 from serve.running import serving
 from tests.serve.served import Client, acquired, part
 from tests.serve.test_tracing import judged
+
+
+def test_what_a_broker_keeps_is_collected_rarely_while_one_runs() -> None:
+    before = gc.get_threshold()
+    with serving():
+        with serving():
+            pass
+        assert gc.get_threshold() == (*before[:2], 100 * before[2])
+    assert gc.get_threshold() == before
 
 
 def test_records_from_before_a_group_are_delivered_and_come_again(tmp_path: Path) -> None:

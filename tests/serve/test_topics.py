@@ -1,7 +1,7 @@
 """Several brokers: each leads some of the partitions, and leaders move."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,7 +22,6 @@ from serve.running import EARLIEST
 from serve.topics import create_topic, lead, move_leader
 from sharespec.cli import cli
 from spec.coordinator import Durable
-from spec.share_broker import PartitionKey
 from tests.serve.served import Client, acquired, part
 
 OPTIONS = Options(group={**EARLIEST}, brokers=3)
@@ -242,11 +241,13 @@ def test_the_trace_of_leaders_that_move_conforms(tmp_path: Path) -> None:
 def test_a_leader_that_forgets_what_is_durable_diverges(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def forgetful(cluster: Cluster, key: PartitionKey, durable: Durable) -> None:
-        counts = {offset: (state, 1) for offset, (state, _) in durable.entries.items()}
-        entries = durable.entries.update(counts)
-        start = max(0, durable.start_offset - 1)
-        lead(cluster, key, attrs.evolve(durable, entries=entries, start_offset=start))
+    def forgetful(cluster: Cluster, group: str, states: Mapping[TopicPartition, Durable]) -> None:
+        for place, durable in states.items():
+            counts = {offset: (state, 1) for offset, (state, _) in durable.entries.items()}
+            entries = durable.entries.update(counts)
+            start = max(0, durable.start_offset - 1)
+            led = attrs.evolve(durable, entries=entries, start_offset=start)
+            lead(cluster, group, {place: led})
 
     def life(broker: Broker, clients: list[Client]) -> None:
         joined(broker, clients)

@@ -9,6 +9,7 @@ import pytest
 
 from conformance.wire.codec import message
 from conformance.wire.messages import Message, encoded, request
+from model.configuration import effective_config
 from model.share_messages import PartitionRequest, ShareAcknowledge, ShareFetch, TopicPartition
 from serve import share_api
 from serve.coordination import Beat, heartbeat
@@ -88,6 +89,28 @@ def test_who_asks_little_waits_for_few_large_requests(
 
     monkeypatch.setattr(Turns, "take", at_once)
     assert asyncio.run(worked_before_an_answer(acknowledges=acknowledges)) > GROUPS / 2
+
+
+def test_the_share_partitions_of_a_group_are_configured_once() -> None:
+    with mock.patch("serve.topics.effective_config", wraps=effective_config) as computed:
+        started()
+    assert computed.call_count == GROUPS
+
+
+def test_a_fetch_takes_a_turn_to_begin_one_to_look_and_one_to_fetch() -> None:
+    async def taken() -> list[int]:
+        server, parts = started()
+        reader, writer = await asyncio.open_connection(*(await server.start("127.0.0.1", 0))[0])
+        with mock.patch.object(Turns, "take", autospec=True, side_effect=Turns.take) as take:
+            fetch = message(ShareFetch("g0", "m", 0, parts, max_wait_ms=0))
+            writer.write(framed(encoded(fetch, 1)))
+            await answer(reader)
+        writer.close()
+        await writer.wait_closed()
+        await server.stop()
+        return [call.args[1] for call in take.call_args_list]
+
+    assert [size for size in asyncio.run(taken()) if size > FEW] == [PARTITIONS] * 3
 
 
 def test_the_smallest_is_next_and_who_is_gone_takes_no_turn() -> None:
