@@ -91,9 +91,11 @@ def test_the_public_names_can_be_imported() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["--version"], ["replay", "--help"], ["profiles"]]
+    "arguments", [["--help"], ["--version"], ["verify-client", "--help"], ["profiles"]]
 )
-def test_what_cannot_be_printed_is_one_line(arguments: list[str]) -> None:
+def test_what_cannot_be_printed_is_one_line_and_nothing_is_left_in_the_current_folder(
+    arguments: list[str], tmp_path: Path
+) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "sharespec", *arguments],
@@ -101,8 +103,10 @@ def test_what_cannot_be_printed_is_one_line(arguments: list[str]) -> None:
             stderr=subprocess.PIPE,
             text=True,
             check=False,
+            cwd=tmp_path,
         )
     assert (done.returncode, done.stderr) == (2, "sharespec: No space left on device\n")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["profiles"]])
