@@ -127,8 +127,8 @@ def main() -> None:
         from sharespec.exit import fail  # noqa: PLC0415 - --help loads nothing slow
 
         fail("the standard output is closed; allowed: an open one, perhaps /dev/null")
-    # Where Hypothesis is installed, kio loads it, which leaves `.hypothesis/` in the current folder.
-    sys.modules.setdefault("hypothesis", None)  # type: ignore[arg-type] # as Python forbids an import
+    # kio loads Hypothesis where it is installed, which leaves `.hypothesis/` in this folder.
+    sys.modules.setdefault("hypothesis", None)  # type: ignore[arg-type] # forbids it
     try:
         cli.main(prog_name="sharespec", obj=_OWN_PROCESS)
     except OSError as error:
