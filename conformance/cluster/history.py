@@ -165,6 +165,47 @@ class LeaderAnswered:
 
 
 @attrs.frozen
+class RecordsReceived:
+    """An answer with records has reached a consumer; ranges [first, last]."""
+
+    member: str
+    partition: int
+    ranges: tuple[tuple[int, int], ...]
+
+
+@attrs.frozen
+class RecordsPolled:
+    """A poll has returned records of a partition; -1 and none: polls have returned nothing for 2 s.
+
+    ``error`` is what the last of them has thrown, if it has.
+    """
+
+    member: str
+    partition: int
+    offsets: tuple[int, ...]
+    error: str = ""
+
+
+@attrs.frozen
+class ApplicationSaid:
+    """An application acknowledges what a poll returned; batches [first, last, type]."""
+
+    member: str
+    partition: int
+    batches: tuple[tuple[int, int, int], ...]
+
+
+@attrs.frozen
+class ApplicationTold:
+    """A consumer tells its application what came of acknowledgements."""
+
+    member: str
+    partition: int
+    offsets: tuple[int, ...]
+    error: str
+
+
+@attrs.frozen
 class LeaderWrites:
     """A leader hands a write to its persister; batches [first, last, state, delivery count]."""
 
@@ -251,6 +292,10 @@ Happening = (
     | LeaderResigned
     | LeaderAsked
     | LeaderAnswered
+    | RecordsReceived
+    | RecordsPolled
+    | ApplicationSaid
+    | ApplicationTold
     | LeaderWrites
     | WriteAnswered
     | LeaderReads
@@ -276,6 +321,10 @@ _KINDS: dict[str, type[Happening]] = {
     "resigned": LeaderResigned,
     "acknowledges": LeaderAsked,
     "acknowledged": LeaderAnswered,
+    "received": RecordsReceived,
+    "polled": RecordsPolled,
+    "said": ApplicationSaid,
+    "told": ApplicationTold,
     "writes": LeaderWrites,
     "written": WriteAnswered,
     "reads": LeaderReads,

@@ -9,6 +9,7 @@ from functools import partial
 
 import attrs
 
+from conformance.cluster.consumers import ShareConsumers, judge_consumers
 from conformance.cluster.history import (
     ClusterEvent,
     GroupAltered,
@@ -109,6 +110,7 @@ class _ClusterRun:
     stopped: set[int] = attrs.field(factory=set)
     spoilt: dict[int, str] = attrs.field(factory=dict)
     letters: DeadLetters = attrs.field(factory=DeadLetters)
+    consumers: ShareConsumers = attrs.field(factory=ShareConsumers)
     cut: set[int] = attrs.field(factory=set)
     began: dict[tuple[int, int, int], tuple[int, int, str]] = attrs.field(factory=dict)
     resigned: dict[tuple[int, int], tuple[int, int, str]] = attrs.field(factory=dict)
@@ -125,7 +127,8 @@ def judge_history(events: Iterable[ClusterEvent]) -> Iterator[Finding]:
     for seq, event in enumerate(events):
         run = runs[event.run]
         letters = judge_letters(run.letters, event, seq, run.spoilt)
-        for finding in (*_step(run, event, seq), *letters):
+        consumers = judge_consumers(run.consumers, event, seq)
+        for finding in (*_step(run, event, seq), *letters, *consumers):
             partition = event_partition(event.what, run)
             key = (event.run, partition, finding.name)
             if key not in reported:
@@ -169,11 +172,8 @@ def _note(run: _ClusterRun, event: ClusterEvent) -> None:
         case RecordsDeleted():
             partition, start = event.what.partition, event.what.log_start_offset
             run.log_starts[partition] = start
-            run.cut |= (
-                {partition}
-                if {(partition, start - 1), (partition, start)} <= run.aborted
-                else set()
-            )
+            if {(partition, start - 1), (partition, start)} <= run.aborted:
+                run.cut.add(partition)
         case LeaderAsked():
             _note_asked(run, event.what)
         case LeaderAnswered():
@@ -278,9 +278,8 @@ def _judge_aborted(
     keys = [(what.partition, o) for first, last in what.ranges for o in range(first, last + 1)]
     run.aborted |= set(keys)
     start = run.log_starts.get(what.partition, 0)
-    run.cut |= (
-        {what.partition} if any(first < start <= last for first, last in what.ranges) else set()
-    )
+    if any(first < start <= last for first, last in what.ranges):
+        run.cut.add(what.partition)
     for key in keys:
         if key in run.stable:
             recorded, expected = "acquired before", "not before its transaction is committed"

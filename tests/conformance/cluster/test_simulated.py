@@ -1,6 +1,7 @@
 """Clusters of Apache Kafka's own classes: the same each time, and judged."""
 
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -90,21 +91,35 @@ PLANTS = {
     "release-archives": "EVERY_RECORD_IS_FINISHED",
     "read-skips": "EVERY_RECORD_IS_FINISHED",
 }
+CONSUMER_PLANTS = {
+    "received-dropped": "POLLS_GO_ON",
+    "polled-lost": "POLLS_GO_ON",
+    "answers-unasked": "TOLD_AS_ANSWERED",
+    "told-nothing": "TOLD_AS_ANSWERED",
+}
+"""Those in Kafka's consumer, or in what it is answered."""
 PLANTED_SEEDS = range(20)
+CONSUMERS = (2, 8, 10, 12)
+"""Seeds whose members are Kafka's consumer."""
 
 
-def seeds_that_break(simulator: Simulator, plant: str) -> Counter[str]:
+def seeds_that_break(
+    simulator: Simulator, plant: str, seeds: Sequence[int] = PLANTED_SEEDS
+) -> Counter[str]:
     """Return in how many clusters each rule is broken, faults that are known being masked."""
     broken: Counter[str] = Counter()
-    for seed in PLANTED_SEEDS:
+    for seed in seeds:
         run = simulator.run(seed, plant=plant, masked=True)
         broken.update({finding.name for finding in run.findings})
     return broken
 
 
 def test_each_rule_finds_faults_that_are_planted_and_nothing_without(tmp_path: Path) -> None:
-    assert all(list(PLANTS.values()).count(rule) >= 2 for rule in RULES[RuleKind.CLUSTER])
+    rules = [*PLANTS.values(), *CONSUMER_PLANTS.values()]
+    assert all(rules.count(rule) >= 2 for rule in RULES[RuleKind.CLUSTER])
     with closing(Simulator(tmp_path)) as simulator:
         assert not seeds_that_break(simulator, "")
         found = {plant: seeds_that_break(simulator, plant)[rule] for plant, rule in PLANTS.items()}
+        for plant, rule in CONSUMER_PLANTS.items():
+            found[plant] = seeds_that_break(simulator, plant, CONSUMERS)[rule]
     assert min(found.values()) >= 3, found

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
@@ -23,7 +24,10 @@ import org.apache.kafka.server.share.persister.InitializeShareGroupStateParamete
 import org.apache.kafka.server.share.persister.ReadShareGroupStateSummaryParameters;
 import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.common.message.InitializeShareGroupStateRequestData;
+import org.apache.kafka.common.message.MetadataResponseData;
 import org.apache.kafka.common.message.ReadShareGroupStateSummaryRequestData;
+import org.apache.kafka.common.protocol.ApiKeys;
+import org.apache.kafka.common.requests.MetadataResponse;
 
 /**
  * A cluster from its start to its rest, on one clock: nodes, the leaders as they are, logs, members and
@@ -35,7 +39,9 @@ final class Cluster implements AutoCloseable {
     private static final int NODES = 3;
     private static final int PARTITIONS = 2;
     private static final long START_MS = 1_700_000_000_000L;
+    private static final String TOPIC = "t";
     private static final Uuid TOPIC_ID = new Uuid(1, 1);
+    private static final int CONSUMERS = 25;
     private static final long QUIET_MS = 120_000;
     private static final long AT_REST_MS = 20_000;
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -59,7 +65,7 @@ final class Cluster implements AutoCloseable {
     private final List<ClusterNode.Leader> leaders = new ArrayList<>();
     private final List<Log> logs = new ArrayList<>();
     private final List<StateTopic> states = new ArrayList<>();
-    private final List<ShareMember> members = new ArrayList<>();
+    private final List<Member> members = new ArrayList<>();
     private final long faultsMs;
     private int lastId;
     private boolean draining;
@@ -94,7 +100,7 @@ final class Cluster implements AutoCloseable {
             settings.maxLocks, "record_lock_duration_ms", settings.lockMs, "updates_per_snapshot", snapshots,
             "isolation_level", isolation, "dead_letter_queue", buries);
         for (int number = 0; number < PARTITIONS; number++) {
-            partitions.add(new TopicIdPartition(TOPIC_ID, new TopicPartition("t", number)));
+            partitions.add(new TopicIdPartition(TOPIC_ID, new TopicPartition(TOPIC, number)));
             logs.add(new Log());
         }
         for (int number = 0; number < STATE_PARTITIONS; number++) {
@@ -111,8 +117,10 @@ final class Cluster implements AutoCloseable {
             moveLeader(number, drawn.nextInt(NODES));
         }
         int count = 2 + drawn.nextInt(3);
+        Random consumers = stream(seed, CONSUMERS);
+        boolean kafkas = consumers.nextInt(3) == 0;
         for (int number = 0; number < count; number++) {
-            members.add(new ShareMember(this, "m" + number, 1 + drawn.nextInt(40), drawn.nextInt(4) == 0 ? 1 : 0,
+            members.add(kafkas ? new KafkaMember(this, number, consumers) : new ShareMember(this, "m" + number, 1 + drawn.nextInt(40), drawn.nextInt(4) == 0 ? 1 : 0,
                 50 + drawn.nextInt(3_000)));
         }
     }
@@ -136,7 +144,7 @@ final class Cluster implements AutoCloseable {
         initializeState();
         runUntil(clock.milliseconds() + 10_000);
         long began = clock.milliseconds();
-        members.forEach(ShareMember::start);
+        members.forEach(Member::start);
         produce();
         faults.draw(this, began, faultsMs, without);
         runUntil(began + faultsMs);
@@ -169,6 +177,16 @@ final class Cluster implements AutoCloseable {
                 if (found == null || found.startOffset() + found.deliveryCompleteCount() != logs.get(number).end()) {
                     restless = clock.milliseconds();
                 }
+            }
+        }
+    }
+
+    /** Runs what is next while something is still awaited. */
+    void runWhile(BooleanSupplier awaited) {
+        long until = clock.milliseconds() + QUIET_MS;
+        while (awaited.getAsBoolean()) {
+            if (!clock.runNext(until)) {
+                throw new IllegalStateException("an application waits for ever");
             }
         }
     }
@@ -262,6 +280,23 @@ final class Cluster implements AutoCloseable {
         return nodes.stream().map(node -> place(node.id)).toList();
     }
 
+    Map<Uuid, String> topicNames() {
+        return Map.of(TOPIC_ID, TOPIC);
+    }
+
+    /** What a consumer learns of the nodes that run, and of the leaders. */
+    MetadataResponse metadata() {
+        MetadataResponseData data = new MetadataResponseData().setClusterId("simulated");
+        nodes.stream().filter(ClusterNode::isUp).map(node -> place(node.id)).forEach(node -> data.brokers().add(
+            new MetadataResponseData.MetadataResponseBroker().setNodeId(node.id()).setHost(node.host()).setPort(node.port())));
+        data.topics().add(new MetadataResponseData.MetadataResponseTopic().setName(TOPIC).setTopicId(TOPIC_ID)
+            .setPartitions(partitions.stream().map(partition -> new MetadataResponseData.MetadataResponsePartition()
+                .setPartitionIndex(partition.partition()).setLeaderId(leader(partition.partition()).node())
+                .setLeaderEpoch(leader(partition.partition()).epoch()).setReplicaNodes(List.of(0, 1, 2))
+                .setIsrNodes(List.of(0, 1, 2))).toList()));
+        return new MetadataResponse(data, ApiKeys.METADATA.latestVersion());
+    }
+
     boolean isReachable(int from, int to) {
         return nodes.get(to).isUp() && !network.isBlocked(from, to);
     }
@@ -284,7 +319,7 @@ final class Cluster implements AutoCloseable {
         return states.get(Math.abs(key.asCoordinatorKey().hashCode() % STATE_PARTITIONS)).leader();
     }
 
-    List<ShareMember> members() {
+    List<Member> members() {
         return members;
     }
 
@@ -331,6 +366,7 @@ final class Cluster implements AutoCloseable {
     /** A node's process is killed; what it led is led by others, soon. */
     void crash(int id) {
         nodes.get(id).stop();
+        members.forEach(member -> clock.after(1, now -> now, () -> member.lost(id)));
         for (ClusterNode other : nodes) {
             if (other.id != id) {
                 clock.after(1, other::mayRun, () -> other.reset(id));

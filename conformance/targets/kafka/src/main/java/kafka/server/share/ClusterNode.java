@@ -102,6 +102,7 @@ final class ClusterNode {
     final SharePartitionManager manager;
     final Persister persister;
     final DeadLetterTopic.Queue letters;
+    final ShareService service;
     private final ShareSessionCache sessions = new ShareSessionCache(1000);
     private final PeerClient peers;
 
@@ -132,6 +133,7 @@ final class ClusterNode {
         coordinator.startup(() -> Cluster.STATE_PARTITIONS);
         learnTopics();
         purgatory = Purgatory.of(this);
+        service = new ShareService(cluster, this);
         manager = new SharePartitionManager(purgatory, this::read, new Metadata(),
             purgatory::completeDelayedShareFetchRequest, cluster.clock, sessions, partitions,
             cluster.settings.lockMs, timer, cluster.settings.deliveryLimit, cluster.settings.maxLocks, 1000,
@@ -366,6 +368,11 @@ final class ClusterNode {
 
     private static InFlightState stateOf(InFlightBatch batch, long offset) {
         return batch.offsetState() == null ? (InFlightState) fieldOf(batch, "batchState") : batch.offsetState().get(offset);
+    }
+
+    /** The leader as this node knows it. */
+    Leader knownLeader(TopicPartition partition) {
+        return leaders.getOrDefault(partition, new Leader(-1, -1));
     }
 
     boolean leads(TopicPartition partition) {

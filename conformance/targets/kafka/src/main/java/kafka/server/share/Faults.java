@@ -61,7 +61,7 @@ final class Faults {
             };
         });
         draw(cluster, changes, changes.nextBoolean() ? 1 + changes.nextInt(6) : 0, forMs, without, number -> {
-            ShareMember member = cluster.members().get(changes.nextInt(cluster.members().size()));
+            Member member = cluster.members().get(changes.nextInt(cluster.members().size()));
             boolean closes = changes.nextBoolean();
             long length = 50 + changes.nextInt(changes.nextBoolean() ? 500 : 6_000);
             return () -> {

@@ -5,6 +5,8 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
+import java.util.function.LongUnaryOperator;
 import org.apache.kafka.clients.ClientRequest;
 import org.apache.kafka.clients.ClientResponse;
 import org.apache.kafka.clients.KafkaClient;
@@ -17,18 +19,34 @@ import org.apache.kafka.common.requests.AbstractResponse;
 import org.apache.kafka.common.requests.RequestHeader;
 
 /**
- * The connections of a node to the others, as the persister uses them. A connection that is reset or
- * whose request times out answers all that it carries as disconnected, whether they had an effect or not.
+ * The connections of a node to the others, as the persister uses them, or of a consumer to the nodes. A
+ * connection that is reset or whose request times out answers all that it carries as disconnected, whether
+ * they had an effect or not.
  */
 final class PeerClient implements KafkaClient {
     private static final String CLIENT_ID = "simulated";
 
     private record Sent(ClientRequest request, RequestHeader header) {}
 
-    private record Connection(int from, int to, long number) {}
+    /** A connection of a node, or of the member that has this name, to a node. */
+    record Connection(Object from, int to, long number) {}
+
+    /** What nodes answer, and what becomes of a connection that is lost. */
+    interface Far {
+        void ask(ClusterNode receiver, Connection connection, AbstractRequest request, Consumer<AbstractResponse> answer);
+
+        default void lost(Connection connection) { }
+
+        default AbstractResponse arrives(AbstractResponse response) {
+            return response;
+        }
+    }
 
     private final Cluster cluster;
-    private final ClusterNode node;
+    private final Object owner;
+    private final int place;
+    private final LongUnaryOperator mayRun;
+    private final Far far;
     private final Runnable pump;
     private final Map<Integer, Map<Integer, Sent>> inFlight = new HashMap<>();
     private final Map<Integer, Connection> connections = new HashMap<>();
@@ -37,8 +55,16 @@ final class PeerClient implements KafkaClient {
     private long connected;
 
     PeerClient(Cluster cluster, ClusterNode node, Runnable pump) {
+        this(cluster, node.id, node.id, node::mayRun, (receiver, connection, request, answer) ->
+            receiver.handle(request, answer), pump);
+    }
+
+    PeerClient(Cluster cluster, Object owner, int place, LongUnaryOperator mayRun, Far far, Runnable pump) {
         this.cluster = cluster;
-        this.node = node;
+        this.owner = owner;
+        this.place = place;
+        this.mayRun = mayRun;
+        this.far = far;
         this.pump = pump;
     }
 
@@ -60,15 +86,15 @@ final class PeerClient implements KafkaClient {
         int to = Integer.parseInt(request.destination());
         short version = request.requestBuilder().latestAllowedVersion();
         AbstractRequest body = request.requestBuilder().build(version);
-        Connection connection = connections.computeIfAbsent(to, k -> new Connection(node.id, to, connected++));
+        Connection connection = connections.computeIfAbsent(to, k -> new Connection(owner, to, connected++));
         int id = request.correlationId();
         inFlight.computeIfAbsent(to, k -> new LinkedHashMap<>()).put(id, new Sent(request, request.makeHeader(version)));
         ClusterNode receiver = cluster.node(to);
         Network network = cluster.network;
-        cluster.clock.after(network.delayMs(connection), network.gate(node.id, to, receiver::mayRun), () ->
-            receiver.handle(body, response -> cluster.clock.after(network.delayMs(List.of(connection)),
-                network.gate(to, node.id, node::mayRun), () -> receive(connection, id, response))));
-        cluster.clock.after(request.requestTimeoutMs(), node::mayRun, () -> {
+        cluster.clock.after(network.delayMs(connection), network.gate(place, to, receiver::mayRun), () ->
+            far.ask(receiver, connection, body, response -> cluster.clock.after(network.delayMs(List.of(connection)),
+                network.gate(to, place, mayRun), () -> receive(connection, id, response))));
+        cluster.clock.after(request.requestTimeoutMs(), mayRun, () -> {
             if (connection.equals(connections.get(to)) && inFlight.get(to).containsKey(id)) {
                 reset(to);
             }
@@ -81,7 +107,7 @@ final class PeerClient implements KafkaClient {
         }
         Sent sent = inFlight.get(connection.to).remove(id);
         if (sent != null) {
-            arrived.add(response(sent, false, response));
+            arrived.add(response(sent, false, far.arrives(response)));
             pump.run();
         }
     }
@@ -93,12 +119,20 @@ final class PeerClient implements KafkaClient {
 
     /** The connection to a node is lost with all that it carries. */
     void reset(int to) {
-        connections.remove(to);
+        Connection connection = connections.remove(to);
+        if (connection != null) {
+            far.lost(connection);
+        }
         Map<Integer, Sent> lost = inFlight.remove(to);
         if (lost != null && !lost.isEmpty()) {
             lost.values().forEach(sent -> arrived.add(response(sent, true, null)));
             pump.run();
         }
+    }
+
+    /** All connections are lost. */
+    void resetAll() {
+        List.copyOf(connections.keySet()).forEach(this::reset);
     }
 
     @Override
@@ -111,7 +145,7 @@ final class PeerClient implements KafkaClient {
 
     @Override
     public boolean isReady(Node to, long nowMs) {
-        return cluster.isReachable(node.id, to.id());
+        return cluster.isReachable(place, to.id());
     }
 
     @Override
@@ -121,7 +155,7 @@ final class PeerClient implements KafkaClient {
 
     @Override
     public boolean connectionFailed(Node to) {
-        return !cluster.isReachable(node.id, to.id());
+        return !cluster.isReachable(place, to.id());
     }
 
     @Override
@@ -176,7 +210,7 @@ final class PeerClient implements KafkaClient {
 
     @Override
     public LeastLoadedNode leastLoadedNode(long nowMs) {
-        return new LeastLoadedNode(cluster.place(node.id), true);
+        return new LeastLoadedNode(cluster.place(Math.max(0, place)), true);
     }
 
     @Override

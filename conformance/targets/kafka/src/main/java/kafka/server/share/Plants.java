@@ -72,7 +72,7 @@ final class Plants {
     }
 
     /** A member leaves a node, which releases by this what it holds, given by record. */
-    void leaves(ClusterNode node, List<ShareMember> members, Set<InFlightState> held) {
+    void leaves(ClusterNode node, List<Member> members, Set<InFlightState> held) {
         if (is("leaving-frees")) {
             free(node, members);
         }
@@ -81,7 +81,7 @@ final class Plants {
         }
     }
 
-    private static void free(ClusterNode node, List<ShareMember> members) {
+    private static void free(ClusterNode node, List<Member> members) {
         node.partitions.cachedSharePartitionKeys().forEach(key -> members.forEach(member ->
             node.partitions.get(key).releaseAcquiredRecords(member.member())));
     }

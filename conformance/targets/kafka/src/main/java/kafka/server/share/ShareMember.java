@@ -5,26 +5,20 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.message.ShareAcknowledgeResponseData;
 import org.apache.kafka.common.message.ShareFetchResponseData;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.ShareRequestMetadata;
-import org.apache.kafka.server.share.SharePartitionKey;
 import org.apache.kafka.server.share.acknowledge.ShareAcknowledgementBatch;
-import org.apache.kafka.server.share.context.ShareFetchContext;
-import org.apache.kafka.server.storage.log.FetchIsolation;
-import org.apache.kafka.server.storage.log.FetchParams;
 
 /**
  * A member of the group: it fetches from each leader that it knows, keeps records for a while, and
  * acknowledges most of them, in sessions as a share consumer has them. It may leave, by closing its sessions
  * or without a word, and joins again as another member.
  */
-final class ShareMember {
+final class ShareMember implements Member {
     private static final long REQUEST_TIMEOUT_MS = 5_000;
     private static final byte ACCEPT = 1;
     private static final byte RELEASE = 2;
@@ -69,7 +63,8 @@ final class ShareMember {
         this.workMs = workMs;
     }
 
-    void start() {
+    @Override
+    public void start() {
         learn();
         tick();
     }
@@ -131,8 +126,8 @@ final class ShareMember {
         });
     }
 
-    /** The member that it is now: another each time it joins. */
-    String member() {
+    @Override
+    public String member() {
         return member;
     }
 
@@ -144,7 +139,8 @@ final class ShareMember {
     // Leaving.
 
     /** Leaves, by closing its sessions or without a word, unless it is away, and joins again after a while. */
-    void leave(boolean closes, long backAfterMs) {
+    @Override
+    public void leave(boolean closes, long backAfterMs) {
         if (away) {
             return;
         }
@@ -205,44 +201,15 @@ final class ShareMember {
             List<TopicIdPartition> forgotten, Consumer<Fetched> answer) {
         List<TopicIdPartition> valid;
         try {
-            ShareFetchContext context = broker.manager.newContext(cluster.group, added, forgotten, from.member(), epoch, false,
-                from.toString());
-            valid = context.getErroneousAndValidTopicIdPartitions().validTopicIdPartitions();
-            if (epoch == ShareRequestMetadata.INITIAL_EPOCH) {
-                cluster.history.add("joined", "member", from.member(), "node", broker.id);
-            }
+            valid = broker.service.context(from.member(), epoch, added, forgotten, false, from.toString())
+                .getErroneousAndValidTopicIdPartitions().validTopicIdPartitions();
         } catch (RuntimeException refused) {
             answer.accept(new Fetched(Errors.forException(refused), Map.of()));
             return;
         }
-        fetchMessages(broker, from.member(), epoch, valid, answer);
-    }
-
-    private void fetchMessages(ClusterNode broker, String from, int epoch, List<TopicIdPartition> valid,
-            Consumer<Fetched> answer) {
-        FetchIsolation isolation = cluster.settings.isolation;
-        FetchIsolation asked = cluster.plants.isolation(isolation);
-        FetchParams params = new FetchParams(-1, -1, 500, 1, 1 << 20, asked, Optional.empty(), true);
-        broker.manager.fetchMessages(cluster.group, from, params, mode, epoch, maxRecords, Math.max(1, maxRecords / 2), valid)
-            .whenComplete((partitions, thrown) -> {
-                if (thrown != null) {
-                    answer.accept(new Fetched(Errors.forException(thrown), Map.of()));
-                    return;
-                }
-                partitions.forEach((partition, data) -> {
-                    if (!data.acquiredRecords().isEmpty()) {
-                        cluster.history.add("acquired", "partition", partition.partition(), "node", broker.id,
-                            "leader_epoch", broker.epochOf(partition, from, data.acquiredRecords().get(0).firstOffset()),
-                            "member", from, "isolation_level", Settings.nameOf(isolation), "ranges",
-                            History.rows(data.acquiredRecords(), range -> new long[] {range.firstOffset(),
-                                range.lastOffset(), range.deliveryCount()}));
-                        if (cluster.plants.now("object-again")) {
-                            broker.partitions.remove(new SharePartitionKey(cluster.group, partition));
-                        }
-                    }
-                });
-                answer.accept(new Fetched(Errors.NONE, partitions));
-            });
+        broker.service.fetch(from.member(), epoch, mode, maxRecords, Math.max(1, maxRecords / 2), valid)
+            .whenComplete((partitions, thrown) -> answer.accept(thrown == null ? new Fetched(Errors.NONE, partitions)
+                : new Fetched(Errors.forException(thrown), Map.of())));
     }
 
     // Working on what it got.
@@ -305,33 +272,13 @@ final class ShareMember {
             answer.accept(new Acknowledged(Errors.forException(refused), Map.of()));
             return;
         }
-        Map<TopicIdPartition, Integer> ids = new HashMap<>();
-        batches.forEach((partition, rows) -> {
-            int id = cluster.nextId();
-            ids.put(partition, id);
-            cluster.history.add("acknowledges", "id", id, "partition", partition.partition(), "node", broker.id,
-                "leader_epoch", broker.epochOf(partition), "start_offset", broker.startOf(partition), "member", from,
-                "batches", History.rows(rows, row -> new long[] {row.firstOffset(), row.lastOffset(),
-                    row.acknowledgeTypes().get(0)}));
-        });
-        CompletableFuture<Map<TopicIdPartition, ShareAcknowledgeResponseData.PartitionData>> acknowledged;
-        try {
-            acknowledged = broker.manager.acknowledge(from, cluster.group, batches);
-        } catch (RuntimeException wrong) {
-            acknowledged = CompletableFuture.failedFuture(wrong); // As KafkaApis answers it.
-        }
-        acknowledged.whenComplete((partitions, thrown) -> {
+        broker.service.acknowledge(from, batches).whenComplete((partitions, thrown) -> {
             if (thrown != null) {
                 answer.accept(new Acknowledged(Errors.forException(thrown), Map.of()));
                 return;
             }
-            partitions.forEach((partition, data) ->
-                cluster.history.add("acknowledged", "id", ids.get(partition), "error", Errors.forCode(data.errorCode())));
             if (epoch == ShareRequestMetadata.FINAL_EPOCH) {
-                broker.closed(from);
-                if (cluster.plants.is("closed-fetches")) {
-                    fetchMessages(broker, from, epoch, cluster.partitions(), fetched -> { });
-                }
+                broker.service.close(from, epoch);
             }
             answer.accept(new Acknowledged(Errors.NONE, partitions));
         });

@@ -1,0 +1,61 @@
+"""What Kafka's consumer owes to its application is found, and what is excepted passes."""
+
+import pytest
+
+from tests.conformance.cluster.written import ACCEPT, GAP, Written, begun, broken
+
+FAULTS = {
+    "polls return nothing of what was received": (
+        Written().received(0, 1).polled(0).after(15_000).polled(),
+        [("POLLS_GO_ON", 1)],
+    ),
+    "polls throw, so that nothing is returned": (
+        Written().received(3, 3).after(15_000).polled(error="IllegalStateException"),
+        [("POLLS_GO_ON", 3)],
+    ),
+    "told of success where the leader refused": (
+        begun().said(0, 1).acknowledged(1, [0, 1, ACCEPT], error="INVALID_RECORD_STATE").told(0, 1),
+        [("TOLD_AS_ANSWERED", 0)],
+    ),
+    "told of success a second time": (
+        begun().acknowledged(1, [0, 4, ACCEPT]).said(0, 1).told(0).told(0).told(1),
+        [("TOLD_AS_ANSWERED", 0)],
+    ),
+    "never told": (
+        begun()
+        .acknowledged(1, [0, 4, ACCEPT])
+        .said(0, 4)
+        .told(0, 1, 2)
+        .after(15_000)
+        .polled()
+        .rest(5, 0, 5),
+        [("TOLD_AS_ANSWERED", 3)],
+    ),
+}
+
+
+EXCEPTIONS = {
+    "what a consumer received is acknowledged as a gap": (
+        begun().received(0, 4).acknowledged(1, [0, 4, GAP]).after(15_000).polled()
+    ),
+    "polls return something of late": (
+        Written().received(0, 4).after(14_000).polled(0).after(14_000).polled()
+    ),
+    "told of an error where the leader accepted": (
+        begun().said(0, 4).acknowledged(1, [0, 4, ACCEPT]).told(0, 1, 2, 3, 4, error="DISCONNECTED")
+    ),
+    "a consumer that has ended is told nothing": (
+        begun().acknowledged(1, [0, 4, ACCEPT]).said(0, 4).after(16_000).rest(5, 0, 5)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_found(name: str) -> None:
+    history, expected = FAULTS[name]
+    assert broken(history) == expected
+
+
+@pytest.mark.parametrize("name", EXCEPTIONS)
+def test_an_exception_is_let_pass(name: str) -> None:
+    assert broken(EXCEPTIONS[name]) == []
