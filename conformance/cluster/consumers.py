@@ -21,7 +21,7 @@ from judge.finding import Finding
 LIMIT_MS = 15_000
 """After how many ms polls must have returned something, or an application been told."""
 
-_NONE = "NONE"
+_NONE, _RENEW = "NONE", 4
 _Key = tuple[str, int, int]
 
 
@@ -33,7 +33,8 @@ class ShareConsumers:
     what it acknowledges as no record; ``polled`` when polls returned something last;
     ``answered`` how often leaders answered an acknowledgement without an error, less how often the
     application was told so; ``said`` when an application acknowledged what it was not told of yet;
-    ``seen`` when a consumer did something last.
+    ``seen`` when a consumer did something last; ``renews`` are those that renewed something when
+    they acknowledged last.
     """
 
     waiting: dict[_Key, tuple[int, str]] = attrs.field(factory=dict)
@@ -42,6 +43,7 @@ class ShareConsumers:
     answered: Counter[_Key] = attrs.field(factory=Counter)
     said: dict[_Key, tuple[int, str]] = attrs.field(factory=dict)
     seen: dict[str, int] = attrs.field(factory=dict)
+    renews: set[str] = attrs.field(factory=set)
 
 
 def _keys(what: ApplicationSaid | LeaderAsked) -> Iterator[_Key]:
@@ -61,8 +63,7 @@ def judge_consumers(run: ShareConsumers, event: ClusterEvent, seq: int) -> Itera
         case RecordsPolled():
             yield from _judge_polled(run, event, event.what, seq)
         case ApplicationSaid():
-            run.said |= dict.fromkeys(_keys(event.what), (event.ms, event.line))
-            run.seen[event.what.member] = event.ms
+            _note_said(run, event, event.what)
         case LeaderAsked():
             run.asked[event.what.id] = event.what
             for key in _keys(event.what):
@@ -79,26 +80,40 @@ def judge_consumers(run: ShareConsumers, event: ClusterEvent, seq: int) -> Itera
             pass
 
 
+def _note_said(run: ShareConsumers, event: ClusterEvent, what: ApplicationSaid) -> None:
+    run.said |= dict.fromkeys(_keys(what), (event.ms, event.line))
+    if run.seen.get(what.member) != event.ms:
+        run.renews.discard(what.member)
+    if any(type_ == _RENEW for *_range, type_ in what.batches):
+        run.renews.add(what.member)
+    run.seen[what.member] = event.ms
+
+
 def _judge_polled(
     run: ShareConsumers, event: ClusterEvent, what: RecordsPolled, seq: int
 ) -> Iterator[Finding]:
-    run.seen[what.member] = event.ms
-    for offset in what.offsets:
-        run.waiting.pop((what.member, what.partition, offset), None)
+    """Judge polls that return nothing.
+
+    What came last in an answer whose records a poll returned may be no record, and so may be all of
+    one answer.
+    """
+    member = what.member
+    run.seen[member] = event.ms
     if what.offsets:
-        run.polled[what.member] = event.ms
-    nothing_ms = event.ms - run.polled.get(what.member, event.ms)
-    late = (
-        (key, line)
+        run.polled[member] = event.ms
+        for key in [key for key in run.waiting if key[:2] == (member, what.partition)]:
+            del run.waiting[key]
+    nothing_ms = event.ms - run.polled.get(member, event.ms)
+    late = {
+        line: key[2]
         for key, (ms, line) in run.waiting.items()
-        if key[0] == what.member and min(nothing_ms, event.ms - ms) >= LIMIT_MS
-    )
-    for (_member, _partition, offset), line in late:
-        recorded, cause = f"nothing in {nothing_ms} ms", what.error
-        yield cluster_finding(
-            event, seq, offset, "POLLS_GO_ON", recorded, "the record", line, cause=cause
-        )
-        return
+        if key[0] == member and min(nothing_ms, event.ms - ms) >= LIMIT_MS
+    }
+    if late and (what.error or len(late) > 1):
+        (line, offset), name = next(iter(late.items())), "POLLS_GO_ON"
+        cause = what.error or ("after a renewal" if member in run.renews else "")
+        recorded = f"nothing in {nothing_ms} ms"
+        yield cluster_finding(event, seq, offset, name, recorded, "records", line, cause=cause)
 
 
 def _judge_told(

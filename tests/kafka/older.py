@@ -20,7 +20,7 @@ def main(version: str) -> Path:
     changes = read_changes(OLDER)
     for path in folder.rglob("*.java"):
         path.write_text(rewritten(path.read_text(), version, changes))
-        if (version < "4.2" and "Renewal" in path.name) or "DeadLetter" in path.name:
+        if (version < "4.2" and "ShareConsumer" in path.name) or "DeadLetter" in path.name:
             path.unlink()
     return folder
 

@@ -6,7 +6,7 @@ from tests.conformance.cluster.written import ACCEPT, GAP, Written, begun, broke
 
 FAULTS = {
     "polls return nothing of what was received": (
-        Written().received(0, 1).polled(0).after(15_000).polled(),
+        Written().polled(9).received(0, 1).received(2, 2).after(15_000).polled(),
         [("POLLS_GO_ON", 1)],
     ),
     "polls throw, so that nothing is returned": (
@@ -37,6 +37,10 @@ FAULTS = {
 EXCEPTIONS = {
     "what a consumer received is acknowledged as a gap": (
         begun().received(0, 4).acknowledged(1, [0, 4, GAP]).after(15_000).polled()
+    ),
+    "all of one answer may be no record": Written().received(0, 4).after(15_000).polled(),
+    "what came last with records that a poll returned may be none": (
+        Written().received(0, 4).received(5, 9).polled(0, 1, 5).after(15_000).polled()
     ),
     "polls return something of late": (
         Written().received(0, 4).after(14_000).polled(0).after(14_000).polled()
