@@ -10,11 +10,21 @@ import attrs
 
 from clients.drivers import GROUP
 from clients.duties import Duty
-from clients.events import Called, Compacted, Corrupted, Moved, Place, Returned, Settings
+from clients.events import (
+    UNREADABLE,
+    Called,
+    Compacted,
+    Corrupted,
+    Moved,
+    Place,
+    Returned,
+    Settings,
+)
 from clients.journal import Journal
 from clients.judge import HUNG_UP, RESTARTED, judge
 from clients.odd_batches import control_batch, corrupt_batch, empty_batch, transaction_batch
-from conformance.wire.records import Producer, record_batch
+from clients.scripts import Do
+from conformance.wire.records import Producer, batch_of, record_batch
 from model.ranges import OffsetRange
 from model.share_messages import TopicPartition
 from serve.batches import produced_batch
@@ -112,13 +122,17 @@ class Broker:
         produce(cluster, topic, place[1], batch)
 
     @_in_its_thread
-    def odd(self, place: Place, count: int, *, corrupt: bool) -> None:
-        """Append a batch of so many offsets: without any record, or with a wrong checksum."""
+    def odd(self, do: Do, place: Place, count: int) -> None:
+        """Append a batch of so many offsets that has no record, or none that can be read."""
         cluster = self.served.cluster
         topic = cluster.topics[place[0]]
-        first, noted = topic.logs[place[1]].end, Corrupted if corrupt else Compacted
-        who = Producer(next(cluster.producers), 0, 0)
-        batch = corrupt_batch(count, first) if corrupt else empty_batch(count, first, who)
+        first, noted = topic.logs[place[1]].end, Compacted if do is Do.PRODUCE_EMPTY else Corrupted
+        if do is Do.PRODUCE_UNREADABLE:
+            batch = produced_batch(batch_of([UNREADABLE.encode()] * count), cluster.options.limits)
+        elif do is Do.PRODUCE_CORRUPT:
+            batch = corrupt_batch(count, first)
+        else:
+            batch = empty_batch(count, first, Producer(next(cluster.producers), 0, 0))
         offsets = frozenset(range(first, first + count))
         self.journal.note(noted(self.journal.now(), place, offsets))
         produce(cluster, topic, place[1], batch)

@@ -45,7 +45,7 @@ class Hello:
 
     ``callbacks``: it tells what callbacks for acknowledgements said. ``without``: the duties of a
     call that its client does not have. ``renews``: it has RENEW. ``resubscribes``: its
-    subscription may change.
+    subscription may change. ``deserializes``: it fails at a value that its application refuses.
     """
 
     name: str
@@ -55,6 +55,7 @@ class Hello:
     without: tuple[Duty, ...] = ()
     renews: bool = False
     resubscribes: bool = False
+    deserializes: bool = False
     version: str = ""
     profile: str = "kip"
     capabilities: None = None
@@ -76,6 +77,7 @@ def hello(driver: Driver) -> Hello:
         tuple(map(Duty, _some(answer, "without", tuple(duty.value for duty in Duty)))),
         _flag(answer, "renews"),
         _flag(answer, "resubscribes"),
+        _flag(answer, "deserializes"),
     )
 
 

@@ -12,6 +12,8 @@ Place: TypeAlias = tuple[str, int]
 """The name of a topic, and a partition of it."""
 
 GAP, ACCEPT, RELEASE, REJECT, RENEW = 0, 1, 2, 3, 4
+UNREADABLE = "unreadable"
+"""The value that an application with a deserializer refuses."""
 
 
 @attrs.frozen
@@ -94,7 +96,7 @@ class Compacted:
 
 @attrs.frozen
 class Corrupted:
-    """A batch was appended with a wrong checksum; these are its offsets."""
+    """A batch was appended that cannot be read; these are its offsets."""
 
     at_ms: int
     place: Place

@@ -34,8 +34,8 @@ class Held:
     ``moved_on``: where the client sent its next fetch, and so had the answer. ``due``: the type
     that is to be sent, by what the application said. ``lost``: where its lock or session ended, or
     its member gave it up. ``answer``: where it was given. ``is_gap``: it has no
-    record, as compaction leaves it; ``is_corrupt``: its batch has a wrong checksum. ``broker``: who
-    gave it.
+    record, as compaction leaves it; ``is_corrupt``: its batch has a wrong checksum, or the
+    application refuses its value. ``broker``: who gave it.
     ``given`` is the type that was sent last. ``renewing``: how often the application said
     RENEW, less how often it was sent and not cut off or refused with its whole request.
     ``renewed``: where that succeeded, until a poll returns the record again; ``passed_over``: one
@@ -134,7 +134,7 @@ class Holdings:
         self._removed.update((place, offset) for offset in offsets)
 
     def spoil(self, place: Place, offsets: Iterable[int]) -> None:
-        """Take note of records whose batch has a wrong checksum."""
+        """Take note of records that cannot be read."""
         self._corrupt.update((place, offset) for offset in offsets)
 
     def grant(

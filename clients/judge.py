@@ -13,6 +13,7 @@ from clients.events import (
     REJECT,
     RELEASE,
     RENEW,
+    UNREADABLE,
     Acknowledgement,
     Answered,
     Asked,
@@ -35,7 +36,7 @@ from clients.events import (
 )
 from clients.held import FAILED, REPEATABLE, RESENT, Fate, Held, Holdings
 from clients.leadership import Leadership
-from clients.liveness import empty_handed, starved, too_often, withheld
+from clients.liveness import empty_handed, starved, too_often, uncommitted, withheld
 from clients.membership import LEAVE, REFUSALS, UNHEARD, Membership
 from clients.sessions import Session
 from conformance.wire.records import value_of
@@ -335,8 +336,9 @@ class _Judging:
             self._completed(completed)
         for place, error in event.results:
             self._result(place, error)
-        if event.call == "commit" and event.error is None:
-            self._committed()
+        if event.call == "commit" and self.call is not None:
+            waited_ms = None if event.error is None else event.at_ms - self.call.at_ms
+            self.report(uncommitted(self.holdings, waited_ms))
         if event.error is not None and event.call in COMMITS:
             for held in self.holdings.every():
                 held.told_failure = held.told_failure or held.fate in FAILED
@@ -352,14 +354,6 @@ class _Judging:
             text = f"{where} was renewed, no poll returns it, and it cannot be acknowledged"
             self.violated(Duty.RENEWED, text)
             held.lost = self.position
-
-    def _committed(self) -> None:
-        """Judge what a commit without an error did not send."""
-        for held in self.holdings.every():
-            unsent = held.due == RENEW and held.fate is Fate.UNSENT and held.lost is None
-            if unsent and not held.told_failure:
-                text = f"{held.where} was to be renewed, and a commit sent nothing"
-                self.violated(Duty.ALL_SENT, text)
 
     def _polled(self, event: Returned) -> None:
         explicit, most = self.settings.explicit, self.settings.max_poll_records
@@ -414,7 +408,7 @@ class _Judging:
         self.holdings.deliver(held, self.position)
         if held.is_gap:
             self.violated(Duty.NO_CONTROL, f"{where} is delivered and is no record of data")
-        elif record.value != value_of(record.offset).decode():
+        elif record.value not in (value_of(record.offset).decode(), UNREADABLE * held.is_corrupt):
             self.violated(Duty.AS_ACQUIRED, f"{where} has another value than was produced")
         return held
 

@@ -157,6 +157,7 @@ class Clients(Kit[Command, Callable[[], Driver], Hello, ScriptStage]):
             modes=hello.modes,
             renews=hello.renews,
             resubscribes=hello.resubscribes,
+            deserializes=hello.deserializes,
         )
         first, *steps = commands_of(script)
         rest = iter(steps)

@@ -1,13 +1,17 @@
-"""Polls that bring nothing: what the client has in hand meanwhile, and how often it asks."""
+"""Calls that achieve nothing: what the client has in hand meanwhile, and how often it asks."""
 
 from collections.abc import Iterator
 
 from clients.duties import Duty
-from clients.held import Held, Holdings
+from clients.events import RENEW
+from clients.held import Fate, Held, Holdings
 from clients.leadership import Leadership
 
 EMPTY_FETCHES = 50
 """How many fetches that bring nothing a poll may send, and how many more each second."""
+
+COMMIT_MS = 10_000
+"""How long a commit may wait that fails and sends nothing."""
 
 _SECOND = 1000
 
@@ -49,3 +53,14 @@ def starved(
         given = next((held.where for held in withheld(holdings, leadership)), None)
         why = f"{given} was acquired" if given else "a fetch could get records"
         yield Duty.RECEIVES, f"polls brought nothing for {waited_ms} ms, and {why}"
+
+
+def uncommitted(holdings: Holdings, waited_ms: int | None) -> Iterator[tuple[Duty, str]]:
+    """Judge what a commit did not send that returned, or failed after so many ms."""
+    for held in holdings.every():
+        unsent = held.fate is Fate.UNSENT and held.lost is None and not held.told_failure
+        if unsent and waited_ms is None and held.due == RENEW:
+            yield Duty.ALL_SENT, f"{held.where} was to be renewed, and a commit sent nothing"
+        elif unsent and held.due is not None and (waited_ms or 0) >= COMMIT_MS:
+            text = f"{held.where} was acknowledged, and a commit sent nothing in {waited_ms} ms"
+            yield Duty.ALL_SENT, text

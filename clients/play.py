@@ -120,7 +120,7 @@ class _Application:
         """Append a batch of some kind to the partition whose turn it is."""
         place = self.place()
         if do in ODD:
-            self.broker.odd(place, number, corrupt=do is Do.PRODUCE_CORRUPT)
+            self.broker.odd(do, place, number)
         elif do in TRANSACTIONS:
             self.broker.transact(place, number, commits=do is Do.PRODUCE_COMMITTED)
         else:

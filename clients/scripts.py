@@ -65,6 +65,7 @@ class Do(Enum):
     RESTART = "restart"
     PRODUCE_EMPTY = "produce-empty"
     PRODUCE_CORRUPT = "produce-corrupt"
+    PRODUCE_UNREADABLE = "produce-unreadable"
     HANG_UP = "hang-up"
     AT_ONCE = "at-once"
     ADD_PARTITION = "add-partition"
@@ -76,7 +77,7 @@ ACKNOWLEDGE = (Do.ACCEPT, Do.RELEASE, Do.REJECT, Do.RENEW)
 OF_BROKERS = (Do.ANSWER_LAST, Do.RESTART)
 """The steps whose number is that of a broker, counted from 1."""
 TRANSACTIONS = (Do.PRODUCE_COMMITTED, Do.PRODUCE_ABORTED)
-ODD = (Do.PRODUCE_EMPTY, Do.PRODUCE_CORRUPT)
+ODD = (Do.PRODUCE_EMPTY, Do.PRODUCE_CORRUPT, Do.PRODUCE_UNREADABLE)
 PRODUCES = (Do.PRODUCE, Do.PRODUCE_COMPACTED, *TRANSACTIONS, *ODD)
 ADDS = (Do.ADD_PARTITION, Do.ADD_PARTITION_LATE)
 SUBSCRIPTIONS = (("t",), ("u",), ("t", "u"))
@@ -189,7 +190,7 @@ _TROUBLE = (
     *(Do.SECOND_MEMBER, Do.SECOND_MEMBER, Do.SECOND_LEAVES, Do.READ_COMMITTED),
     *(Do.RESTART, Do.RESTART),
 )
-_WIDER = (Do.HANG_UP, *ADDS, *ODD)
+_WIDER = (Do.HANG_UP, *ADDS, Do.PRODUCE_EMPTY, Do.PRODUCE_CORRUPT)
 """What each round of some scripts begins with: so the others have what they need as often."""
 _WIDE = 0.3
 _MOVES = 4
@@ -239,6 +240,7 @@ def drawn(  # noqa: PLR0913 - what a client has, one by one
     modes: tuple[str, ...] = ("implicit", "explicit"),
     renews: bool = False,
     resubscribes: bool = False,
+    deserializes: bool = False,
 ) -> Script:
     """Draw a script: rounds of an application, with trouble between and within them."""
     is_wide = _is_wide(random)
@@ -251,7 +253,8 @@ def drawn(  # noqa: PLR0913 - what a client has, one by one
     renews = renews and explicit
     moves = MOVES * _MOVES if brokers > 1 else ()
     trouble = _TROUBLE + moves + ((Do.REFUSE_RENEWALS,) if renews else ())
-    wider = _WIDER + ((Do.SUBSCRIBE,) if resubscribes else ()) if is_wide else ()
+    able = {Do.SUBSCRIBE: resubscribes, Do.PRODUCE_UNREADABLE: deserializes}
+    wider = (*_WIDER, *(do for do, has in able.items() if has)) if is_wide else ()
     says = (_RENEWING if renews else _ACKNOWLEDGE) if explicit else ()
     partitions = random.choice((1, brokers, brokers, 2))
     chance = _Drawing(random, brokers, partitions, trouble, says, wider)

@@ -17,7 +17,7 @@ from conformance.releases import NEWEST, RELEASES
 from conformance.target import TargetError
 
 _TARGETS = Path(__file__).parent / "targets"
-NAMES = ("librdkafka", "kafka", "kafkats", "franz-go", "krafka")
+NAMES = ("librdkafka", "kafka", "kafkats", "franz-go", "krafka", "spring-kafka")
 OLDEST_KAFKA = "4.1.0"
 """The oldest release of Apache Kafka whose share consumer can be driven."""
 
@@ -30,6 +30,7 @@ VERSIONS: Mapping[str, tuple[str, ...]] = {
         *("1.22.0", "1.22.1", "1.22.2", "1.22.3"),
     ),
     "krafka": ("0.28.1",),
+    "spring-kafka": ("4.1.0", "4.1.1", "4.1.2"),
 }
 """The releases of each client that can be driven; of librdkafka the wheels of confluent-kafka."""
 
@@ -141,19 +142,28 @@ def _alike(version: str) -> Content:
 
 
 def _kafka(version: str | None) -> str:
-    version = version or NEWEST
+    return _java("kafka", "Apache Kafka", "KafkaShare.java", version or NEWEST)
+
+
+def _spring_kafka(version: str | None) -> str:
+    version = version or VERSIONS["spring-kafka"][-1]
+    return _java("spring-kafka", "Spring for Apache Kafka", "SpringKafka.java", version)
+
+
+def _java(name: str, text: str, source: str, version: str) -> str:
+    """Return what runs a driver of one file with the jars that Maven copies for a version."""
     java = java_command()
-    project = build(_FOLDERS["kafka"], _maven(version))
+    project = build(_FOLDERS[name], _maven(name, text, version))
     jars = project / "target" / version / "lib" / "*"
-    source = shlex.quote(str(project / "KafkaShare.java"))
-    return f"{java} {_FLAGS} -cp {shlex.quote(str(jars))} {source}"
+    return f"{java} {_FLAGS} -cp {shlex.quote(str(jars))} {shlex.quote(str(project / source))}"
 
 
-def _maven(version: str) -> BuildRecipe:
+def _maven(name: str, text: str, version: str) -> BuildRecipe:
+    setting = name.partition("-")[0]
     return BuildRecipe(
-        f"the driver for Apache Kafka {version}",
+        f"the driver for {text} {version}",
         "Maven",
-        ("mvn", "--quiet", "--batch-mode", "package", f"-Dkafka.version={version}"),
+        ("mvn", "--quiet", "--batch-mode", "package", f"-D{setting}.version={version}"),
         ("pom.xml",),
         f"target/{version}",
         600,
@@ -196,4 +206,5 @@ _COMMANDS: Mapping[str, Callable[[str | None], str]] = {
     "kafkats": _kafkats,
     "franz-go": _franz_go,
     "krafka": _krafka,
+    "spring-kafka": _spring_kafka,
 }

@@ -184,6 +184,31 @@ def test_a_commit_need_not_send_a_renewal_of_which_the_application_was_told_that
     assert [each.duty for each in found if each.duty is Duty.ALL_SENT] == expected
 
 
+@pytest.mark.parametrize(
+    ("ended_ms", "error", "sent", "expected"),
+    [
+        (10_000, "late", (), [Duty.ALL_SENT]),
+        (9_999, "late", (), []),  # It may have been about to send it.
+        (10_000, None, (), []),
+        (10_000, "late", (Acknowledgement(PLACE, 0, 0, (ACCEPT,)),), []),
+    ],
+)
+def test_a_commit_that_fails_late_has_sent_what_was_acknowledged(
+    ended_ms: int, error: str | None, sent: tuple[Acknowledgement, ...], expected: list[Duty]
+) -> None:
+    request = Asked(0, 2, "m", 1, fetches=False, acknowledgements=sent)
+    events = (
+        Asked(0, 1, "m", 0, fetches=True, max_records=1, named=(PLACE,)),
+        Answered(0, 1, granted=(Granted(PLACE, 0, 0, 1),)),
+        Returned(0, "poll", records=(Delivered(PLACE, 0, 1, value_of(0).decode()),)),
+        *(Called(0, "acknowledge", place=PLACE, offset=0, type=1), Returned(0, "acknowledge")),
+        *(Called(0, "commit"), *((request,) if sent else ())),
+        Returned(ended_ms, "commit", error=error),
+    )
+    found = judge(Record(Settings(explicit=True), events))
+    assert [each.duty for each in found if each.duty is Duty.ALL_SENT] == expected
+
+
 @pytest.mark.parametrize(("refused", "expected"), [(False, []), (True, [Duty.REFUSAL_TOLD])])
 def test_a_callback_may_tell_of_a_renewal_while_the_next_acknowledgement_is_under_way(
     *, refused: bool, expected: list[Duty]

@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from clients.drivers import Values
-from clients.events import ACCEPT, GAP, REJECT, RENEW, Place
+from clients.events import ACCEPT, GAP, REJECT, RENEW, UNREADABLE, Place
 from conformance.target import TargetError
 from conformance.wire.messages import Message, request
 from tests.doubles.share_faults import Fault
@@ -98,7 +98,7 @@ class ShareClient:
         """Describe it."""
         modes = ["batch_optimized", "record_limit"]
         name = self.fault.value if self.fault else "the double"
-        flags = {"callbacks": True, "renews": True, "resubscribes": True}
+        flags = dict.fromkeys(("callbacks", "renews", "resubscribes", "deserializes"), True)
         return {"protocol": 1, "name": name, **flags, "acquire_modes": modes}
 
     def open(self, command: Values) -> Values:
@@ -433,7 +433,8 @@ class ShareClient:
         if self.has(Fault.WHOLE_BATCH):
             counts = {offset: counts.get(offset, 1) for offset in values}
         self.stopped |= self.has(Fault.STOPS_AT_EMPTY) and has_empty(part.records or b"")
-        spoilt = counts.keys() & unread(part.records or b"")
+        refused = {offset for offset, value in values.items() if value == UNREADABLE}
+        spoilt = counts.keys() & (unread(part.records or b"") | refused)
         for offset in spoilt:
             self.pending[place, offset] = ACCEPT if self.has(Fault.ACCEPTS_UNREAD) else REJECT
             self.givers[place, offset] = seat.id
@@ -450,7 +451,7 @@ class ShareClient:
                 seat.id,
             )
             for offset, count in sorted(counts.items())
-            if offset in values
+            if offset in values.keys() - spoilt
         ]
         if self.has(Fault.BACKWARDS):
             got.reverse()

@@ -24,6 +24,8 @@ import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicIdPartition;
+import org.apache.kafka.common.errors.SerializationException;
+import org.apache.kafka.common.serialization.Deserializer;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
 /** A driver for Apache Kafka's share consumer; docs/verify-client.md has the commands. */
@@ -92,6 +94,7 @@ public class KafkaShare {
         answer.put("name", "Apache Kafka " + properties.getProperty("version") + ", KafkaShareConsumer");
         answer.put("callbacks", true);
         answer.put("resubscribes", true);
+        answer.put("deserializes", true);
         answer.put("renews", Stream.of(AcknowledgeType.values()).anyMatch(type -> type.id == RENEW));
         ArrayNode modes = answer.putArray("acquire_modes").add("batch_optimized");
         if (ConsumerConfig.configNames().contains("share.acquire.mode")) {
@@ -108,7 +111,7 @@ public class KafkaShare {
             "share.acquire.mode", command.get("acquire_mode").asText(),
             "max.poll.records", command.get("max_poll_records").asInt(),
             "key.deserializer", StringDeserializer.class,
-            "value.deserializer", StringDeserializer.class));
+            "value.deserializer", Refusing.class));
         consumer.setAcknowledgementCommitCallback(this::note);
     }
 
@@ -159,5 +162,17 @@ public class KafkaShare {
 
     private static String named(Exception error) {
         return error == null ? null : error.getClass().getSimpleName() + ": " + error.getMessage();
+    }
+
+    /** Refuses one value, as a deserializer does what it cannot read. */
+    public static class Refusing implements Deserializer<String> {
+        @Override
+        public String deserialize(String topic, byte[] data) {
+            String text = new String(data, StandardCharsets.UTF_8);
+            if ("unreadable".equals(text)) {
+                throw new SerializationException(text);
+            }
+            return text;
+        }
     }
 }
