@@ -183,6 +183,7 @@ public class SpringKafka {
         if (delivery == null) {
             throw new IllegalStateException(at + " is not in hand");
         }
+        unsaid.remove(at);  // Whatever becomes of it: the container does not wait for it any more.
         int type = command.get("type").asInt();
         synchronized (this) {
             unanswered.add(at);
@@ -193,7 +194,6 @@ public class SpringKafka {
             case 3 -> delivery.acknowledgment().reject();
             default -> delivery.acknowledgment().renew();
         }
-        unsaid.remove(at);
         if (type != RENEW) {
             inHand.remove(at);
         }
