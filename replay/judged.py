@@ -131,8 +131,8 @@ def judge(name: str, rows: pa.Table, before: Before, plan: Plan, patience: Patie
     waiting, held, problems = came.waiting, came.held, came.problems
     if verdict:
         passed = counts.passed + verdict.events - verdict.checked
-        told = {name: getattr(verdict, name) for name in ("checked", "gaps", "believed")}
-        counts = attrs.evolve(counts, passed=passed, **told)
+        numbers = {name: getattr(verdict, name) for name in ("checked", "gaps", "believed")}
+        counts = attrs.evolve(counts, passed=passed, **numbers)
         if verdict.verdict is Verdict.UNKNOWN:
             waiting = Waiting(0, verdict.reason)
             problems = (*problems, Problem(*_place(came.ready), verdict.reason, name))
