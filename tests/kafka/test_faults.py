@@ -73,6 +73,10 @@ SHOWN = {
         "what a poll throws when all records are acknowledged ==> expected: <nothing>"
         " but was: <All records must be acknowledged in explicit acknowledgement mode.>"
     ),
+    "ShareConsumerUnreadableValueTest.testPollThatThrowsSendsAcknowledgements": (
+        "the acknowledgements that are sent"
+        " ==> expected: <{0=accept, 1=release}> but was: <{1=release}>"
+    ),
 }
 """For each test that fails with Apache Kafka 4.4.0 the assertion's message."""
 
@@ -88,6 +92,7 @@ CONTROLS = {
     "SharePartitionManagerLateFailureTest": 2,
     "ShareConsumerRenewalTest": 1,
     "ShareConsumerRepeatedRecordTest": 2,
+    "ShareConsumerUnreadableValueTest": 2,
 }
 """For each class how many tests pass: nearly the same steps, without what makes the fault."""
 
