@@ -1,6 +1,7 @@
 """The documents of findings list what the files of known deviations contain."""
 
 import json
+import re
 
 import pytest
 
@@ -17,6 +18,8 @@ from tools.documents.findings import (
 )
 from tools.documents.generated import ROOT
 from tools.documents.reproduced import noted, shown
+
+CLIENTS = FOLDER / "share-consumers.md"
 
 
 def test_the_track_record_has_faults_of_each_implementation() -> None:
@@ -49,13 +52,14 @@ def test_each_finding_has_its_section(target: str) -> None:
 
 
 def test_the_first_page_counts_the_findings_of_clients() -> None:
-    page = (ROOT / "docs/findings/share-consumers.md").read_text(encoding="utf-8")
+    page = CLIENTS.read_text(encoding="utf-8")
     counted = f"[{page.count(chr(10) + '## ')} findings](docs/findings/share-consumers.md)"
     assert counted in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_each_fault_of_a_cluster_has_its_tests() -> None:
+def test_each_fault_of_a_cluster_or_a_client_has_its_tests() -> None:
     tests = {name for *_, names in cluster_faults() for name in names.split("+")}
+    tests |= set(re.findall(r"-Dtest=(\w+)", CLIENTS.read_text(encoding="utf-8")))
     assert tests == set(CONTROLS) == {name.partition(".")[0] for name in SHOWN}
     assert all(title in track_record() for title, *_ in cluster_faults())
 
