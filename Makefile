@@ -49,6 +49,12 @@ test test-slow test-all cover: export PYTHONHASHSEED ?= 0
 # Where it is set, each worker and each command that a test starts compiles all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Java that runs for a minute spends half of it in its second compiler and collector.
+BRIEF := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+test test-slow test-all: export MAVEN_OPTS ?= $(BRIEF)
+test test-slow test-all: export SPARK_SUBMIT_OPTS ?= $(BRIEF)
+test test-slow test-all: export SPARK_DAEMON_JAVA_OPTS ?= $(BRIEF)
+
 test: $(READY) ## Run the tests that a change needs, in minutes
 	$(PYTEST)
 
