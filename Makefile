@@ -55,8 +55,11 @@ test test-slow test-all: export MAVEN_OPTS ?= $(BRIEF)
 test test-slow test-all: export SPARK_SUBMIT_OPTS ?= $(BRIEF)
 test test-slow test-all: export SPARK_DAEMON_JAVA_OPTS ?= $(BRIEF)
 
+# What must cover model and spec whole; beside `cover` no other target runs it again.
+COVERING := tests/model tests/spec tests/rules
+
 test: $(READY) ## Run the tests that a change needs, in minutes
-	$(PYTEST)
+	$(PYTEST) $(if $(filter cover,$(MAKECMDGOALS)),$(COVERING:%=--ignore=%))
 
 # Half of the time of slow tests is waiting for a broker or a JVM.
 test-slow: WORKERS := 4
@@ -70,7 +73,7 @@ test-all: $(READY) ## Run every test; with DRAW=search of examples drawn anew
 	$(PYTEST) -m "" $(if $(DRAW),--hypothesis-profile=$(DRAW))
 
 cover: $(READY) ## Check that the tests of model, spec and the rules cover all of model and spec
-	$(PYTEST) -m "" tests/model tests/spec tests/rules --cov
+	$(PYTEST) $(COVERING) --cov
 
 matrix: ## Run `make test` with each Python from 3.11 to 3.14 that is installed
 	@for version in 3.11 3.12 3.13 3.14; do \
