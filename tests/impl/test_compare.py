@@ -330,7 +330,7 @@ def part(ranges_: list[tuple[int, int, int]], around: int) -> object:
     """Return ranges among so many others on both sides, which are none of them."""
     others = [(0, 99, 1)] * around
     rows = np.array([*others, *ranges_, *others], np.int64).reshape(-1, 3)
-    return compare.Part(rows, around, around + len(ranges_))
+    return compare.RowSpan(rows, around, around + len(ranges_))
 
 
 def first_difference(
