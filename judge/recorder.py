@@ -56,7 +56,7 @@ def apply_recorded(
     else:
         check_ready(before, operation)
         step = _happen(before, operation, choice, answers, seq)
-        step = attrs.evolve(step, partition=_note_writes(before, operation, step, answers))
+        step = Step(_note_writes(before, operation, step, answers), step.outcome)
     step = conclude(step, choice)
     if choice.deadline_ms is not None:
         outcome = attrs.evolve(step.outcome, deadline_ms=choice.deadline_ms)
@@ -86,7 +86,7 @@ def _happen(
         case CompleteWrite():
             check_answer(partition, operation)
             step = transition(partition, operation, choice, answers, seq)
-            return attrs.evolve(step, partition=keep_held(partition, step.partition, operation))
+            return Step(keep_held(partition, step.partition, operation), step.outcome)
         case Acquire() | Acknowledge() if choice.deadline_ms is not None:
             if isinstance(operation, Acquire) or _is_well_formed(partition, operation):
                 choice = attrs.evolve(choice, deadline_ms=granted_until(partition, choice))

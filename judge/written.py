@@ -71,6 +71,8 @@ def written_mismatch(event: TraceEvent, expected: Outcome, around: Around) -> Mi
 
 def later_numbers(event: TraceEvent, expected: Outcome) -> dict[int, RecordedNumbers]:
     """Return what is recorded of writes that take their numbers later, by the expected id."""
+    if all(write.made_after is None for write in event.outcome.writes):
+        return {}
     return {
         pair.expected.id: numbers_of(attrs.evolve(pair.recorded, id=pair.expected.id))
         for pair in _pairs(event, expected)

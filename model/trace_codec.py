@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from functools import lru_cache, partial
+from itertools import starmap
 from operator import itemgetter
 from typing import Any, TypeVar
 
@@ -132,7 +133,7 @@ def _valued(kind: type[E_], name: str, value: object) -> E_:
 def _rows_of(kind: Callable[..., T_], *names: str) -> Callable[[Iterable[Row]], tuple[T_, ...]]:
     """Return how rows are read of which these fields are the attributes of a class, in order."""
     read = itemgetter(*names)
-    return lambda rows: tuple(kind(*read(row)) for row in rows)
+    return lambda rows: tuple(starmap(kind, map(read, rows)))
 
 
 _ranges = _rows_of(OffsetRange, "first", "last")
@@ -141,11 +142,11 @@ _RANGE_STATE = itemgetter("first", "last", "state", "delivery_count")
 
 
 def _state_batches(rows: Iterable[Row]) -> tuple[StateBatch, ...]:
-    told = map(_RANGE_STATE, rows)
-    return tuple(
-        StateBatch(first, last, _valued(RecordState, "state", state), count)
-        for first, last, state, count in told
-    )
+    return tuple(starmap(_state_batch, map(_RANGE_STATE, rows)))
+
+
+def _state_batch(first: int, last: int, state: int, count: int) -> StateBatch:
+    return StateBatch(first, last, _valued(RecordState, "state", state), count)
 
 
 def _config(config: Row) -> SharePartitionConfig:
@@ -323,7 +324,7 @@ def _after(after: Row) -> SharePartitionSnapshot:
     rows = after.get("records")
     records = None
     if rows is not None:
-        records = tuple(_record(*_RECORD(record)) for record in rows)
+        records = tuple(starmap(_record, map(_RECORD, rows)))
     return SharePartitionSnapshot(
         after["start_offset"], after["end_offset"], after["delivery_complete_count"], records
     )

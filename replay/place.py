@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from impl.cache import DISABLED, is_compiled
-from replay.processes import HereRunner, Runner, get_ready, hide_unused, open_processes
+from replay.processes import HereRunner, Runner, get_ready, make_lean, open_processes
 from replay.sources import SUFFIXES, NoSuchTraceError, find_sources, text_of
 
 SMALL_BYTES = 48 << 20
@@ -44,7 +44,7 @@ def open_runner(
     """
     if master is None and _is_small(text):
         if alone:
-            hide_unused()
+            make_lean()
         if (children := _children(text)) > 1:
             with open_processes(children, modules) as runner:
                 yield runner

@@ -5,9 +5,9 @@ Nothing else may import it: what it hides stays hidden.
 
 import gc
 
-from replay.processes import hide_unused
+from replay.processes import make_lean
 
-hide_unused()
+make_lean()
 
 from impl.cache import is_compiled, is_interpreted  # noqa: E402 - what is hidden is hidden before
 from replay import check_sorted, gather  # noqa: E402, F401 - as above; children use them

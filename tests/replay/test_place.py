@@ -67,7 +67,7 @@ def prepared(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     asked: list[list[str]] = []
     monkeypatch.setattr(place, "get_ready", lambda modules: asked.append(list(modules)))
     monkeypatch.setattr(place, "processors", lambda: 2)
-    monkeypatch.setattr(place, "hide_unused", lambda: asked.append(["hidden"]))
+    monkeypatch.setattr(place, "make_lean", lambda: asked.append(["hidden"]))
     monkeypatch.setattr(place, "is_compiled", lambda: False)
     monkeypatch.setenv(DISABLED, "")
     monkeypatch.delenv(DISABLED)

@@ -1,3 +1,4 @@
+import gc
 import importlib.util
 import os
 import signal
@@ -11,7 +12,15 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from replay.processes import HereRunner, ProcessRunner, Runner, SessionError, Silent, open_processes
+from replay.processes import (
+    ALLOCATIONS,
+    HereRunner,
+    ProcessRunner,
+    Runner,
+    SessionError,
+    Silent,
+    open_processes,
+)
 from report.scratch import scratch_folder
 from tests.replay.watching import Watching
 
@@ -53,8 +62,9 @@ def stopped(task: int) -> Iterator[int]:
 def hidden(_: int) -> list[tuple[str, ...]]:
     """Return what cannot be imported; before that Arrow looks whether pandas is there."""
     assert pa.Table.from_pylist([{"number": 1}]).num_rows == 1
+    assert gc.get_threshold()[0] == ALLOCATIONS
     missing = []
-    for name in ("pandas", "scipy", "numpy"):
+    for name in ("pandas", "scipy", "coverage", "numpy"):
         try:
             importlib.import_module(name)
         except ModuleNotFoundError:
@@ -101,7 +111,7 @@ with open_processes(2) as runner:
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, check=True
     )
-    assert done.stdout.decode().strip() == f"({[('pandas', 'scipy')] * 4}, True)"
+    assert done.stdout.decode().strip() == f"({[('pandas', 'scipy', 'coverage')] * 4}, True)"
 
 
 def test_without_tasks_there_is_no_stage(children: ProcessRunner) -> None:
