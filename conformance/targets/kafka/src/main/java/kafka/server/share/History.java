@@ -1,13 +1,13 @@
 package kafka.server.share;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.core.io.JsonStringEncoder;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.io.Writer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.function.Function;
@@ -19,8 +19,6 @@ import org.apache.kafka.coordinator.share.generated.ShareUpdateValue;
 
 /** What happened in a run, an event a line, and a digest of all of it. Times in ms of the clock. */
 final class History {
-    private static final ObjectMapper JSON = new ObjectMapper();
-
     private final VirtualTimer clock;
     private final String run;
     private final Writer out;
@@ -40,17 +38,34 @@ final class History {
 
     /** Writes what happened: its name, and then the name and the value of each of its fields. */
     void add(String event, Object... fields) {
-        ObjectNode row = JSON.createObjectNode().put("run", run).put("ms", clock.milliseconds()).put("event", event);
+        StringBuilder row = new StringBuilder(200).append("{\"run\":\"").append(run).append("\",\"ms\":")
+            .append(clock.milliseconds()).append(",\"event\":\"").append(event).append('"');
         for (int i = 0; i < fields.length; i += 2) {
-            row.set((String) fields[i], JSON.valueToTree(fields[i + 1]));
+            write(row.append(",\"").append(fields[i]).append("\":"), fields[i + 1]);
         }
         try {
-            String line = JSON.writeValueAsString(row) + "\n";
+            String line = row.append("}\n").toString();
             digest.update(line.getBytes(StandardCharsets.UTF_8));
             out.write(line);
             events++;
         } catch (IOException wrong) {
             throw new UncheckedIOException(wrong);
+        }
+    }
+
+    /** As an ObjectMapper does it, which takes a seventh of the time of a run. */
+    private static void write(StringBuilder row, Object value) {
+        if (value instanceof List<?> values) {
+            for (int i = 0; i < values.size(); i++) {
+                write(row.append(i == 0 ? '[' : ','), values.get(i));
+            }
+            row.append(values.isEmpty() ? "[]" : "]");
+        } else if (value instanceof long[] numbers) {
+            row.append(Arrays.toString(numbers).replace(" ", ""));
+        } else if (value instanceof Number || value instanceof Boolean) {
+            row.append(value);
+        } else {
+            row.append('"').append(JsonStringEncoder.getInstance().quoteAsString(value.toString())).append('"');
         }
     }
 
