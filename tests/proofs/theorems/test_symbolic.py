@@ -32,6 +32,12 @@ def test_answer_that_is_given_is_not_asked() -> None:
     assert [branch.value for branch in found] == [True]
 
 
+def test_what_is_impossible_on_one_path_is_asked_on_others() -> None:
+    found = branches(lambda: (bool(X > 0), bool(X > 5), bool(X < 3)), [], LIMIT_MS)
+    answers = {(True, True, False), (True, False, False), (True, False, True), (False, False, True)}
+    assert {branch.value for branch in found} == answers
+
+
 def test_python_functions_on_tuples_work_on_terms() -> None:
     found = branches(lambda: max((X, 0), (Y, 1))[0] >= X, [], LIMIT_MS)
     assert proved(meaning(found))
