@@ -9,7 +9,7 @@ import ast
 import builtins
 import operator
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from functools import cache
 from itertools import chain
@@ -36,6 +36,7 @@ _hash = hash
 _VALUES = (int, str, NoneType)
 """The classes of the values for which terms stand."""
 _PLAIN = (ast.Constant, ast.Name, ast.Attribute, ast.UnaryOp)
+_NOTHING = object()
 _HASHED = (dict, set, frozenset, Map)
 
 
@@ -73,34 +74,36 @@ def lifted(decide: Ask, offsets: tuple[z3.ArithRef, ...], made: Made) -> Iterato
 
     words = {"range": between, "max": _largest, "min": _smallest, "len": _length}
     keys = {"__hash__": lambda term: _hash_of_a_key(term, sys._getframe(1))}  # noqa: SLF001 - who asks
-    with (
-        attrs.validators.disabled(),
-        _remembering(made),
-        _standing_in_the_specification(words),
-        _keeping_its_kinds(),
-        _with_attributes(builtins, {"isinstance": is_instance, "hash": _hash_of_a_value}),
-        _with_attributes(z3.ExprRef, keys),
-        _with_attributes(z3.BoolRef, {"__bool__": ask, **_OF_CONDITIONS}),
-        _with_attributes(z3.ArithRef, _of_numbers(ask)),
-        _with_attributes(RecordState, {"_missing_": _state_of}),
-    ):
+    known = len(sys.modules)
+    given: list[tuple[Any, dict[str, Any]]] = [
+        *((place, {name: _remembered(getattr(place, name), made)}) for place, name in _MAKERS),
+        *((module, words | _asked_of(module)) for module in _of_the_specification(known)),
+        *((module, {"isinstance": isinstance}) for module in _asking_of_kinds(known)),
+        (builtins, {"isinstance": is_instance, "hash": _hash_of_a_value}),
+        (z3.ExprRef, keys),
+        (z3.BoolRef, {"__bool__": ask, **_OF_CONDITIONS}),
+        (z3.ArithRef, _of_numbers(ask)),
+        (RecordState, {"_missing_": _state_of}),
+    ]
+    with attrs.validators.disabled(), _with_attributes(given):
         yield
 
 
 @contextmanager
-def _with_attributes(place: Any, names: Mapping[str, Any]) -> Iterator[None]:  # noqa: ANN401 - a module or a class
-    """Give a module or a class these attributes for a while; ``mock`` does it, and is slow."""
-    own = {name: vars(place)[name] for name in names if name in vars(place)}
-    for name, value in names.items():
-        setattr(place, name, value)
+def _with_attributes(given: list[tuple[Any, dict[str, Any]]]) -> Iterator[None]:
+    """Give modules and classes these attributes for a while; ``mock`` does it, and is slow."""
+    own = [(place, n, vars(place).get(n, _NOTHING)) for place, names in given for n in names]
+    for place, names in given:
+        for name, value in names.items():
+            setattr(place, name, value)
     try:
         yield
     finally:
-        for name in names:
-            if name in own:
-                setattr(place, name, own[name])
-            else:
+        for place, name, value in own:
+            if value is _NOTHING:
                 delattr(place, name)
+            else:
+                setattr(place, name, value)
 
 
 _MAKERS = (
@@ -112,23 +115,12 @@ _MAKERS = (
 """What makes terms of terms: operators and functions of Z3."""
 
 
-@contextmanager
-def _remembering(made: Made) -> Iterator[None]:
+def _remembered(make: Callable[..., Any], made: Made) -> Callable[..., Any]:
     """Let what makes terms return the term that it made of the same terms before.
 
     A run is the same up to where it leaves another, and Z3 is slow to make a term from Python.
     """
-    originals = [(place, name, getattr(place, name)) for place, name in _MAKERS]
-    for place, name, original in originals:
-        setattr(place, name, _remembered(original, made))
-    try:
-        yield
-    finally:
-        for place, name, original in originals:
-            setattr(place, name, original)
 
-
-def _remembered(make: Callable[..., Any], made: Made) -> Callable[..., Any]:
     def remembered(*parts: Any) -> Any:  # noqa: ANN401 - as Z3
         key = make, *map(_same, parts)
         known = made.get(key)
@@ -164,32 +156,21 @@ def _asking(decide: Ask) -> Ask:
     return ask
 
 
-@contextmanager
-def _standing_in_the_specification(words: dict[str, Any]) -> Iterator[None]:
-    """Let the modules of the specification use other functions for words of Python.
+@cache
+def _of_the_specification(_imported: int) -> list[ModuleType]:
+    """Return the modules that get other functions for words of Python, until one is imported."""
+    return [ranges, *(module for module in vars(spec).values() if isinstance(module, ModuleType))]
 
-    Of a set of states that they keep it is asked whether each equals a term.
-    """
-    kept = [
-        (names, {name: names[name] for name in sets})
-        for names, sets in _names_of_the_specification(len(sys.modules))
-    ]
-    for names, sets in kept:
-        names.update(words, **{name: _AskedNumbers(numbers) for name, numbers in sets.items()})
-    try:
-        yield
-    finally:
-        for names, sets in kept:
-            names.update(sets)
-            for word in words:
-                del names[word]
+
+def _asked_of(module: ModuleType) -> dict[str, "_AskedNumbers"]:
+    """Return the sets of states that the module keeps, as they are asked about terms."""
+    return {name: _AskedNumbers(vars(module)[name]) for name in _sets_of(module)}
 
 
 @cache
-def _names_of_the_specification(_imported: int) -> list[tuple[dict[str, Any], tuple[str, ...]]]:
-    """Return the names of each module, and which are of sets of numbers, until one is imported."""
-    modules = [ranges, *(m for m in vars(spec).values() if isinstance(m, ModuleType))]
-    return [(vars(module), tuple(_sets_of_numbers(vars(module)))) for module in modules]
+def _sets_of(module: ModuleType) -> list[str]:
+    sets = ((name, each) for name, each in vars(module).items() if isinstance(each, frozenset))
+    return [name for name, each in sets if any(isinstance(number, int) for number in each)]
 
 
 class _AskedNumbers(tuple[int, ...]):
@@ -208,30 +189,11 @@ class _AskedNumbers(tuple[int, ...]):
         return all(other in self for other in others)
 
 
-def _sets_of_numbers(names: Mapping[str, object]) -> dict[str, frozenset[int]]:
-    sets = {name: value for name, value in names.items() if isinstance(value, frozenset)}
-    return {
-        name: value for name, value in sets.items() if any(isinstance(each, int) for each in value)
-    }
-
-
-@contextmanager
-def _keeping_its_kinds() -> Iterator[None]:
-    """Let Z3 and the words of the specification ask of which kind a term is, and no other."""
-    names = _names_of_insiders(len(sys.modules))
-    for each in names:
-        each["isinstance"] = isinstance
-    try:
-        yield
-    finally:
-        for each in names:
-            del each["isinstance"]
-
-
 @cache
-def _names_of_insiders(_imported: int) -> list[dict[str, Any]]:
+def _asking_of_kinds(_imported: int) -> list[ModuleType]:
+    """Return Z3 and the words of the specification, which ask of which kind a term is."""
     insiders = [m for name, m in list(sys.modules.items()) if name.partition(".")[0] == "z3"]
-    return [vars(module) for module in (*insiders, logic, sys.modules[__name__])]
+    return [*insiders, logic, sys.modules[__name__]]
 
 
 def _may_be_of(kind: Any) -> bool:  # noqa: ANN401 - a class, or several
