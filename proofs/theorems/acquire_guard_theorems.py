@@ -7,7 +7,7 @@ import attrs
 
 from model.config import IsolationLevel
 from model.guards import Guard
-from model.operations import SkipAcquire
+from model.operations import Produce, SkipAcquire
 from model.outcome import Choice
 from model.profile import KAFKA, KIP, Profile
 from model.states import AcquireMode, RecordState
@@ -26,13 +26,13 @@ from proofs.theorems.any_partition import (
     refused_by,
     standing_in,
 )
-from proofs.theorems.controls import allows_everything, does_nothing, wrong
+from proofs.theorems.controls import allows_everything, does_nothing, sets, wrong
 from proofs.theorems.operation_cases import Place, places
-from proofs.theorems.operation_situation import kept, same_record
+from proofs.theorems.operation_situation import Refusal, attempted, kept, same_record
 from proofs.theorems.points import Places
 from proofs.theorems.symbolic import conjunction, implies, is_between, largest
 from proofs.theorems.theorem import Subject
-from spec import acquire, read
+from spec import acquire, produce, read
 from spec import log as logs
 from spec import record as rules
 from spec.log import Log
@@ -257,6 +257,21 @@ def read_teaches_what_the_log_lacks(s: AnyPartition) -> Term:
     )
     known = logs.hole_end(_learned(s).log, s.offset) is not None
     return skipped if known else negate(skipped)
+
+
+@_READ.theorem(
+    53, of="produce", control=wrong("spec.produce:_append", "learns of no gap", sets(holes=()))
+)
+def log_lacks_what_nothing_was_produced_at(s: AnyPartition) -> Term:
+    """Of what is produced the log lacks the offsets between the batches, and no other."""
+    before, end = partition_of(s, log=attrs.evolve(log_of(s), holes=())), s.last + s.fetches
+    made = attempted(lambda: produce.produce(before, Produce(fetch(s).log_batches, end)))
+    if isinstance(made, Refusal):
+        return either_of(end < s.log_end, end < s.stable, s.first < s.log_end)
+    new = is_between(s.log_end, s.offset, end - 1)
+    lacks = logs.hole_end(made.partition.log, s.offset) is not None
+    lost = conjunction(new, negate(is_in_a_batch(s, s.offset)))
+    return lost if lacks else negate(lost)
 
 
 @_LEARN.theorem(10, of="learn", control=UNLEARNED)
