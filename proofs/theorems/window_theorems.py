@@ -21,7 +21,6 @@ from proofs.theorems.any_partition import (
 )
 from proofs.theorems.controls import (
     adds,
-    also_allows,
     becomes,
     called_with,
     keeps,
@@ -363,17 +362,6 @@ def counts_follow_the_records(
         counts[1] == is_acquirable(record) + 0,
         (s.offset in now.held) == bool(is_held(record)),
     )
-
-
-@attrs.evolve(_WINDOW, source="KIP-1226, Compacted records").theorem(
-    10,
-    of="acquire",
-    given=lambda s: conjunction(_is_read(s), s.tracked, is_held(s.record)),
-    control=wrong("spec.record:can_vanish", "lets held records through", also_allows(is_held)),
-)
-def compaction_takes_nothing_that_is_held(s: AnyPartition) -> Term:
-    """A record that is held stays as it is when the log no longer has it."""
-    return same_record(read.learn(_before(s), fetch(s)).window.records.get(s.offset), s.record)
 
 
 @attrs.evolve(_WINDOW, source="KIP-932, ShareAcknowledge").theorem(
