@@ -69,11 +69,7 @@ def _case(told: dict[str, Any]) -> HazardCase:
 
 
 def _fields(told: dict[str, Any]) -> dict[str, Any]:
-    return {name: _READ.get(name, _as_it_is)(value) for name, value in told.items()}
-
-
-def _as_it_is(value: Any) -> Any:  # noqa: ANN401 - as TOML has it
-    return value
+    return {n: _READ[n](value) if n in _READ else value for n, value in told.items()}
 
 
 def _hazard(told: dict[str, Any]) -> Hazard:

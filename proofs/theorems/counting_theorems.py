@@ -106,10 +106,6 @@ def _plain(s: Range) -> Term:
     return count(s.marks, s.low, s.high)
 
 
-def _is_within(s: Range) -> Term:
-    return conjunction(_plain(s) >= 0, _plain(s) <= s.high - s.low)
-
-
 def _follows_a_change(s: Range) -> Term:
     inside = conjunction(s.low <= s.offset, s.offset < s.high)
     change = either(s.marked, 1, 0) - either(has(s.marks, s.offset), 1, 0)
@@ -119,7 +115,7 @@ def _follows_a_change(s: Range) -> Term:
 
 WITHIN = _lemma(
     ("a_count_is_within_its_range", "The count of a range is at least 0 and at most its width."),
-    _is_within,
+    lambda s: conjunction(_plain(s) >= 0, _plain(s) <= s.high - s.low),
     lambda s: counts_on(s.marks, s.low, s.high),
     "low",
     TWICE,
@@ -408,10 +404,6 @@ def _range(s: OneOperation) -> Range:
     return Range(s.finished, s.start, s.end, s.start + 1, s.offset, changed)
 
 
-def _unfinished(s: OneOperation) -> Range:
-    return attrs.evolve(_range(s), marks=unmarked(s.finished))
-
-
 @_complete.theorem(
     22,
     of={
@@ -453,7 +445,10 @@ def complete_count_within_window(s: OneOperation) -> Term:
     of="any state",
     where=_counts_rightly,
     control=ONE_MORE,
-    cites=(LemmaCitation(COMPLEMENT, _range), LemmaCitation(WITHIN, _unfinished)),
+    cites=(
+        LemmaCitation(COMPLEMENT, _range),
+        LemmaCitation(WITHIN, lambda s: attrs.evolve(_range(s), marks=unmarked(s.finished))),
+    ),
 )
 def lag_counts_the_unfinished(s: OneOperation) -> Term:
     """The lag is what is unfinished; it is not negative, unless the start lies beyond the log."""

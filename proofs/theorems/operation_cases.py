@@ -221,10 +221,6 @@ def _pass_time(s: OneOperation, before: SharePartition, choice: Choice) -> Step:
     return expire.advance_time(before, AdvanceTime(s.elapsed), choice, (waits_for_its_write(s),))
 
 
-def _expire(s: OneOperation, before: SharePartition) -> Step:
-    return _pass_time(s, before, Choice(expired=(Expiry(_parts(s), s.start),)))
-
-
 def _after_expiry(s: OneOperation, place: Place) -> Record | None:
     if not _is_over(s, place):
         return None
@@ -249,10 +245,6 @@ def _finish(s: OneOperation, before: SharePartition) -> Step:
     return dead_letters.finish_dead_letters(before, operation, waits_for_its_write(s))
 
 
-def _after_finishing(s: OneOperation, place: Place) -> Record | None:
-    return rules.finish_dead_letter(place.record) if _is_named_from_the_start(s, place) else None
-
-
 def _refuses_finishing(s: OneOperation) -> Refusal | None:
     for place in places(s):
         archiving = place.record.state == RecordState.ARCHIVING
@@ -260,10 +252,6 @@ def _refuses_finishing(s: OneOperation) -> Refusal | None:
         if not implies(_is_named_from_the_start(s, place), ready):
             return Refusal(Guard.DEAD_LETTER_IS_ARCHIVING)
     return None
-
-
-def _abort(s: OneOperation, before: SharePartition) -> Step:
-    return aborted.archive_aborted_records(before, ArchiveAborted(_parts(s)), Choice())
 
 
 def _after_abortion(s: OneOperation, place: Place) -> Record | None:
@@ -305,7 +293,7 @@ OTHERS = (
     OperationCase(
         "chosen locks expire",
         "spec.expire:advance_time",
-        _expire,
+        lambda s, before: _pass_time(s, before, Choice(expired=(Expiry(_parts(s), s.start),))),
         _after_expiry,
         EARLY,
         _refuses_expiry,
@@ -316,7 +304,9 @@ OTHERS = (
         "dead letters are finished",
         "spec.dead_letters:finish_dead_letters",
         _finish,
-        _after_finishing,
+        lambda s, place: (
+            rules.finish_dead_letter(place.record) if _is_named_from_the_start(s, place) else None
+        ),
         ALLOWS_AVAILABLE,
         _refuses_finishing,
         writes_always=True,
@@ -324,7 +314,9 @@ OTHERS = (
     OperationCase(
         "aborted records are archived",
         "spec.aborted:archive_aborted_records",
-        _abort,
+        lambda s, before: aborted.archive_aborted_records(
+            before, ArchiveAborted(_parts(s)), Choice()
+        ),
         _after_abortion,
         writes=lambda _s, _place: False,
         settings={"isolation_level": IsolationLevel.READ_COMMITTED},

@@ -205,10 +205,6 @@ def _mark(s: OnePartition) -> ops.MarkInProgress:
     return ops.MarkInProgress(s.member, (ops.ProgressBatch(s.first, s.last, 1, s.acquisition),))
 
 
-def _produce(s: OnePartition) -> ops.Produce:
-    return ops.Produce((OffsetRange(s.second, s.second_last),), s.second_last + 1)
-
-
 def _new_leader(s: OnePartition) -> ops.Initialize:
     batch = StateBatch(s.first, s.last, s.sent_state, s.sent_count)
     persisted = DurableState(s.durable_start, 0, (batch,), 1, s.seq)
@@ -238,7 +234,9 @@ TRANSITIONS = (
     _applied("reset offset", lambda s: ops.ResetOffset(s.first)),
     _applied("advance log start", lambda s: ops.AdvanceLogStart(s.first)),
     _applied("alter config", lambda s: ops.AlterConfig(two.config_of(s))),
-    _applied("produce", _produce),
+    _applied(
+        "produce", lambda s: ops.Produce((OffsetRange(s.second, s.second_last),), s.second_last + 1)
+    ),
     _applied("compact", lambda s: ops.Compact(_range(s)), _chosen),
     PartitionTransition(
         "move start", lambda _s, p: step.conclude(Step(p), Choice()), "spec.step:conclude"

@@ -74,10 +74,6 @@ def erased(record: Record) -> Record:
     return attrs.evolve(record, state=state, progress_start=None, last_progress=None)
 
 
-def _is_in_progress(record: Record) -> Term:
-    return record.state == IN_PROGRESS
-
-
 def _marked(s: OneRecord) -> Record:
     return rules.mark(s.record, s.now, s.threshold, s.extension)
 
@@ -160,7 +156,9 @@ def marks_can_be_erased(s: OneRecord, transition: Transition) -> Term:
     where=lambda s, _transition: conjunction(
         s.record.state == IN_PROGRESS, negate(s.record.owner == s.member)
     ),
-    control=lambda each: lets_through(each, _is_in_progress, "records in progress"),
+    control=lambda each: lets_through(
+        each, lambda record: record.state == IN_PROGRESS, "records in progress"
+    ),
 )
 def only_its_owner_ends_a_record_in_progress(s: OneRecord, transition: Transition) -> Term:
     """What is not the owner's doing, nor its deadline, leaves a record in progress as it is."""

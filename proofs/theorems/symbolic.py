@@ -58,10 +58,10 @@ def branches(
     others: nothing is claimed of them.
     """
     paths = _Paths(solver_of(given, limit_ms))
-    ahead = [_Way()]
+    ahead = [_Run(paths)]
     made: Made = {}
     while ahead:
-        run = _Run(paths, ahead.pop())
+        run = ahead.pop()
         value, is_known = None, True
         with lifted(run.decide, offsets, made):
             try:
@@ -139,10 +139,6 @@ class _Question:
     answers: tuple[z3.BoolRef, z3.BoolRef]
 
 
-Asked = tuple[_Question, bool] | bool
-"""A question, and the answer to it that is asked for; or what is known without one."""
-
-
 @attrs.define(eq=False)
 class _Paths:
     """What is known of the paths through a function by what was asked on any of them.
@@ -151,19 +147,18 @@ class _Paths:
     """
 
     solver: z3.Solver
-    asked: dict[int, tuple[z3.BoolRef, Asked]] = attrs.Factory(dict)
+    asked: dict[int, tuple[z3.BoolRef, tuple[_Question, bool] | bool]] = attrs.Factory(dict)
     questions: dict[int, _Question] = attrs.Factory(dict)
     said: dict[int, tuple[int, bool]] = attrs.Factory(dict)
     impossible: dict[int, list[dict[int, bool]]] = attrs.Factory(lambda: defaultdict(list))
 
-    def question(self, term: z3.BoolRef) -> Asked:
-        """Return what a term asks."""
-        known = self.asked.get(id(term))
-        if known is None:
-            known = self.asked[id(term)] = (term, self._question(z3.simplify(term)))
-        return known[1]
+    def question(self, term: z3.BoolRef) -> tuple[_Question, bool] | bool:
+        """Return what a term asks, and the answer that it asks for; or what is known."""
+        if id(term) not in self.asked:
+            self.asked[id(term)] = term, self._question(z3.simplify(term))
+        return self.asked[id(term)][1]
 
-    def _question(self, term: z3.BoolRef) -> Asked:
+    def _question(self, term: z3.BoolRef) -> tuple[_Question, bool] | bool:
         if value := _value(term):
             return value > 0
         holds = not z3.is_not(term)
@@ -182,48 +177,30 @@ class _Paths:
             for each in self.impossible.get(key, ())
         )
 
-    def note_impossible(self) -> None:
-        """Keep which answers cannot be given together, as the solver has just found."""
-        together = dict(self.said[answer.get_id()] for answer in self.solver.unsat_core())
-        for key in together:
-            self.impossible[key].append(together)
-
 
 def _value(term: z3.ExprRef) -> int:
     """Return 1 for true, -1 for false, and 0 for a term that is neither."""
     return int(z3.Z3_get_bool_value(term.ctx_ref(), term.as_ast()))
 
 
-@attrs.frozen
-class _Way:
-    """The start of a run: the answer to each question, and the condition that they make.
+@attrs.define(eq=False)
+class _Run:
+    """One run, which begins in a known way, and the others that can be beside it.
 
-    ``assumed`` says it to the solver. ``known``: what is known by it. ``example``: a model.
+    A run is the same up to where it leaves another, so that what was answered there is not asked:
+    ``given``. ``condition`` is what the answers make, ``assumed`` says it to the solver, ``known``
+    is what is known by it, and ``example`` a model of it.
     """
 
-    answers: tuple[bool, ...] = ()
+    paths: _Paths
+    given: tuple[bool, ...] = ()
     condition: z3.BoolRef = _TRUE
     assumed: tuple[z3.BoolRef, ...] = ()
     known: Known = Map()
     example: z3.ModelRef | None = None
-
-
-class _Run:
-    """One run, which begins in a known way, and the ways that turned out to be possible beside it.
-
-    A run is the same up to where it leaves another, so that what was answered there is not asked.
-    """
-
-    def __init__(self, paths: _Paths, way: _Way) -> None:
-        self.paths = paths
-        self.given = way.answers
-        self.answers: list[bool] = []
-        self.condition = way.condition
-        self.assumed = way.assumed
-        self.known = way.known
-        self.example = way.example
-        self.others: list[_Way] = []
-        self.asked = 0
+    answers: list[bool] = attrs.Factory(list)
+    others: list["_Run"] = attrs.Factory(list)
+    asked: int = 0
 
     def decide(self, term: z3.BoolRef) -> bool:
         """Answer a question about terms."""
@@ -258,7 +235,8 @@ class _Run:
         answer = first if first in examples else not first
         if len(examples) > 1:
             self.others.append(
-                _Way(
+                _Run(
+                    self.paths,
                     (*self.answers, False),
                     z3.And(self.condition, question.answers[not answer]),
                     (*self.assumed, question.answers[not answer]),
@@ -278,5 +256,7 @@ class _Run:
             return None
         if is_possible(paths.solver, *self.assumed, question.answers[answer]):
             return paths.solver.model()
-        paths.note_impossible()
+        together = dict(paths.said[each.get_id()] for each in paths.solver.unsat_core())
+        for key in together:
+            paths.impossible[key].append(together)
         return None

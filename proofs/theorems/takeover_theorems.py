@@ -141,10 +141,6 @@ def _initialized(s: OneOperation) -> tuple[SharePartition, Step]:
     return before, initialize.initialize(before, operation)
 
 
-def _initialize(s: OneOperation) -> Step:
-    return _initialized(s)[1]
-
-
 def _is_durable(s: OneOperation) -> Term:
     return is_persisted(s.other_record.state)
 
@@ -154,13 +150,15 @@ def _is_durable_in_the_log(s: OneOperation, *_of: object) -> Term:
     return conjunction(_is_durable(s), (s.last < s.log_end) | (s.last < s.start))
 
 
-def _reset(s: OneOperation) -> Step:
-    return initialize.reset_offset(partition_of(s), ResetOffset(s.first))
-
-
 @_whole.theorem(
     7,
-    of={"reset offset": (_reset, MOVES_ALONE), "initialize": (_initialize, TOO_FAR)},
+    of={
+        "reset offset": (
+            lambda s: initialize.reset_offset(partition_of(s), ResetOffset(s.first)),
+            MOVES_ALONE,
+        ),
+        "initialize": (lambda s: _initialized(s)[1], TOO_FAR),
+    },
     where=_is_durable_in_the_log,
     control=lambda _operate, control: control,
 )

@@ -127,13 +127,8 @@ COMMITS_ALL, FAILS_ALL = (
 TAKES_ANY = wrong(COMPLETE, "takes any answer", becomes(lambda state, _operation: Step(state)))
 MISCOUNTS = wrong(
     MAKE,
-    "counts one complete record more",
-    returns(
-        lambda pair: (
-            pair[0],
-            attrs.evolve(pair[1], delivery_complete_count=pair[0].window.complete + 1),
-        )
-    ),
+    "knows of no delivery complete count",
+    returns(lambda pair: (pair[0], attrs.evolve(pair[1], delivery_complete_count=-1))),
 )
 NUMBERS_ALL = wrong(
     MAKE,
