@@ -140,9 +140,15 @@ class Holdings:
     def grant(
         self, granted: Granted, lost: int | None = None, answer: int = 0, broker: int = 1
     ) -> None:
-        """Take note of what an answer gives to the client, which it may have given up."""
+        """Take note of what an answer gives to the client, which it may have given up.
+
+        What it was given of the same before has ended, by whatever it acknowledged.
+        """
         for offset in range(granted.first, granted.last + 1):
             where = granted.place, offset
+            for former in self._by_offset[where]:
+                if former.lost is None and former.fate in REPEATABLE:
+                    former.lost = answer
             held = Held(*where, granted.count, answer, where in self._removed, broker, lost=lost)
             held.is_corrupt = where in self._corrupt
             self._by_offset[where].append(held)

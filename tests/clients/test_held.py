@@ -21,6 +21,14 @@ def test_what_is_lost_is_lost_where_it_was_first() -> None:
     assert [held.lost for held in holdings.of(PLACE, 0)] == [4, 9]
 
 
+def test_what_is_acquired_anew_has_ended_unless_its_acknowledgement_succeeded() -> None:
+    holdings = Holdings()
+    holdings.grant(Granted(PLACE, 0, 1, 1), answer=4)
+    holdings.of(PLACE, 1)[0].fate = Fate.DONE
+    holdings.grant(Granted(PLACE, 0, 1, 2), answer=9)
+    assert [held.lost for held in holdings.every()] == [9, None, None, None]
+
+
 def test_a_gap_is_passed_once_a_later_record_of_its_answer_is_delivered() -> None:
     holdings = Holdings()
     holdings.remove(PLACE, [1])
