@@ -46,6 +46,7 @@ class Hello:
     ``callbacks``: it tells what callbacks for acknowledgements said. ``without``: the duties of a
     call that its client does not have. ``renews``: it has RENEW. ``resubscribes``: its
     subscription may change. ``deserializes``: it fails at a value that its application refuses.
+    ``recycles``: its records may share memory that is used again.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Hello:
     renews: bool = False
     resubscribes: bool = False
     deserializes: bool = False
+    recycles: bool = False
     version: str = ""
     profile: str = "kip"
     capabilities: None = None
@@ -78,6 +80,7 @@ def hello(driver: Driver) -> Hello:
         _flag(answer, "renews"),
         _flag(answer, "resubscribes"),
         _flag(answer, "deserializes"),
+        _flag(answer, "recycles"),
     )
 
 
@@ -107,6 +110,7 @@ def opened(driver: Driver, address: str, settings: Settings) -> None:
             "mode": "explicit" if settings.explicit else "implicit",
             "acquire_mode": "record_limit" if settings.record_limit else "batch_optimized",
             "max_poll_records": settings.max_poll_records,
+            "recycles": settings.recycles,
         }
     )
     error = _error(answer.get("error"))

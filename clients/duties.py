@@ -16,6 +16,7 @@ class Duty(Enum):
     IN_ORDER = "delivers-in-order"
     NONE_DROPPED = "drops-nothing"
     RECEIVES = "goes-on-to-deliver"
+    RETURNS = "returns-from-every-call"
     AT_MOST = "takes-at-most-max-poll-records"
     AS_SAID = "acknowledges-as-the-application-says"
     NOTHING_UNSAID = "acknowledges-nothing-unsaid"

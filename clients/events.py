@@ -204,6 +204,20 @@ class Returned:
     completed: tuple[Completed, ...] = ()
 
 
+@attrs.frozen
+class Ended:
+    """A call never returned: the client's process ended, or said nothing for too long."""
+
+    at_ms: int
+    call: str
+    why: str
+
+    @property
+    def text(self) -> str:
+        """What happened."""
+        return f"{self.call} did not return: {self.why}"
+
+
 Event: TypeAlias = (
     Asked
     | Answered
@@ -217,6 +231,7 @@ Event: TypeAlias = (
     | Waited
     | Called
     | Returned
+    | Ended
 )
 
 
@@ -224,13 +239,15 @@ Event: TypeAlias = (
 class Settings:
     """How the client is set up: explicit or implicit, its acquire mode, and max.poll.records.
 
-    ``callbacks``: its driver tells what callbacks said of acknowledgements.
+    ``callbacks``: its driver tells what callbacks said of acknowledgements. ``recycles``: it gives
+    the memory of records back once they are acknowledged.
     """
 
     explicit: bool = False
     record_limit: bool = False
     max_poll_records: int = 500
     callbacks: bool = True
+    recycles: bool = False
 
 
 @attrs.frozen

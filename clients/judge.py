@@ -24,6 +24,7 @@ from clients.events import (
     Cut,
     Delivered,
     Drained,
+    Ended,
     Event,
     Heartbeat,
     Lost,
@@ -350,8 +351,7 @@ class _Judging:
         held.renewing -= held.due == RENEW and held.renewing > 0
         held.due = self.replaced
         if held.renewed is not None and held.passed_over and held.lost is None:
-            where = held.where
-            text = f"{where} was renewed, no poll returns it, and it cannot be acknowledged"
+            text = f"{held.where} was renewed, no poll returns it, and it cannot be acknowledged"
             self.violated(Duty.RENEWED, text)
             held.lost = self.position
 
@@ -454,8 +454,7 @@ class _Judging:
         for held in self.holdings.every():
             self._settled(held)
         for held in self.holdings.unreported():
-            where = held.where
-            text = f"{where} has no record, one after it is acknowledged, and it never was"
+            text = f"{held.where} has no record, one after it is acknowledged, and it never was"
             self.violated(Duty.GAPS, text)
 
     def _settled(self, held: Held) -> None:
@@ -483,6 +482,7 @@ _TAKES: Mapping[type[Any], Callable[[_Judging, Any], None]] = {
     Waited: _Judging.waited,
     Called: _Judging.called,
     Returned: _Judging.returned,
+    Ended: lambda judging, event: judging.violated(Duty.RETURNS, event.text),
 }
 
 

@@ -158,6 +158,7 @@ class Clients(Kit[Command, Callable[[], Driver], Hello, ScriptStage]):
             renews=hello.renews,
             resubscribes=hello.resubscribes,
             deserializes=hello.deserializes,
+            recycles=hello.recycles,
         )
         first, *steps = commands_of(script)
         rest = iter(steps)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import attrs
 
@@ -15,6 +16,7 @@ from clients.events import (
     Called,
     Delivered,
     Drained,
+    Ended,
     Place,
     Record,
     Returned,
@@ -22,6 +24,7 @@ from clients.events import (
 )
 from clients.judge import keeps_back
 from clients.scripts import HABITS, ODD, PRODUCES, SUBSCRIPTIONS, TRANSACTIONS, Do, Script
+from conformance.target import GoneError
 from serve.rare import Habit
 
 TOPIC, OTHER = SUBSCRIPTIONS[-1]
@@ -56,7 +59,9 @@ def play(script: Script, start: Callable[[], Driver], pace: Pace | None = None) 
             broker.topic(OTHER, 1)
         driver = start()
         try:
-            _Application(broker, driver, script, pace or Pace()).run()
+            opened(driver, broker.served.address, script.settings)
+            with suppress(GoneError):  # The journal has it.
+                _Application(broker, driver, script, pace or Pace()).run()
         finally:
             driver.close()
         return broker.journal.record(script.settings)
@@ -82,8 +87,7 @@ class _Application:
     topics: tuple[str, ...] = (TOPIC,)
 
     def run(self) -> None:
-        """Open the client, take every step, and close it."""
-        opened(self.driver, self.broker.served.address, self.script.settings)
+        """Subscribe, take every step, and close the client."""
         self.call("subscribe", topics=list(self.topics))
         for do, number in self.script.steps:
             if self.broker.journal.full:
@@ -137,7 +141,11 @@ class _Application:
         """Make a call of the application, and keep what it returned."""
         journal = self.broker.journal
         journal.note(event or Called(journal.now(), name))
-        answer = self.driver.ask({"do": name, **arguments})
+        try:
+            answer = self.driver.ask({"do": name, **arguments})
+        except GoneError as error:
+            journal.note(Ended(journal.now(), name, str(error)))
+            raise
         result = returned(name, answer, journal.now())
         journal.note(result)
         return result

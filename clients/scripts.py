@@ -57,6 +57,7 @@ class Do(Enum):
     THROTTLE = "throttle"
     PIECES = "pieces"
     SLOW_HEARTBEAT = "slow-heartbeat"
+    SLOW_METADATA = "slow-metadata"
     NO_COORDINATOR = "no-coordinator"
     MOVE_LEADER = "move-leader"
     MOVE_LEADER_UNNAMED = "move-leader-unnamed"
@@ -123,6 +124,7 @@ def as_object(script: Script) -> dict[str, Any]:
         "max_poll_records": settings.max_poll_records,
         "partitions": script.partitions,
         **({"brokers": script.brokers} if script.brokers > 1 else {}),
+        **({"recycles": True} if settings.recycles else {}),
         "steps": steps,
     }
 
@@ -133,7 +135,11 @@ def from_object(document: object) -> Script:
         raise ScriptError("a script is a JSON object, as reports have it")
     explicit = _choice(document, "mode", ("implicit", "explicit")) == "explicit"
     limit = _choice(document, "acquire_mode", ("batch_optimized", "record_limit"))
-    settings = Settings(explicit, limit == "record_limit", _number(document, "max_poll_records"))
+    most = _number(document, "max_poll_records")
+    recycles = document.get("recycles", False)
+    if not isinstance(recycles, bool):
+        raise ScriptError(f"recycles is {recycles!r:.80}; allowed: true, false")
+    settings = Settings(explicit, limit == "record_limit", most, recycles=recycles)
     partitions = _number(document, "partitions", MOST_PARTITIONS)
     steps = document.get("steps")
     if not isinstance(steps, list) or len(steps) > MOST_STEPS:
@@ -188,11 +194,11 @@ _TROUBLE = (
     *(Do.CUT_FETCH, Do.CUT_FETCHED, Do.CUT_ACKNOWLEDGEMENT, Do.CUT_ACKNOWLEDGED),
     *(Do.NO_COORDINATOR, Do.EXPEL, Do.FENCE, Do.SLOW_HEARTBEAT, Do.THROTTLE, Do.PIECES),
     *(Do.SECOND_MEMBER, Do.SECOND_MEMBER, Do.SECOND_LEAVES, Do.READ_COMMITTED),
-    *(Do.RESTART, Do.RESTART),
+    *(Do.RESTART, Do.RESTART, Do.ANSWER_LAST, Do.SLOW_METADATA),
 )
 _WIDER = (Do.HANG_UP, *ADDS, Do.PRODUCE_EMPTY, Do.PRODUCE_CORRUPT)
 """What each round of some scripts begins with: so the others have what they need as often."""
-_WIDE = 0.3
+_WIDE = 0.4
 _MOVES = 4
 """How often each step that needs a second broker is drawn for one of the others."""
 _ACKNOWLEDGE = (Do.ACCEPT, Do.ACCEPT, Do.RELEASE, Do.REJECT)
@@ -215,9 +221,14 @@ class _Drawing:
         return self.random.random() < likely
 
     def troubled(self, likely: float = 1.0) -> list[Step]:
-        """Draw one step of trouble, or none."""
+        """Draw a step of trouble, maybe a second one at once, or none."""
         if not self.happens(likely):
             return []
+        more = self.trouble_step() if self.happens(_TWICE) else []
+        return more + self.trouble_step()
+
+    def trouble_step(self) -> list[Step]:
+        """Draw one step of trouble."""
         do = self.random.choice(self.trouble)
         soon = bool(self.wider) and do in AWAITED and self.happens(_AT_ONCE)
         number = self.random.randint(1, self.brokers) if do in OF_BROKERS else 0
@@ -241,15 +252,16 @@ def drawn(  # noqa: PLR0913 - what a client has, one by one
     renews: bool = False,
     resubscribes: bool = False,
     deserializes: bool = False,
+    recycles: bool = False,
 ) -> Script:
     """Draw a script: rounds of an application, with trouble between and within them."""
-    is_wide = _is_wide(random)
+    is_wide = random.random() < _WIDE
     limit = random.choice(acquire_modes) == "record_limit"
     many = random.random() < _MANY
     most = 500 if many else random.choice((1, 3, 5, 500))
     explicit = random.choice(modes) == "explicit"
-    settings = Settings(explicit, limit, most, callbacks)
-    brokers = random.choice((1, 2, 3, 5, 5) if is_wide else (1, 1, 2, 3))
+    settings = Settings(explicit, limit, most, callbacks, recycles and random.random() < _RECYCLES)
+    brokers = random.choice((1, 2, 3, 5, 5) if is_wide else (1, 1, 2, 3, 5))
     renews = renews and explicit
     moves = MOVES * _MOVES if brokers > 1 else ()
     trouble = _TROUBLE + moves + ((Do.REFUSE_RENEWALS,) if renews else ())
@@ -265,18 +277,17 @@ def drawn(  # noqa: PLR0913 - what a client has, one by one
         steps = [(Do.PRODUCE, random.randint(150, 400)) for _ in range(4)]
     if many or chance.happens(_DRAINS):
         steps.append((Do.DRAIN, 0))
-    elif chance.says and chance.happens(_SAYS_LAST):
-        steps += [(Do.POLL, 0), (random.choice(says), 0)]
-    steps += chance.troubled(_TROUBLED_LAST) if is_wide and not many else []
+    steps += [] if many else _last_steps(chance)
     return Script(settings, chance.partitions, _in_bounds(steps, chance.partitions), brokers)
 
 
-def _is_wide(random: Random) -> bool:
-    """Choose whether a script has wider trouble, without moving on in what the others draw."""
-    state = random.getstate()
-    is_wide = random.random() < _WIDE
-    random.setstate(state)
-    return is_wide
+def _last_steps(chance: _Drawing) -> list[Step]:
+    """Draw what a client closes with: maybe records that it sends nothing about, maybe trouble."""
+    steps: list[Step] = []
+    if chance.happens(_HOLDS_LAST):
+        steps = [(Do.PRODUCE, chance.random.randint(1, 3)), (Do.POLL, 0)]
+        steps += [(chance.random.choice(chance.says), 0)] if chance.says else []
+    return steps + chance.troubled(_TROUBLED_LAST)
 
 
 def _in_bounds(steps: list[Step], partitions: int) -> tuple[Step, ...]:
@@ -290,8 +301,9 @@ _MANY = 0.1
 """How likely a script has no more than many records, all of which are taken."""
 
 _PRODUCES, _COMPACTED, _DRAINS, _TROUBLED, _IDLE_MS = 0.5, 0.3, 0.8, 0.35, 300
-_PARTED, _SPREAD, _SAYS_LAST = 0.3, 0.7, 0.5
+_PARTED, _SPREAD, _SPREAD_GAPS, _HOLDS_LAST = 0.3, 0.7, 0.5, 0.4
 _AT_ONCE, _TROUBLED_LAST = 0.4, 0.3
+_TWICE, _RECYCLES, _LATE = 0.3, 0.5, 0.3
 
 
 def _any_round(chance: _Drawing) -> list[Step]:
@@ -306,7 +318,12 @@ def _any_round(chance: _Drawing) -> list[Step]:
 
 def _spread_round(chance: _Drawing) -> list[Step]:
     """Draw a poll of records of several leaders, and one commit that they answer in any order."""
-    produced = [(Do.PRODUCE, chance.random.randint(1, 3)) for _ in range(chance.partitions)]
+    gaps = chance.happens(_SPREAD_GAPS)
+    kinds = (Do.PRODUCE_COMPACTED, Do.PRODUCE_COMPACTED, *TRANSACTIONS) if gaps else (Do.PRODUCE,)
+    produced = [
+        (do, max(_LEAST[do], chance.random.randint(1, 3)))
+        for do in chance.random.choices(kinds, k=chance.partitions)
+    ]
     order = chance.random.sample(range(1, chance.brokers + 1), chance.brokers)
     renews = Do.RENEW in chance.says and chance.happens(_SPREAD)
     return [
@@ -320,9 +337,10 @@ def _spread_round(chance: _Drawing) -> list[Step]:
 
 def _parted_round(chance: _Drawing) -> list[Step]:
     """Draw what an application goes on to say of the records of a poll after trouble."""
+    late = (Do.ANSWER_LAST, chance.random.randint(1, chance.brokers))
     return [
         *((Do.POLL, 0), *chance.troubled(), (Do.IDLE, _IDLE_MS)),
-        (chance.random.choice(chance.says), 1),
+        *((chance.random.choice(chance.says), 1), *([late] if chance.happens(_LATE) else [])),
         (chance.random.choice((Do.COMMIT, Do.COMMIT_ASYNC)), 0),
         *chance.troubled(_TROUBLED),
         (chance.random.choice(chance.says), 0),

@@ -114,7 +114,8 @@ class _Counting:
             self.unsaid = max(0, self.unsaid - 1)
 
     def returned(self, event: Returned) -> None:
-        """Count what a poll returns, and a client that closes well."""
+        """Count a call that succeeds, what a poll returns, and a client that closes well."""
+        self.stakes[Duty.RETURNS] += event.error is None
         if event.call == "poll":
             for duty in _DELIVERIES:
                 self.stakes[duty] += len(event.records)

@@ -27,6 +27,9 @@ START_SECONDS = 1.0
 SLOW_SECONDS = 0.5
 """How late a heartbeat is answered."""
 
+LATE_METADATA_SECONDS = 1.0
+"""How late Metadata is answered."""
+
 LATE_SECONDS = 0.2
 """How much later than the one before a broker looks at a ShareAcknowledge."""
 
@@ -47,6 +50,7 @@ class Habit(Enum):
     THROTTLE = "say with the answer to a fetch that the client is to wait"
     PIECES = "send the answer to a fetch in small pieces"
     SLOW_HEARTBEAT = "answer a heartbeat late"
+    SLOW_METADATA = "answer a request for Metadata late"
     NO_COORDINATOR = "say that the coordinator of a group is not available"
 
 

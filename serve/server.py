@@ -20,7 +20,7 @@ from serve.asked import Call, Values
 from serve.coordination import expel
 from serve.limits import Traffic
 from serve.node import Cluster, Node, Options
-from serve.rare import SLOW_SECONDS, TAKES_EFFECT, Habit
+from serve.rare import LATE_METADATA_SECONDS, SLOW_SECONDS, TAKES_EFFECT, Habit
 from serve.turns import FEW
 from spec import share_broker
 
@@ -34,6 +34,10 @@ _LONGEST_LINE = 200
 _TURNS = 10
 """Turns of the event loop in which a connection that was accepted comes to its task."""
 _FETCH, _HEARTBEAT = "share_fetch", "share_group_heartbeat"
+_SLOW = (
+    (_HEARTBEAT, Habit.SLOW_HEARTBEAT, SLOW_SECONDS),
+    ("metadata", Habit.SLOW_METADATA, LATE_METADATA_SECONDS),
+)
 _ACKNOWLEDGE = "share_acknowledge"
 _SHARE_APIS = (_FETCH, _ACKNOWLEDGE)
 _PLACE_BYTES, _MOST_AHEAD = 50, 100
@@ -339,8 +343,9 @@ class _Connection:
     async def _reply(self, api: Api, answer: bytes) -> None:
         """Send an answer, late or in pieces as ``rare`` has it."""
         rare = self.node.cluster.rare
-        if api.name == _HEARTBEAT and rare.takes(Habit.SLOW_HEARTBEAT):
-            await asyncio.sleep(SLOW_SECONDS)
+        for name, habit, seconds in _SLOW:
+            if api.name == name and rare.takes(habit):
+                await asyncio.sleep(seconds)
         pieces = api.name == _FETCH and rare.takes(Habit.PIECES)
         await self._send(answer, _PIECES if pieces else 0)
 

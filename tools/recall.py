@@ -6,30 +6,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import click
 from rich.console import Console
 
-from conformance.campaign import Campaign, Fault, Limits, campaign, unknown
-from conformance.kit import AnyKit, features_of
+from conformance.campaign import Fault, Limits, campaign, unknown
+from conformance.kit import AnyKit
 from conformance.vectors.play import Played, all_cases, play_vectors
 from report.terminal import shown_progress
 from tools.documents.recall import HISTORY, MEASURED, PARTS, part_of
 from tools.documents.reproduced import commit_now
-from tools.targets import CLIENT, MeasuredTarget, target_of
+from tools.targets import MeasuredTarget, target_of
 
 SEARCHED = Path(__file__).parents[1] / "build" / "recall"
 """What each release showed, a file for each commit and budget: an interrupted run goes on here."""
 
-ENDS = "the target ends"
-"""What a target shows that stops responding in a search in real time."""
-
 _NO = "no "
 """What the name of a step begins with that a sequence must not have."""
 
-_CORE_SHRINK_SECONDS, _CORE_EXAMPLES = 2.0, 3
+_CORE_SHRINK_PLAYS, _CORE_EXAMPLES = 400, 3
 
 
 def forms_of(kit: AnyKit, faults: Iterable[Fault[Any]]) -> Iterator[dict[str, Any]]:
@@ -50,25 +46,6 @@ def _settings(plain: object) -> list[str]:
     if not isinstance(plain, dict):
         return []
     return [f"{name} {value}" for name, value in plain.items() if name != "steps"]
-
-
-def _ended(target: MeasuredTarget, found: Campaign[Any]) -> Iterator[dict[str, Any]]:
-    """Yield what ended a target, with the script that did, which is drawn again here."""
-    if not found.failure:
-        return
-    kit = target.kit
-    sequence: tuple[Any, ...] = ()
-    if target.name.startswith(CLIENT):
-        random = Random(f"{found.seed}:{found.sequences}")  # noqa: S311 - that of the search
-        first, following = kit.draws(random, found.hello)
-        sequence = (first, *iter(lambda: following(None), None))
-    settings = _settings(kit.plain(sequence)) if sequence else []
-    yield {
-        "names": [ENDS],
-        "text": found.failure,
-        "with": [*features_of(kit, sequence), *settings],
-        "sequence": kit.plain(sequence, short=True) if sequence else None,
-    }
 
 
 def shows(entry: str, forms: Iterable[Mapping[str, Any]]) -> bool:
@@ -113,7 +90,7 @@ def searched(target: MeasuredTarget, version: str, limits: Limits, seed: int) ->
         raise click.ClickException(f"{label}: {found.failure}")
     faults = unknown(found.faults, target.known) if kit.confirmations else found.faults
     return {
-        "search": [*forms_of(kit, faults), *_ended(target, found)],
+        "search": [*forms_of(kit, faults)],
         "vectors": [*forms_of(kit, played.faults)],
         "sequences": found.sequences,
         "seconds": round(found.seconds),
@@ -172,7 +149,7 @@ def _limits(kit: AnyKit, sequences: int | None, seconds: float | None) -> Limits
     """Return the budget of a search; in real time that of the command, but for what is given."""
     most = sequences or kit.sequences
     if not kit.confirmations:
-        return Limits(inf, most, examples=_CORE_EXAMPLES, shrink_seconds=_CORE_SHRINK_SECONDS)
+        return Limits(inf, most, examples=_CORE_EXAMPLES, shrink_plays=_CORE_SHRINK_PLAYS)
     return Limits(seconds or inf, most, examples=kit.examples, shrink_seconds=kit.shrink_seconds)
 
 

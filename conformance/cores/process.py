@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from conformance.cores.protocol import MAX_LINE_BYTES, DriverTarget, decoded, encoded
 from conformance.cores.target import Capabilities, Reply
-from conformance.target import TargetError
+from conformance.target import GoneError, TargetError
 
 _TAIL_BYTES = 2000
 _CHUNK = 1 << 16
@@ -110,7 +110,7 @@ class ProcessTarget:
         del self._read[: end + 1]
         return line
 
-    def _trouble(self, what: str) -> TargetError:
+    def _trouble(self, what: str) -> GoneError:
         size = self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, size - _TAIL_BYTES))
         text = self._errors.read().decode(errors="replace").strip()
@@ -119,7 +119,7 @@ class ProcessTarget:
         except subprocess.TimeoutExpired:
             status = None
         ended = "" if status is None else f", exit status {status}"
-        return TargetError(f"{what}{ended}" + (f"; it said: {text}" if text else ""))
+        return GoneError(f"{what}{ended}" + (f"; it said: {text}" if text else ""))
 
 
 def core_target(command: str, seconds: float = 10.0) -> DriverTarget[Capabilities]:

@@ -183,4 +183,5 @@ CONTROLS: tuple[tuple[Fault, Duty, Script], ...] = (
     (Fault.NEVER_LEARNS, Duty.RECEIVES, ADDED),
     (Fault.NEVER_LEARNS, Duty.RECEIVES, ADDED_LATE),
     (Fault.SUBSCRIBES_ONCE, Duty.RECEIVES, RESUBSCRIBED),
+    (Fault.NEVER_CLOSES, Duty.RETURNS, AT_ONCE),
 )

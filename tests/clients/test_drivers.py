@@ -64,7 +64,7 @@ def test_a_description_that_is_none_is_refused(wrong: Values, said: str) -> None
 
 def test_a_client_is_opened_with_its_settings() -> None:
     driver = Scripted({})
-    opened(driver, "127.0.0.1:1", Settings(explicit=True, record_limit=True, max_poll_records=7))
+    opened(driver, "127.0.0.1:1", Settings(explicit=True, record_limit=True, recycles=True))
     assert driver.asked == [
         {
             "do": "open",
@@ -72,7 +72,8 @@ def test_a_client_is_opened_with_its_settings() -> None:
             "group": "g",
             "mode": "explicit",
             "acquire_mode": "record_limit",
-            "max_poll_records": 7,
+            "max_poll_records": 500,
+            "recycles": True,
         }
     ]
     with pytest.raises(TargetError, match="cannot open a client: no such setting"):

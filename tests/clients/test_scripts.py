@@ -1,6 +1,7 @@
 import json
 import re
-from itertools import permutations
+from collections import Counter
+from itertools import permutations, product
 from random import Random
 
 import pytest
@@ -11,9 +12,8 @@ from clients.scripts import MOST_STEPS, Do, Script, ScriptError, as_object, draw
 
 def draw(seed: int) -> Script:
     chance = Random(seed)  # noqa: S311 - chance, no secret
-    return drawn(
-        chance, ("batch_optimized", "record_limit"), callbacks=True, renews=True, resubscribes=True
-    )
+    modes = "batch_optimized", "record_limit"
+    return drawn(chance, modes, callbacks=True, renews=True, resubscribes=True, recycles=True)
 
 
 def test_a_script_as_json_is_the_same_script() -> None:
@@ -26,15 +26,25 @@ def test_every_step_and_every_setting_is_drawn() -> None:
     assert {do for script in scripts for do, _ in script.steps} == set(Do)
     assert {script.settings.explicit for script in scripts} == {False, True}
     assert {script.settings.record_limit for script in scripts} == {False, True}
+    assert {script.settings.recycles for script in scripts} == {False, True}
     assert {script.partitions for script in scripts} == {1, 2, 3, 5}
     assert {script.brokers for script in scripts} == {1, 2, 3, 5}
+
+
+def test_every_hundredth_script_has_each_step_and_each_number_of_brokers_with_each_limit() -> None:
+    scripts = [draw(seed) for seed in range(1000)]
+    seen: Counter[tuple[int | Do, bool]] = Counter()
+    for script in scripts:
+        has: set[int | Do] = {script.brokers, *(do for do, _ in script.steps)}
+        seen.update((each, script.settings.record_limit) for each in has)
+    for each in product((1, 2, 3, 5, *Do), (False, True)):
+        assert seen[each] >= len(scripts) / 100, each
 
 
 def test_records_of_several_leaders_are_committed_at_once_and_answered_in_every_order() -> None:
     orders = set()
     for script in map(draw, range(600)):
         named = [number for do, number in script.steps if do is Do.ANSWER_LAST]
-        assert not named or min(script.brokers, script.partitions) > 1
         orders.add((script.brokers, *named[: script.brokers - 1]))
     assert {(2, 1), (2, 2), *((3, *two) for two in permutations((1, 2, 3), 2))} <= orders
 
@@ -61,6 +71,7 @@ def test_what_a_script_leaves_out_has_a_default() -> None:
         ('{"max_poll_records":0}', "max_poll_records is 0; allowed: a whole number from 1"),
         ('{"partitions":9}', "partitions is 9; allowed: a whole number from 1 to 8"),
         ('{"partitions":true}', "partitions is True"),
+        ('{"recycles":1}', "recycles is 1; allowed: true, false"),
         ("{}", f"steps: a list of at most {MOST_STEPS}"),
         ('{"brokers":6,"steps":[]}', "brokers is 6; allowed: a whole number from 1 to 5"),
         ('{"steps":[["move-leader"]]}', "brokers is 1; move-leader needs 2 or more, at most 5"),

@@ -141,8 +141,8 @@ def test_librdkafka_stays_in_the_group_where_the_coordinator_is_not_found_as_it_
 @pytest.mark.broker
 @of("kafka")
 def test_apache_kafkas_share_consumer_hangs_after_a_renewal_found_by_a_seed(driver: Kept) -> None:
-    # The third commit of this script renews at broker 1 and is answered by broker 2 last.
-    result = campaign(lambda: driver, Limits(600, 1, shrink_seconds=0), CLIENTS, 7)
+    # The commit of this script renews, and is answered by broker 2 last.
+    result = campaign(lambda: driver, Limits(600, 1, shrink_seconds=0), CLIENTS, 511)
     found = {Duty(fault.deviation.name) for fault in result.faults}
     assert found == {Duty.RECEIVES, Duty.NONE_DROPPED, Duty.RENEWED}
 

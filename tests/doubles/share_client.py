@@ -13,7 +13,7 @@ from uuid import UUID
 
 from clients.drivers import Values
 from clients.events import ACCEPT, GAP, REJECT, RENEW, UNREADABLE, Place
-from conformance.target import TargetError
+from conformance.target import GoneError, TargetError
 from conformance.wire.messages import Message, request
 from tests.doubles.share_faults import Fault
 from tests.doubles.share_member import GROUP, ShareMember
@@ -459,6 +459,8 @@ class ShareClient:
 
     def end(self, _command: Values) -> Values:
         """Close: send what is pending with the final epoch, and leave the group."""
+        if self.has(Fault.NEVER_CLOSES):
+            raise GoneError("it was silent for 90 s")
         if self.has(Fault.ACCEPTS_AT_CLOSE):
             self.accept_current()
         if self.has(Fault.FORGETS_AT_CLOSE):

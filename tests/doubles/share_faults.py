@@ -60,4 +60,5 @@ class Fault(Enum):
     FOUR_BROKERS = "it fetches from four brokers at most"
     NEVER_LEARNS = "it never fetches a partition that it knew nothing of when it joined"
     SUBSCRIBES_ONCE = "it goes on with the topics that it joined with"
+    NEVER_CLOSES = "it never returns from closing"
     OTHER_FETCHER = "it fetches with another member id than it joins with"

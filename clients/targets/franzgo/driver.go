@@ -31,6 +31,7 @@ type command struct {
 	Mode           string   `json:"mode"`
 	AcquireMode    string   `json:"acquire_mode"`
 	MaxPollRecords int      `json:"max_poll_records"`
+	Recycles       bool     `json:"recycles"`
 	Topics         []string `json:"topics"`
 	Topic          string   `json:"topic"`
 	Partition      int32    `json:"partition"`
@@ -64,6 +65,30 @@ type driver struct {
 	failed  []values
 }
 
+// A pool of the memory of records, which gives out again what it got last.
+type pool struct {
+	mu      sync.Mutex
+	records [][]kgo.Record
+}
+
+func (p *pool) GetRecords(n int) []kgo.Record {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := len(p.records) - 1
+	if last < 0 || cap(p.records[last]) < n {
+		return make([]kgo.Record, 0, n)
+	}
+	records := p.records[last]
+	p.records = p.records[:last]
+	return records
+}
+
+func (p *pool) PutRecords(records []kgo.Record) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.records = append(p.records, records)
+}
+
 func version() string {
 	info, _ := debug.ReadBuildInfo()
 	for _, dependency := range info.Deps {
@@ -83,6 +108,7 @@ func (d *driver) carryOut(c command) (values, error) {
 			"callbacks":     true,
 			"renews":        true,
 			"resubscribes":  true,
+			"recycles":      true,
 			"acquire_modes": []string{"batch_optimized", "record_limit"},
 			"without":       []string{"refuses-a-poll-with-records-unacknowledged"},
 		}, nil
@@ -135,6 +161,9 @@ func (d *driver) subscribe(topics []string) error {
 	}
 	if d.settings.AcquireMode == "record_limit" {
 		options = append(options, kgo.ShareMaxRecordsStrict())
+	}
+	if d.settings.Recycles {
+		options = append(options, kgo.WithPools(&pool{}))
 	}
 	client, err := kgo.NewClient(options...)
 	d.client = client
@@ -213,6 +242,10 @@ func (d *driver) acknowledge(known key, status kgo.AckStatus) error {
 	d.sent[known.place] = append(d.sent[known.place], known.offset)
 	d.mu.Unlock()
 	record.Ack(status)
+	if d.settings.Recycles && status != kgo.AckRenew {
+		delete(d.polled, known)
+		record.Recycle()
+	}
 	return nil
 }
 
