@@ -13,7 +13,15 @@ from clients.scripts import MOST_STEPS, Do, Script, ScriptError, as_object, draw
 def draw(seed: int) -> Script:
     chance = Random(seed)  # noqa: S311 - chance, no secret
     modes = "batch_optimized", "record_limit"
-    return drawn(chance, modes, callbacks=True, renews=True, resubscribes=True, recycles=True)
+    return drawn(
+        chance,
+        modes,
+        callbacks=True,
+        renews=True,
+        resubscribes=True,
+        recycles=True,
+        deserializes=True,
+    )
 
 
 def test_a_script_as_json_is_the_same_script() -> None:
