@@ -43,7 +43,8 @@ class Journal:
     """Is told by the broker in its thread, and by the harness in its own.
 
     Beyond its limits nothing more is kept. ``heartbeats`` counts those that were answered,
-    ``welcomed`` those without an error. ``underway``: the connection of each request that is not
+    ``welcomed`` those without an error; ``acknowledging`` the requests with acknowledgements.
+    ``underway``: the connection of each request that is not
     answered yet, by its number.
     """
 
@@ -52,6 +53,7 @@ class Journal:
     full: bool = False
     heartbeats: int = 0
     welcomed: int = 0
+    acknowledging: int = 0
     underway: dict[int, str] = attrs.field(factory=dict)
     _beat: tuple[str, int] = ("", 0)
     _events: list[Event] = attrs.field(factory=list)
@@ -92,6 +94,7 @@ class Journal:
         most = getattr(body, "max_records", 0)
         fetches = api == "share_fetch" and epoch != FINAL_EPOCH and most > 0
         batches = tuple(self._batches(body))
+        self.acknowledging += bool(batches)
         member = str(body.member_id)[:_LONGEST_ID]
         named = self._named(body.topics) if api == "share_fetch" else ()
         forgotten = self._named(getattr(body, "forgotten_topics_data", ()))

@@ -3,6 +3,7 @@
 import itertools
 import json
 import random
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from clients.drivers import Driver, Values
 from clients.duties import Duty
 from clients.events import (
+    RELEASE,
     Acknowledgement,
     Answered,
     Asked,
@@ -37,7 +39,7 @@ from conformance.report import KitVerdict, Report, document, totals_text
 from conformance.target import TargetError
 from report.markdown import markdown_text
 from tests.clients.controls import CONTROLS, LIMIT, PART, REJECTED, TWO_POLLS
-from tests.doubles.share_client import ShareClient
+from tests.doubles.share_client import FailureError, ShareClient
 from tests.doubles.share_faults import Fault
 
 FAST = Clients(Pace(poll_ms=20), tries=1)
@@ -198,6 +200,38 @@ def test_a_client_is_not_held_to_a_call_that_it_does_not_have() -> None:
     assert duties(played(lambda: ShareClient(Fault.POLLS_ON), PART)) != []
     assert duties(played(lambda: Without(Fault.POLLS_ON), PART)) == []
     assert "its client has no such call" in str(FAST.coverage({}, FAST.hello(Without)).skipped)
+
+
+class Unreadable(ShareClient):
+    """A client whose first polls fail in time, and release what they got; or drop it."""
+
+    failures, drops = 4, False
+
+    def poll(self, command: Values) -> Values:
+        answer = super().poll(command)
+        if answer["records"] and self.failures:
+            self.failures -= 1
+            time.sleep(0.4)
+            if not self.drops:
+                self.pending |= dict.fromkeys(self.current, RELEASE)
+                self.givers |= {key: got.broker for key, got in self.current.items()}
+            self.current = {}
+            raise FailureError("unreadable")
+        return answer
+
+
+class Dropping(Unreadable):
+    """Drops what it cannot read."""
+
+    drops = True
+
+
+def test_a_client_that_releases_what_it_cannot_read_goes_on_and_one_that_drops_it_does_not() -> (
+    None
+):
+    drained = Script(Settings(explicit=True), 1, ((Do.PRODUCE, 1), (Do.DRAIN, 0)))
+    assert alone(Unreadable, commands_of(drained), HASTY).faults == ()
+    assert Duty.RECEIVES.value in duties(alone(Dropping, commands_of(drained), HASTY))
 
 
 class Batches(ShareClient):
