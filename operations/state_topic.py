@@ -162,8 +162,8 @@ def _kept(before: Durable, state: DurableState) -> Iterator[str]:
 
 def _lowered(before: Durable, start: int, value: ShareUpdate | DurableState) -> Iterator[str]:
     yield from _backward("start offset", before.start_offset, start)
-    if start == before.start_offset:
-        old, new = before.delivery_complete_count, value.delivery_complete_count
+    old, new = before.delivery_complete_count, value.delivery_complete_count
+    if start == before.start_offset and new != -1:  # Whoever writes it need not know the count.
         yield from _backward("delivery complete count", old, new)
 
 
