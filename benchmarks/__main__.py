@@ -3,7 +3,7 @@
 Everything runs on the same files in one run, since machines differ. The events are generated; to
 generate them is measured too. The specification and the implementation's object take a prefix.
 Before that come, as ratios too, the times of commands from the prompt, Apache Kafka's own class in
-the same work, and what Apache Kafka recorded.
+the same work, what Apache Kafka recorded, and what is read as text.
 """
 
 import argparse
@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.against_kafka import show_against_kafka
+from benchmarks.inputs import show_inputs
 from benchmarks.recorded import show_recorded
 from benchmarks.startup import show_startup
 from benchmarks.timing import median_seconds
@@ -63,10 +64,12 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=5_000_000)
     parser.add_argument("--recorded", type=int, default=1_000_000, help="recorded events, repeated")
     parser.add_argument("--partitions", type=int, default=200_000, help="small share-partitions")
+    parser.add_argument("--copies", type=int, default=50, help="of a dump and of a request log")
     options = parser.parse_args()
     show_startup()
     show_against_kafka()
     show_recorded(options.recorded, options.partitions)
+    show_inputs(options.copies)
     with tempfile.TemporaryDirectory(prefix="sharespec-bench-") as name:
         folder = Path(name)
         events = options.events
