@@ -243,9 +243,9 @@ def alarm_text(divergence: Finding, known: str = "") -> Text:
     return section_text(divergence_section(Alike(divergence, 1, 1), known))
 
 
-def finding_text(finding: Finding) -> Text:
-    """Return what is wrong with one event, in a few lines."""
-    return section_text((Heading(f"Divergence at seq {finding.seq}"), *_explained(finding)))
+def finding_text(finding: Finding, width: int | None = None) -> Text:
+    """Return what is wrong with one event, in lines of so many characters, if any are given."""
+    return section_text((Heading(f"Divergence at seq {finding.seq}"), *_explained(finding)), width)
 
 
 def _explained(finding: Finding) -> Section:

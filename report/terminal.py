@@ -1,5 +1,6 @@
 """What people see on a terminal; text from elsewhere can neither move its cursor nor hide."""
 
+import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
@@ -70,7 +71,8 @@ def show_section(section: Section, console: Console) -> None:
             folded += 1
             if folded > _MAX_FOLDED:
                 continue
-        console.print(_shown(block), soft_wrap=not isinstance(block, Grid), end="")
+        shown = _shown(block, console.width if console.is_terminal else None)
+        console.print(shown, soft_wrap=not isinstance(block, Grid), end="")
     if folded > _MAX_FOLDED:
         console.print(f"  {'also':<{_WIDTH}} {folded - _MAX_FOLDED} more: {_FILES}", markup=False)
 
@@ -79,12 +81,13 @@ _MAX_FOLDED = 10
 """How many folded parts of a section are named."""
 
 
-def section_text(section: Iterable[Block]) -> Text:
-    """Return a section without tables as lines of text."""
-    return Text().join(shown for block in section if isinstance(shown := _shown(block), Text))
+def section_text(section: Iterable[Block], width: int | None = None) -> Text:
+    """Return a section without tables as lines of text; fields are wrapped at ``width``, if any."""
+    every = (_shown(block, width) for block in section)
+    return Text().join(shown for shown in every if isinstance(shown, Text))
 
 
-def _shown(block: Block) -> Text | Table:
+def _shown(block: Block, width: int | None) -> Text | Table:
     match block:
         case Grid():
             shown: Text | Table = _table(block)
@@ -93,7 +96,7 @@ def _shown(block: Block) -> Text | Table:
         case Paragraph(parts):
             shown = Text("  ").append(_line(parts)).append("\n")
         case Fields(rows):
-            shown = _fields(rows)
+            shown = _fields(rows, width)
         case Command(text):
             shown = Text().append("  again".ljust(_WIDTH + 3), style="bold")
             shown.append(f"{printable(text, len(text))}\n")
@@ -101,7 +104,7 @@ def _shown(block: Block) -> Text | Table:
             more = [f"… and {len(items) - most:,} more"] if len(items) > most else []
             shown = Text("".join(f"  {printable(item)}\n" for item in (*items[:most], *more)))
         case Folded(title, _, badge, brief):
-            shown = _fields([(badge, title)]).append(section_text(brief))
+            shown = _fields([(badge, title)], width).append(section_text(brief, width))
     return shown
 
 
@@ -120,11 +123,15 @@ def _plain(words: Words) -> str:
     return printable(text_of(words))
 
 
-def _fields(rows: Iterable[tuple[str, Words]]) -> Text:
-    text = Text()
+def _fields(rows: Iterable[tuple[str, Words]], width: int | None) -> Text:
+    text, indent = Text(), " " * (_WIDTH + 3)
     for name, words in rows:
         text.append(f"  {name:<{_WIDTH}} ", style="bold")
-        text.append(f"{_plain(words)}\n")
+        lines = [_plain(words)]
+        if width and name != "json":  # Who copies an event wants it in one line.
+            room = max(width - len(indent), _WIDTH)
+            lines = textwrap.wrap(lines[0], room, break_on_hyphens=False)
+        text.append("\n".join([*lines[:1], *(indent + line for line in lines[1:])]) + "\n")
     return text
 
 

@@ -112,7 +112,7 @@ def explain_command(  # noqa: C901, PLR0913 - one argument for each option, and 
         _show(chosen, full=full)
     if shown and (finding := shown[-1].finding):
         if not json_lines:
-            output().print(finding_text(finding), width=_width())
+            output().print(finding_text(finding, _width()), soft_wrap=True)
         sys.exit(Exit.WRONG)
 
 

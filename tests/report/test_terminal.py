@@ -54,6 +54,17 @@ def test_a_section_is_text() -> None:
     assert shown.plain == "\na\n  seen           a\\x1b[2Jb\\n[bold]c\n"
 
 
+def test_on_a_terminal_the_lines_of_a_field_are_below_one_another() -> None:
+    out, field = StringIO(), Fields((("seen", " ".join("x" * 40)),))
+    whole = Document("x", sections=((field,),))
+    show_document(whole, Console(file=out, width=60, force_terminal=True, color_system=None))
+    assert out.getvalue().splitlines()[:2] == [
+        f"  seen           {' '.join('x' * 22)}",
+        f"{' ' * 17}{' '.join('x' * 18)}",
+    ]
+    assert " ".join("x" * 40) in printed(whole, width=60)
+
+
 def test_progress_shows_what_it_is_told() -> None:
     out = StringIO()
     with shown_progress(Console(file=out, force_terminal=True), "search") as say:
