@@ -17,6 +17,8 @@ OPS = {
     *("initialize", "acquire", "acknowledge", "release", "expire", "complete_write"),
     *("advance_log_start", "alter_config", "checkpoint"),
 }
+_SOON = 60
+"""Rows: of 10 and what may be half done then."""
 WORDS = "produce,produce,accept,mixed,mixed,renew,stall,limit,delete,alter"
 
 
@@ -51,6 +53,16 @@ def test_a_write_has_the_numbers_of_the_row_that_it_names(recorded: tuple[Broker
 def test_no_lock_ends_before_it_is_due(recorded: tuple[Broker, Trace]) -> None:
     rows = [row for row in recorded[1].rows if row["op"] == "expire"]
     assert [row for row in rows if row["time_ms"] < row["due_ms"]] == []
+
+
+def test_a_checkpoint_follows_soon_where_records_were_deleted(
+    recorded: tuple[Broker, Trace],
+) -> None:
+    for rows in recorded[1].instances.values():
+        ops = [row["op"] for row in rows]
+        for at in (at for at, op in enumerate(ops) if op == "advance_log_start"):
+            soon = ops[at + 1 : at + 1 + _SOON]
+            assert {"checkpoint", "advance_log_start"} & {*soon} or len(soon) < _SOON
 
 
 def test_each_file_says_what_recorded_it(recorded: tuple[Broker, Trace]) -> None:

@@ -2,6 +2,7 @@ package sharespec.recorder;
 
 /** SharePartition.updateCacheAndOffsets: records were deleted from the log. */
 final class MoveLogStart extends Operation {
+    static final String NAME = "advance_log_start";
     private final long logStart;
 
     MoveLogStart(Partition partition, Object source, long enteredMs, long logStart) {
@@ -11,7 +12,7 @@ final class MoveLogStart extends Operation {
 
     @Override
     String op() {
-        return "advance_log_start";
+        return NAME;
     }
 
     @Override

@@ -17,6 +17,7 @@ final class Partition {
     private static final int REMEMBERED = 64;
     private static final long RETRY_MS = 100;
     private static final int MAX_OUTSTANDING = 10_000;
+    private static final int AFTER_DELETION = 10;
 
     final String name;
     final String key;
@@ -44,6 +45,7 @@ final class Partition {
     private long rows;
     private long rowsAtCheckpoint;
     private long checkpointMs;
+    private long rowsBetween = Long.MAX_VALUE;
     private Config config;
     private Config initialConfig;
     private volatile boolean readCommitted;
@@ -111,6 +113,10 @@ final class Partition {
         }
         Row row = new Row(this, next(source), op);
         rows++;
+        if (op.equals(MoveLogStart.NAME)) { // What Kafka does wrong then ends what can be checked.
+            rowsBetween = AFTER_DELETION;
+            rowsAtCheckpoint = rows;
+        }
         if (recorder.options().records > 0 && rows % recorder.options().records == 0) {
             row.records(Kafka.records(source));
         }
@@ -143,6 +149,7 @@ final class Partition {
             return;
         }
         wanted = false;
+        rowsBetween = 2 * Math.min(rowsBetween, recorder.options().checkpoint);
         rowsAtCheckpoint = rows;
         checkpointMs = recorder.nowMs();
         if (!live) {
@@ -154,11 +161,11 @@ final class Partition {
         recorder.offer(row);
     }
 
-    /** Whether so many rows, or so much time with any, have passed since the last one. */
+    /** Whether so many rows, or so much time with any, have passed since the last one; fewer after a deletion. */
     private boolean isDue() {
         Options options = recorder.options();
         long since = rows - rowsAtCheckpoint;
-        return options.checkpoint > 0 && since >= options.checkpoint
+        return options.checkpoint > 0 && since >= Math.min(rowsBetween, options.checkpoint)
             || options.checkpointMs > 0 && since > 0 && recorder.nowMs() - checkpointMs >= options.checkpointMs;
     }
 
