@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -107,11 +108,19 @@ def get_ready(modules: Iterable[str]) -> None:
 def ctrl_c_blocked() -> Iterator[None]:
     """Start processes that Ctrl-C, which reaches all of a terminal, does not end: this one does."""
     resource_tracker.ensure_running()  # To start it lets Ctrl-C through again.
+    noted = list[object]()
+    is_main = threading.current_thread() is threading.main_thread()
+    # Another thread may take what this one blocks: Python would raise it here all the same.
+    former = signal.signal(signal.SIGINT, lambda *_: noted.append(None)) if is_main else None
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if former is not None:
+            signal.signal(signal.SIGINT, former)
+        if noted:
+            signal.raise_signal(signal.SIGINT)
 
 
 @cache

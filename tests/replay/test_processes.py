@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -19,6 +20,7 @@ from replay.processes import (
     Runner,
     SessionError,
     Silent,
+    ctrl_c_blocked,
     open_processes,
 )
 from report.scratch import scratch_folder
@@ -221,6 +223,27 @@ with open_processes(2) as runner:
     assert list(temporary.iterdir())
     with scratch_folder(temporary) as folder:
         assert [str(path) for path in temporary.iterdir()] == [folder]
+
+
+def test_ctrl_c_that_another_thread_takes_waits_too() -> None:
+    over, reached = threading.Event(), list[bool]()
+    other = threading.Thread(target=over.wait)
+    other.start()
+
+    def interrupted() -> None:
+        with ctrl_c_blocked():
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0)
+            reached.append(True)
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
+    finally:
+        over.set()
+        other.join()
+    assert reached
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_ctrl_c_does_not_reach_what_children_are_forked_from() -> None:
