@@ -16,11 +16,11 @@ from pathlib import Path
 
 import click
 
-from operations.state_topic import Topic
+from operations.state_topic import ReadStates
 from operations.state_topic_file import RecordAt, read_records
 from replay.observed.inputs import sorted_out
 from replay.observed.run import judge_inputs
-from replay.observed.settings import Settings
+from replay.observed.settings import Assumed
 from replay.plan import Plan
 from replay.processes import ALLOCATIONS, HereRunner
 from replay.run import replay_sources
@@ -103,7 +103,7 @@ def _replay(paths: Sequence[Path]) -> None:
 
 
 def _state_topic(paths: Sequence[Path]) -> None:
-    topic = Topic()
+    topic = ReadStates()
     for path in paths:
         for item in read_records(io.BytesIO(path.read_bytes())):
             if not isinstance(item, RecordAt):
@@ -113,6 +113,6 @@ def _state_topic(paths: Sequence[Path]) -> None:
 
 def _judge(paths: Sequence[Path]) -> None:
     inputs, _ = sorted_out(paths)
-    judged = judge_inputs(inputs, Settings())
+    judged = judge_inputs(inputs, Assumed())
     if judged.unusable or judged.counts.conforms != judged.counts.partitions:
         raise RuntimeError(f"the log shows something: {judged.counts}")
