@@ -1,6 +1,7 @@
 package kafka.server.share;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -33,6 +34,8 @@ final class KafkaMember implements Member {
         private static final long serialVersionUID = 1L;
     }
 
+    private record Told(int partition, List<Long> offsets, Errors error) {}
+
     /** One consumer from its start to its end. */
     private final class Process implements PeerClient.Far {
         private final String member = new Uuid(number, times).toString();
@@ -40,6 +43,7 @@ final class KafkaMember implements Member {
         private final SteppedConsumer consumer = new SteppedConsumer(cluster.clock, client, cluster.group, member,
             cluster.partitions().stream().map(TopicIdPartition::topicPartition).toList(), explicit, maxRecords,
             recordLimit, this::await, this::soon);
+        private final List<Told> told = new ArrayList<>();
         private boolean ended;
         private boolean stepping;
         private boolean idle;
@@ -60,8 +64,16 @@ final class KafkaMember implements Member {
             if (cluster.plants.now("told-nothing")) {
                 return;
             }
-            cluster.history.add("told", "member", member, "partition", partition.partition(), "offsets",
-                offsets.stream().sorted().toList(), "error", wrong == null ? Errors.NONE : Errors.forException(wrong));
+            told.add(new Told(partition.partition(), offsets.stream().sorted().toList(),
+                wrong == null ? Errors.NONE : Errors.forException(wrong)));
+        }
+
+        /** Callbacks of one call come in an order that is another in each process. */
+        private void tell() {
+            told.sort(Comparator.comparing(Told::toString));
+            told.forEach(each -> cluster.history.add("told", "member", member, "partition", each.partition, "offsets",
+                each.offsets, "error", each.error));
+            told.clear();
         }
 
         private void learn() {
@@ -114,6 +126,7 @@ final class KafkaMember implements Member {
                     nothing(thrown.toString());
                     return;
                 }
+                tell();
                 if (polled.isEmpty() || explicit && cluster.plants.now("polled-lost")) {
                     nothing("");
                 } else {
@@ -145,6 +158,7 @@ final class KafkaMember implements Member {
             } catch (Killed over) {
                 // Its process has ended.
             }
+            tell();
         }
 
         private void acknowledge(ConsumerRecords<byte[], byte[]> polled) {
