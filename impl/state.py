@@ -106,10 +106,10 @@ def copy_of(state: State, spare: State | None = None) -> State:
     """
     header, arrays = state.header.copy(), state[1:]
     if spare is None:
-        copies = [np.zeros_like(array) for array in arrays]
+        copies = [np.zeros(array.shape, np.int64) for array in arrays]
     else:
         pairs = zip(arrays, spare[1:], strict=True)
-        copies = [own if len(own) >= len(array) else np.zeros_like(array) for array, own in pairs]
+        copies = [own if len(own) >= len(a) else np.zeros(a.shape, np.int64) for a, own in pairs]
     for place, (head, tail) in enumerate(_IN_USE):
         rows = slice(0 if head is None else header[head], header[tail])
         copies[place][rows] = arrays[place][rows]
