@@ -22,6 +22,7 @@ import z3
 from immutables import Map
 
 import spec
+from judge import invariants
 from model import ranges
 from model.states import RecordState
 from proofs.theorems.points import Places
@@ -159,7 +160,8 @@ def _asking(decide: Ask) -> Ask:
 @cache
 def _of_the_specification(_imported: int) -> list[ModuleType]:
     """Return the modules that get other functions for words of Python, until one is imported."""
-    return [ranges, *(module for module in vars(spec).values() if isinstance(module, ModuleType))]
+    own = (module for module in vars(spec).values() if isinstance(module, ModuleType))
+    return [ranges, invariants, *own]
 
 
 def _asked_of(module: ModuleType) -> dict[str, "_AskedNumbers"]:
