@@ -229,6 +229,7 @@ def test_ctrl_c_that_another_thread_takes_waits_too() -> None:
     over, reached = threading.Event(), list[bool]()
     other = threading.Thread(target=over.wait)
     other.start()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def interrupted() -> None:
         with ctrl_c_blocked():
@@ -239,11 +240,12 @@ def test_ctrl_c_that_another_thread_takes_waits_too() -> None:
     try:
         with pytest.raises(KeyboardInterrupt):
             interrupted()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
+        signal.signal(signal.SIGINT, before)
         over.set()
         other.join()
     assert reached
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_ctrl_c_does_not_reach_what_children_are_forked_from() -> None:
