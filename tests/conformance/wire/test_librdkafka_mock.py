@@ -125,7 +125,7 @@ def test_the_specification_shows_no_known_deviation() -> None:
 
 @pytest.mark.slow
 def test_a_search_finds_only_known_deviations(mock: BrokerTarget) -> None:
-    limits = Limits(seconds=8, sequences=25, examples=1, shrink_seconds=1)
+    limits = Limits(seconds=60, sequences=6, examples=1, shrink_seconds=1)
     found = campaign(mock, limits, BROKERS, seed=1)
     assert found.steps > 50
     assert found.faults
