@@ -20,7 +20,6 @@ from model.operations import AcknowledgementBatch
 from model.ranges import AcquiredRange, OffsetRange
 from model.share_messages import (
     PartitionRequest,
-    PartitionResponse,
     ShareAcknowledge,
     ShareFetch,
     ShareResponse,
@@ -144,12 +143,6 @@ def test_a_session_epoch_below_the_last_is_taken(mock: BrokerTarget, place: Grou
     assert fetched(mock, place, epoch=-2) == ShareResponse()
     fetched(mock, place)
     assert fetched(mock, place, epoch=-2).error is NONE
-
-
-def test_a_fetch_of_few_bytes_gets_nothing(mock: BrokerTarget, place: GroupTopic) -> None:
-    mock.produce(place, 0, [(0, 1)])
-    at = TopicPartition(place.topic_id, 0)
-    assert fetched(mock, place, max_bytes=1).partitions == (PartitionResponse(at),)
 
 
 def test_a_wide_range_delays_every_member(mock: BrokerTarget, place: GroupTopic) -> None:
