@@ -183,13 +183,6 @@ def _place(within: str, name: str) -> str:
     return f"{within}.{name}" if within else name
 
 
-def _whole(kind: str, value: object, place: str) -> int:
-    most = _limit_of(kind)
-    if type(value) is not int or not -most <= value < most:
-        raise InvalidValueError(place, value, f"an integer from {-most} to {most - 1}")
-    return value
-
-
 def _text(value: object, place: str) -> str:
     if not isinstance(value, str):
         raise InvalidValueError(place, value, "a string")
@@ -300,8 +293,9 @@ def _from_json(kind: str | tuple[Field, ...], value: object, place: str) -> obje
         if not isinstance(value, list):
             raise InvalidValueError(place, value, "a JSON array")
         return [_struct_from_json(kind, item, f"{place}[{i}]") for i, item in enumerate(value)]
-    if kind in _NUMBERS:
-        return _whole(kind, value, place)
+    if kind in _NUMBERS:  # One that fits was taken before.
+        most = _limit_of(kind)
+        raise InvalidValueError(place, value, f"an integer from {-most} to {most - 1}")
     if kind == "uuid":
         return _uuid_from(value, place)
     return _text(value, place)
