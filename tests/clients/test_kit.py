@@ -60,6 +60,7 @@ RARE = {
 STARVING = (
     *(Fault.NEVER_REJOINS, Fault.FREEZES, Fault.GIVES_UP, Fault.GIVES_UP_CUT, Fault.NEVER_LEARNS),
     *(Fault.STOPS_AT_EMPTY, Fault.FOUR_BROKERS, Fault.SUBSCRIBES_ONCE, Fault.DROPS),
+    Fault.WHOLE_BATCH,
 )
 """Faults by which polls bring nothing, which they are given less time to show."""
 
