@@ -408,7 +408,9 @@ class _Judging:
         self.holdings.deliver(held, self.position)
         if held.is_gap:
             self.violated(Duty.NO_CONTROL, f"{where} is delivered and is no record of data")
-        elif record.value not in (value_of(record.offset).decode(), UNREADABLE * held.is_corrupt):
+        elif record.value != value_of(record.offset).decode() and not (
+            held.is_corrupt and record.value == UNREADABLE
+        ):
             self.violated(Duty.AS_ACQUIRED, f"{where} has another value than was produced")
         return held
 

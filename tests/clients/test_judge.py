@@ -14,6 +14,7 @@ from clients.events import (
     Asked,
     Called,
     Completed,
+    Corrupted,
     Cut,
     Delivered,
     Drained,
@@ -182,6 +183,29 @@ def test_a_commit_need_not_send_a_renewal_of_which_the_application_was_told_that
     )
     found = judge(Record(Settings(explicit=True), events))
     assert [each.duty for each in found if each.duty is Duty.ALL_SENT] == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "is_unreadable", "expected"),
+    [
+        ("", False, [Duty.AS_ACQUIRED]),
+        ("unreadable", False, [Duty.AS_ACQUIRED]),
+        ("unreadable", True, []),  # By a client that has no deserializer.
+        ("", True, [Duty.AS_ACQUIRED]),
+    ],
+)
+def test_a_value_is_that_of_the_log(
+    value: str, expected: list[Duty], *, is_unreadable: bool
+) -> None:
+    produced = (Corrupted(0, PLACE, frozenset({0})),) if is_unreadable else ()
+    events: tuple[Event, ...] = (
+        *produced,
+        Asked(0, 1, "m", 0, fetches=True, max_records=1, named=(PLACE,)),
+        Answered(0, 1, granted=(Granted(PLACE, 0, 0, 1),)),
+        Returned(0, "poll", records=(Delivered(PLACE, 0, 1, value),)),
+    )
+    found = judge(Record(Settings(explicit=True), events))
+    assert [each.duty for each in found] == expected
 
 
 @pytest.mark.parametrize(
