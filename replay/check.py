@@ -26,7 +26,15 @@ from replay.pieces import PartitionRows
 from replay.plan import Plan
 from replay.result_schema import Lag, lag_table
 from replay.state_file import Carried, diverged_before
-from replay.tables import BEGINNINGS, BEGINS_LATE, BadRow, BadRowError, events_of, row_of
+from replay.tables import (
+    BEGINNINGS,
+    BEGINS_LATE,
+    BadRow,
+    BadRowError,
+    believed_in,
+    events_of,
+    row_of,
+)
 from replay.verdict import (
     LogKnowledge,
     PartitionVerdict,
@@ -304,8 +312,9 @@ def verdict_on(rows: PartitionRows, checked: int, divergence: Finding | None) ->
         verdict = Verdict.DIVERGES
     elif rows.problem:
         verdict = Verdict.UNREADABLE
-    told = rows.table.slice(0, checked)
+    told, start = rows.table.slice(0, checked), rows.start
     gaps, lost, latest_ms = _missing(told)
+    is_after_gap = bool(start and start.state and not start.state.state.ready)
     return PartitionVerdict(
         rows.partition,
         verdict,
@@ -317,7 +326,7 @@ def verdict_on(rows: PartitionRows, checked: int, divergence: Finding | None) ->
         gaps=gaps,
         lost=lost,
         latest_ms=latest_ms,
-        believed=_believed(told, rows.start),
+        believed=believed_in(told, is_after_gap=is_after_gap),
     )
 
 
@@ -328,14 +337,6 @@ def _missing(checked: pa.Table) -> tuple[int, int, int | None]:
     late = pc.max(pc.subtract(told.column("time_ms"), told.column("due_ms"))).as_py()
     lost = pc.sum(gaps.column("lost")).as_py() or 0
     return gaps.num_rows, lost, late
-
-
-def _believed(checked: pa.Table, start: Carried | None) -> int:
-    """Return how many events follow a gap, be it one with which the rows before have ended."""
-    is_gap = pc.equal(checked.column("op"), "gap").to_numpy()
-    is_after_one = bool(start and start.state and not start.state.state.ready)
-    before = np.concatenate(([is_after_one], is_gap[:-1])) if is_gap.size else is_gap
-    return int(np.count_nonzero(before & ~is_gap))
 
 
 def tells_no_log(table: pa.Table) -> bool:

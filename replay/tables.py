@@ -148,6 +148,13 @@ def gaps_in(rows: pa.Table) -> int:
     return int(pc.sum(pc.equal(rows.column("op"), "gap")).as_py() or 0)
 
 
+def believed_in(rows: pa.Table, *, is_after_gap: bool = False) -> int:
+    """Return how many events follow a gap, be it one with which the rows before have ended."""
+    is_gap = pc.equal(rows.column("op"), "gap").to_numpy()
+    before = np.concatenate(([is_after_gap], is_gap))[:-1]
+    return int(np.count_nonzero(before & ~is_gap))
+
+
 def in_sequence(
     name: str,
     rows: pa.Table,

@@ -42,7 +42,15 @@ from operations.view.page import Listed
 from replay.pieces import PartitionRows
 from replay.plan import Plan
 from replay.report import Label, unlabelled
-from replay.tables import BEGINNINGS, BEGINS_LATE, BadRowError, events_of, gaps_in, row_of
+from replay.tables import (
+    BEGINNINGS,
+    BEGINS_LATE,
+    BadRowError,
+    believed_in,
+    events_of,
+    gaps_in,
+    row_of,
+)
 from replay.verdict import Problem, Verdict
 
 LARGE_EVENTS = 20_000
@@ -124,10 +132,9 @@ def _listed(drawing: Drawing, rows: PartitionRows, checked: int) -> Listed:
     elif rows.problem or checked < drawing.events:
         verdict = Verdict.UNREADABLE
         fault = " ".join(drawing.notes)
-    gaps = gaps_in(rows.table)
-    checked = max(0, checked - gaps)
+    checked = max(0, checked - gaps_in(rows.table))
     if verdict is Verdict.CONFORMS:
-        fault = too_little(Evidence.EVENTS, checked, rows.events, gaps)
+        fault = too_little(Evidence.EVENTS, checked, rows.events, believed_in(rows.table))
         verdict = Verdict.UNKNOWN if fault else verdict
     lags = [column.values[0] for column in drawing.overview]
     known = [lag for lag in lags if lag is not None]
