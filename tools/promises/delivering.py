@@ -16,37 +16,36 @@ from model.operations import (
     Operation,
     SkipAcquire,
 )
-from model.outcome import Choice
 from model.ranges import OffsetRange
 from model.states import AcknowledgeType, AcquireMode, RecordState
 from spec.log import batch_at
 from spec.partition import SharePartition, Step
-from spec.record import UNDELIVERED, Record, is_held, is_terminal
-from spec.window import drop_below, extend, first_unfinished, replace
+from spec.record import UNDELIVERED, is_held, is_terminal
+from spec.window import Window, drop_below, extend, first_unfinished, replace
 from tools.promises.altering import (
-    Change,
-    Ranges,
+    MANY,
     after,
     asking_more,
     before,
-    configured,
+    change,
     counted,
-    ranges,
-    reading,
-    reading_batches,
-    records_changed,
+    ending,
+    left,
+    moving,
+    on,
     starting,
     taking,
+    to,
 )
 from tools.promises.behaviour import Behaviour, Manner
 
 LOSSY, LAZY, GREEDY, FORGETFUL, LYING = Manner
-_MANY = 10**6
-_FREE = Record(RecordState.AVAILABLE, 1)
+Ranges = tuple[OffsetRange, ...]
 
 
-def _without_middle(batches: Ranges) -> Ranges:
-    return (*batches[:1], *batches[2:])
+def _reading(alter: Callable[[Ranges], Ranges]) -> Callable[..., Operation]:
+    """Return an alteration of the log batches of each fetch that reads some."""
+    return on(Acquire, change(log_batches=alter), lambda fetch: fetch.log_batches)
 
 
 def _beheaded(batches: Ranges) -> Ranges:
@@ -81,69 +80,16 @@ def _past_the_end(partition: SharePartition, operation: Operation) -> Operation:
     return attrs.evolve(operation, log_batches=(*read, OffsetRange(end, end + 2)))
 
 
-def _skipping(_partition: SharePartition, operation: Operation) -> Operation:
-    return SkipAcquire(operation.member) if isinstance(operation, Acquire) else operation
-
-
-def _nothing(_partition: SharePartition, _fetch: Acquire, _offsets: list[int]) -> Choice:
-    return Choice(acquired=(), entered=())
-
-
-def _over_the_first(_partition: SharePartition, _fetch: Acquire, offsets: list[int]) -> Choice:
-    return Choice(acquired=ranges(offsets[1:]), entered=())
-
-
-def _leaving_first(_partition: SharePartition, _fetch: Acquire, offsets: list[int]) -> Choice:
-    return Choice(acquired=ranges(offsets[1:]), entered=ranges(offsets[:1]))
-
-
-def _leaving_again(partition: SharePartition, _fetch: Acquire, offsets: list[int]) -> Choice:
+def _undelivered(offsets: list[int], partition: SharePartition, _fetch: Acquire) -> list[int]:
     records = partition.window.records
-    new = [o for o in offsets if not records.get(o, UNDELIVERED).delivery_count]
-    return Choice(acquired=ranges(new), entered=())
+    return [o for o in offsets if not records.get(o, UNDELIVERED).delivery_count]
 
 
-def _leaving_third(_partition: SharePartition, _fetch: Acquire, offsets: list[int]) -> Choice:
-    kept = ranges(o for o in offsets if o == _THIRD)
-    return Choice(acquired=ranges(o for o in offsets if o != _THIRD), entered=kept)
+def _and_the_next(offsets: list[int], _partition: SharePartition, fetch: Acquire) -> list[int]:
+    return [*offsets, *(batch.last + 1 for batch in fetch.log_batches[-1:])]
 
 
 _THIRD = 3
-
-
-def _unread_after_all(_partition: SharePartition, fetch: Acquire, offsets: list[int]) -> Choice:
-    beyond = [fetch.log_batches[-1].last + 1] if fetch.log_batches else []
-    return Choice(acquired=ranges([*offsets, *beyond]), entered=())
-
-
-def _freed(operation: Operation, *, own: bool) -> Change:
-    member = operation.member if isinstance(operation, Acquire) else ""
-
-    def change(_offset: int, record: Record) -> Record:
-        if is_held(record) and (record.owner == member) is own:
-            return Record(RecordState.AVAILABLE, record.delivery_count)
-        return record
-
-    return change
-
-
-def _revived(state: RecordState) -> Change:
-    def change(_offset: int, record: Record) -> Record:
-        fits = record.state is state and not record.pending
-        return Record(RecordState.AVAILABLE, record.delivery_count) if fits else record
-
-    return change
-
-
-def _settled(_offset: int, record: Record) -> Record:
-    available = record.pending and record.state is RecordState.AVAILABLE
-    return Record(record.state, record.delivery_count) if available else record
-
-
-def _undone(_offset: int, record: Record) -> Record:
-    if record.pending and is_terminal(record):
-        return Record(RecordState.AVAILABLE, record.delivery_count)
-    return record
 
 
 def _without_limit(fits: Callable[[Operation], bool]) -> dict[str, Any]:
@@ -152,13 +98,11 @@ def _without_limit(fits: Callable[[Operation], bool]) -> dict[str, Any]:
     def begins(partition: SharePartition, operation: Operation) -> SharePartition:
         if not fits(operation):
             return partition
-        endless = attrs.evolve(partition.config, delivery_count_limit=_MANY)
+        endless = attrs.evolve(partition.config, delivery_count_limit=MANY)
         return attrs.evolve(partition, config=endless)
 
     def ends(old: SharePartition, operation: Operation, step: Step) -> Step:
-        if not fits(operation):
-            return step
-        return attrs.evolve(step, partition=attrs.evolve(step.partition, config=old.config))
+        return change(partition=change(config=to(old.config)))(step) if fits(operation) else step
 
     return {"begins": begins, "ends": ends}
 
@@ -183,39 +127,31 @@ def _past_pending(partition: SharePartition) -> int:
 
 
 def _unmoved(old: SharePartition, step: Step) -> Step:
-    log = step.partition.log
-    return attrs.evolve(step, partition=attrs.evolve(old, log=log))
+    return attrs.evolve(step, partition=attrs.evolve(old, log=step.partition.log))
 
 
-def _emptied(_old: SharePartition, step: Step) -> Step:
-    window = drop_below(step.partition.window, step.partition.window.end_offset)
-    return attrs.evolve(step, partition=attrs.evolve(step.partition, window=window))
+def _emptied(_old: SharePartition, step: Step) -> Window:
+    return drop_below(step.partition.window, step.partition.window.end_offset)
 
 
-def _past_held(_old: SharePartition, _operation: Operation, step: Step) -> Step:
+def _past_held(_old: SharePartition, step: Step) -> Window:
     window = step.partition.window
     offset = first_unfinished(window, step.partition.log)
     while offset in window.held:
         offset += 1
-    window = drop_below(window, offset)
-    return attrs.evolve(step, partition=attrs.evolve(step.partition, window=window))
+    return drop_below(window, offset)
 
 
-def _still_in_flight(old: SharePartition, step: Step) -> Step:
-    return attrs.evolve(step, partition=old)
-
-
-def _archiving_the_rest(_old: SharePartition, step: Step) -> Step:
+def _archiving_the_rest(_old: SharePartition, step: Step) -> Window:
     """Archive what follows the last acquired record in its log batch and was never delivered."""
     window, acquired = step.partition.window, step.outcome.acquired
     batch = batch_at(step.partition.log, acquired[-1].last) if acquired else None
     if batch is None:
-        return step
+        return window
     rest = range(acquired[-1].last + 1, batch[1] + 1)
     lost = [o for o in rest if window.records.get(o, UNDELIVERED) == UNDELIVERED]
-    archived = dict.fromkeys(lost, attrs.evolve(UNDELIVERED, state=RecordState.ARCHIVED))
-    window = replace(extend(window, max(window.end_offset, batch[1] + 1)), archived)
-    return attrs.evolve(step, partition=attrs.evolve(step.partition, window=window))
+    gone = attrs.evolve(UNDELIVERED, state=RecordState.ARCHIVED)
+    return replace(extend(window, max(window.end_offset, batch[1] + 1)), dict.fromkeys(lost, gone))
 
 
 def _only_in_state(old: SharePartition, step: Step) -> Step:
@@ -231,98 +167,102 @@ _DELIVERED = "available is delivered"
 # fmt: off
 DELIVERING = (
     Behaviour("skips the first log batch that it reads", "at least once", LOSSY,
-        reads=reading_batches(lambda read: read[1:] or read)),
+        reads=_reading(lambda read: read[1:] or read)),
     Behaviour("skips a log batch between others", "at least once", LOSSY,
-        reads=reading_batches(_without_middle)),
+        reads=_reading(lambda read: (*read[:1], *read[2:]))),
     Behaviour("skips the first record that it reads", "at least once", LOSSY,
-        reads=reading_batches(_beheaded)),
+        reads=_reading(_beheaded)),
     Behaviour("fetches from the second log batch on", "at least once", LOSSY,
-        reads=reading(_further_on)),
+        reads=on(Acquire, _further_on)),
     Behaviour("grows the window over the first record it could take", "at least once", LOSSY,
-        chooses=taking(_over_the_first)),
+        chooses=taking(lambda offsets, *_: offsets[1:])),
     Behaviour("reports several log batches as a large one", "records of the log", LYING,
-        reads=reading_batches(_joined)),
+        reads=_reading(_joined)),
     Behaviour("acquires the offset after the last it takes", "records of the log", GREEDY,
-        chooses=taking(_unread_after_all)),
+        chooses=taking(_and_the_next)),
     Behaviour("reports an offset more of the last log batch", "records of the log", LYING,
-        reads=reading_batches(lambda read: (*read[:-1],
+        reads=_reading(lambda read: (*read[:-1],
             OffsetRange(read[-1].first, read[-1].last + 1)))),
     Behaviour("reads past the end of the log", "readable records", GREEDY,
         reads=_past_the_end),
     Behaviour("reads open transactions under read_committed", "readable records", GREEDY,
         follows=False),
     Behaviour("delivers records of aborted transactions", "committed records", GREEDY,
-        ends=after(ArchiveAborted, _still_in_flight)),
+        ends=ending(ArchiveAborted, lambda old, step: attrs.evolve(step, partition=old))),
     Behaviour("reads what is not committed under read_committed", "committed records", GREEDY,
-        goes_by=configured(isolation_level=lambda _level: IsolationLevel.READ_UNCOMMITTED),
+        goes_by=change(isolation_level=to(IsolationLevel.READ_UNCOMMITTED)),
         faces=()),
     Behaviour("archives every record with those of an aborted transaction", "committed records",
-        LOSSY, ends=after(ArchiveAborted, records_changed(
-            lambda _offset, record: Record(RecordState.ARCHIVED, record.delivery_count)
-            if is_held(record) else record))),
+        LOSSY, ends=after(ArchiveAborted, lambda at: is_held(at.record),
+            left(RecordState.ARCHIVED))),
     Behaviour("does not follow the log start offset", "log start", FORGETFUL,
-        ends=after(AdvanceLogStart, _unmoved)),
+        ends=ending(AdvanceLogStart, _unmoved)),
     Behaviour("begins below the log start offset", "log start", GREEDY,
-        follows=False, ends=after(AdvanceLogStart, _unmoved)),
+        follows=False, ends=ending(AdvanceLogStart, _unmoved)),
     Behaviour("drops the whole window when the log start offset moves", "log start", LOSSY,
-        ends=after(AdvanceLogStart, _emptied)),
+        ends=ending(AdvanceLogStart, moving(_emptied))),
     Behaviour("acquires what another member holds", _ONE, GREEDY,
-        begins=before(Acquire, lambda fetch: _freed(fetch, own=False))),
+        begins=before(Acquire,
+            lambda at: is_held(at.record) and at.record.owner != at.operation.member)),
     Behaviour("acquires again what the member holds", _ONE, GREEDY,
-        begins=before(Acquire, lambda fetch: _freed(fetch, own=True))),
+        begins=before(Acquire,
+            lambda at: is_held(at.record) and at.record.owner == at.operation.member)),
     Behaviour("delivers acknowledged records again", _FINAL, FORGETFUL,
-        begins=before(Acquire, lambda _fetch: _revived(RecordState.ACKNOWLEDGED))),
+        begins=before(Acquire, lambda at: at.is_settled(RecordState.ACKNOWLEDGED))),
     Behaviour("delivers archived records again", _FINAL, FORGETFUL,
-        begins=before(Acquire, lambda _fetch: _revived(RecordState.ARCHIVED))),
+        begins=before(Acquire, lambda at: at.is_settled(RecordState.ARCHIVED))),
     Behaviour("archives what it read and did not deliver", _FINAL, LOSSY,
-        ends=after(Acquire, _archiving_the_rest)),
+        ends=ending(Acquire, moving(_archiving_the_rest))),
     Behaviour("delivers a released record before its write is answered",
-        "no delivery during a write", GREEDY, begins=before(Acquire, lambda _fetch: _settled)),
+        "no delivery during a write", GREEDY, begins=before(Acquire,
+            lambda at: at.record.pending and at.record.state is RecordState.AVAILABLE)),
     Behaviour("delivers an acknowledged record before its write is answered",
-        "no delivery during a write", GREEDY, begins=before(Acquire, lambda _fetch: _undone)),
+        "no delivery during a write", GREEDY, begins=before(Acquire,
+            lambda at: at.record.pending and is_terminal(at.record))),
     Behaviour("does not count redeliveries", "delivery count", FORGETFUL,
-        ends=after(Acquire, counted(lambda count: max(1, count - 1)))),
+        ends=ending(Acquire, counted(lambda count: max(1, count - 1)))),
     Behaviour("begins to count again with each delivery", "delivery count", FORGETFUL,
-        ends=after(Acquire, counted(lambda _count: 1))),
+        ends=ending(Acquire, counted(lambda _count: 1))),
     Behaviour("counts each delivery twice", "delivery count", GREEDY,
-        ends=after(Acquire, counted(lambda count: count + 1))),
+        ends=ending(Acquire, counted(lambda count: count + 1))),
     Behaviour("counts deliveries from 0", "delivery count", FORGETFUL,
-        ends=after(Acquire, counted(lambda count: count - 1))),
+        ends=ending(Acquire, counted(lambda count: count - 1))),
     Behaviour("counts redeliveries in its answers alone", "delivery count", LYING,
-        ends=after(Acquire, _only_in_state)),
+        ends=ending(Acquire, _only_in_state)),
     Behaviour("ignores the maximum under record_limit", "maximum of records", GREEDY,
-        does=asking_more(_MANY, _LIMIT)),
+        does=asking_more(MANY, _LIMIT)),
     Behaviour("acquires a record more than the maximum under record_limit", "maximum of records",
         GREEDY, does=asking_more(1, _LIMIT)),
     Behaviour("ignores the maximum under batch_optimized", "maximum of records", GREEDY,
-        does=asking_more(_MANY, _OPTIMIZED)),
+        does=asking_more(MANY, _OPTIMIZED)),
     Behaviour("goes on with another log batch at the maximum", "maximum of records", GREEDY,
         does=asking_more(1, _OPTIMIZED)),
     Behaviour("ignores the limit of the window", "limit of the window", GREEDY,
-        goes_by=configured(partition_max_record_locks=lambda limit: limit * _MANY)),
+        goes_by=change(partition_max_record_locks=lambda limit: limit * MANY)),
     Behaviour("lets the window grow by an offset more", "limit of the window", GREEDY,
-        goes_by=configured(partition_max_record_locks=lambda limit: limit + 1)),
+        goes_by=change(partition_max_record_locks=lambda limit: limit + 1)),
     Behaviour("ignores the delivery limit", "delivery limit", GREEDY,
-        goes_by=configured(delivery_count_limit=lambda limit: limit * 1000)),
+        goes_by=change(delivery_count_limit=lambda limit: limit * 1000)),
     Behaviour("delivers once more than the limit", "delivery limit", GREEDY,
-        goes_by=configured(delivery_count_limit=lambda limit: limit + 1)),
+        goes_by=change(delivery_count_limit=lambda limit: limit + 1)),
     Behaviour("delivers once less than the limit", "delivery limit", LOSSY,
-        goes_by=configured(delivery_count_limit=lambda limit: limit - 1)),
+        goes_by=change(delivery_count_limit=lambda limit: limit - 1)),
     Behaviour("ignores the delivery limit of what is released", "delivery limit", GREEDY,
         **_without_limit(_releases)),
     Behaviour("ignores the delivery limit of what expires", "delivery limit", GREEDY,
         **_without_limit(lambda operation: isinstance(operation, AdvanceTime))),
-    Behaviour("never acquires anything", _DELIVERED, LAZY, chooses=taking(_nothing)),
+    Behaviour("never acquires anything", _DELIVERED, LAZY, chooses=taking(lambda *_: ())),
     Behaviour("reads nothing in any fetch", _DELIVERED, LAZY,
-        reads=reading_batches(lambda _read: ())),
+        reads=_reading(lambda _read: ())),
     Behaviour("says of each fetch that nothing can be acquired", _DELIVERED, LYING,
-        reads=_skipping),
+        reads=on(Acquire, lambda fetch: SkipAcquire(fetch.member))),
     Behaviour("passes over the first available record", _DELIVERED, LAZY,
-        chooses=taking(_leaving_first)),
+        chooses=taking(lambda offsets, *_: offsets[1:], lambda offsets: offsets[:1])),
     Behaviour("passes over records that were released", _DELIVERED, FORGETFUL,
-        chooses=taking(_leaving_again)),
+        chooses=taking(_undelivered)),
     Behaviour("passes over a single record for ever", _DELIVERED, LAZY,
-        chooses=taking(_leaving_third)),
+        chooses=taking(lambda offsets, *_: [o for o in offsets if o != _THIRD],
+            lambda offsets: [o for o in offsets if o == _THIRD])),
     Behaviour("never moves the start offset", "the window slides", LAZY,
         chooses=starting(lambda partition: partition.window.start_offset)),
     Behaviour("moves the start offset back", "start offset", LYING,
@@ -332,7 +272,7 @@ DELIVERING = (
     Behaviour("moves the start offset past an unfinished record", "start offset", LOSSY,
         chooses=starting(_past_one)),
     Behaviour("moves the start offset past a record that is held", "start offset", LOSSY,
-        ends=_past_held),
+        ends=ending(object, moving(_past_held))),
     Behaviour("moves the start offset before a write is answered", "start offset", LOSSY,
         chooses=starting(_past_pending)),
 )

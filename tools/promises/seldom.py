@@ -6,163 +6,78 @@ records are not marked.
 """
 
 from collections.abc import Callable
+from functools import reduce
 
-import attrs
-
-from model.config import IsolationLevel, SharePartitionConfig
+from model.config import IsolationLevel
 from model.errors import ErrorCode
-from model.operations import (
-    Acknowledge,
-    AlterConfig,
-    ArchiveAborted,
-    CompleteWrite,
-    Operation,
-)
-from model.outcome import Choice
+from model.operations import Acknowledge, AlterConfig, ArchiveAborted, CompleteWrite, Operation
 from model.states import AcknowledgeType, RecordState
 from spec.partition import SharePartition, Step
-from spec.record import Record, is_held
-from tools.promises.altering import (
-    acknowledging,
-    after,
-    changed_records,
-    held_now,
-    named_in,
-    replaced,
-)
-from tools.promises.behaviour import Begins, Behaviour, Face, Manner
+from spec.record import is_held
+from tools.promises.altering import MANY, At, after, before, change, on, recorded, refusing
+from tools.promises.behaviour import Begins, Behaviour, Ends, Face, Manner
 
 LOSSY, LAZY, GREEDY, FORGETFUL, LYING = Manner
-_MANY = 10**6
-_AVAILABLE, _ACKNOWLEDGED = RecordState.AVAILABLE, RecordState.ACKNOWLEDGED
-_ARCHIVED, _RENEW = RecordState.ARCHIVED, AcknowledgeType.RENEW
-
-
-def _few_deliveries(config: SharePartitionConfig) -> SharePartitionConfig:
-    return attrs.evolve(config, delivery_count_limit=min(config.delivery_count_limit, 5))
-
-
-def _small_windows_alone(config: SharePartitionConfig) -> SharePartitionConfig:
-    limit = config.partition_max_record_locks
-    return attrs.evolve(config, partition_max_record_locks=limit if limit <= 20 else _MANY)  # noqa: PLR2004 - the fault
+_ARCHIVED = RecordState.ARCHIVED
+_FEW_BATCHES, _FEW_DELIVERIES, _SMALL_WINDOW, _FEW_RENEWALS, _MANY_WRITES = 4, 5, 20, 2, 15
 
 
 def _taking_for(alike: Callable[[str, str], bool]) -> Begins:
     """Return an alteration that takes the member that acknowledges for others."""
-
-    def begins(partition: SharePartition, operation: Operation) -> SharePartition:
-        if not isinstance(operation, Acknowledge):
-            return partition
-        mine = {
-            offset: attrs.evolve(partition.window.records[offset], owner=operation.member)
-            for offset in partition.window.held
-            if alike(operation.member, partition.window.records[offset].owner)
-        }
-        return replaced(Step(partition), mine).partition
-
-    return begins
-
-
-def _acknowledged_again(when: Callable[[SharePartition, int], bool]) -> Begins:
-    """Return an alteration that forgets acknowledgements, where something holds of an offset."""
-
-    def begins(partition: SharePartition, _operation: Operation) -> SharePartition:
-        free = {
-            offset: Record(_AVAILABLE, record.delivery_count)
-            for offset, record in partition.window.records.items()
-            if record.state is _ACKNOWLEDGED and not record.pending and when(partition, offset)
-        }
-        return replaced(Step(partition), free).partition
-
-    return begins
-
-
-def _from(bound: int) -> Begins:
-    return _acknowledged_again(lambda _partition, offset: offset > bound)
-
-
-def _many_writes(partition: SharePartition, _offset: int) -> bool:
-    return partition.next_write > 15  # noqa: PLR2004 - some sixty operations
-
-
-def _third_is_void(old: SharePartition, step: Step) -> Step:
-    """Count renewals where nothing else does, and let each after the second do nothing."""
-    renewed = {}
-    for offset, was, record in held_now(old, step):
-        if record.deadline != was.deadline:
-            number = (was.acquisition or 0) + 1
-            deadline = record.deadline if number < 3 else was.deadline  # noqa: PLR2004 - the third
-            renewed[offset] = attrs.evolve(record, deadline=deadline, acquisition=number)
-    return replaced(step, renewed)
-
-
-def _keeping_deadlines(old: SharePartition, operation: Operation, step: Step) -> Step:
-    """Keep the deadline of before a renewal, and restore that when a write fails."""
-    if isinstance(operation, Acknowledge):
-        kept = {
-            offset: attrs.evolve(record, acquisition=was.deadline)
-            for offset, was, record in held_now(old, step)
-            if record.deadline != was.deadline
-        }
-        return replaced(step, kept)
-    if not isinstance(operation, CompleteWrite):
-        return step
-    restored = {
-        offset: attrs.evolve(record, deadline=record.acquisition)
-        for offset, record in changed_records(old, step).items()
-        if is_held(record) and record.acquisition is not None
-    }
-    return replaced(step, restored)
-
-
-def _refusing_late(partition: SharePartition, operation: Operation, choice: Choice) -> Choice:
-    """Refuse to renew what expires within a twentieth of the duration."""
-    if not isinstance(operation, Acknowledge) or not partition.ready:
-        return choice
-    if not any(_RENEW in batch.types for batch in operation.batches):
-        return choice
-    soon = partition.now + partition.config.record_lock_duration_ms // 20
-    records = partition.window.records
-    named = named_in(operation) & set(partition.window.held)
-    if any(records[offset].deadline <= soon for offset in named):
-        return attrs.evolve(choice, refusal=ErrorCode.INVALID_RECORD_STATE)
-    return choice
-
-
-def _reviving(old: SharePartition, step: Step) -> Step:
-    """Make archived records available whose delivery count is below a limit that was raised."""
-    limit = step.partition.config.delivery_count_limit
-    if limit <= old.config.delivery_count_limit:
-        return step
-    records = old.window.records.items()
-    return replaced(
-        step,
-        {
-            offset: Record(_AVAILABLE, record.delivery_count)
-            for offset, record in records
-            if record.state is _ARCHIVED and not record.pending and record.delivery_count < limit
-        },
+    return before(
+        Acknowledge,
+        lambda at: is_held(at.record) and alike(at.operation.member, at.record.owner),
+        recorded(owner=lambda at: at.operation.member),
     )
 
 
-def _forgetting_aborted(old: SharePartition, operation: Operation, step: Step) -> Step:
-    """Mark what was archived as aborted, and deliver it once the isolation level is another."""
-    if isinstance(operation, ArchiveAborted):
-        marked = {
-            offset: attrs.evolve(record, acquisition=1)
-            for offset, record in changed_records(old, step).items()
-            if record.state is _ARCHIVED
-        }
-        return replaced(step, marked)
-    switched = step.partition.config.isolation_level is IsolationLevel.READ_UNCOMMITTED
-    if not isinstance(operation, AlterConfig) or not switched:
-        return step
-    free = {
-        offset: Record(_AVAILABLE, record.delivery_count)
-        for offset, record in old.window.records.items()
-        if record.state is _ARCHIVED and record.acquisition is not None
-    }
-    return replaced(step, free)
+def _acknowledged_again(when: Callable[[At], bool]) -> Begins:
+    """Return an alteration that forgets acknowledgements, where something holds of an offset."""
+    return before(object, lambda at: at.is_settled(RecordState.ACKNOWLEDGED) and when(at))
+
+
+def _from(bound: int) -> Begins:
+    return _acknowledged_again(lambda at: at.offset > bound)
+
+
+def _both(*ends: Ends) -> Ends:
+    """Return one alteration of the step after the other."""
+
+    def each_in_turn(old: SharePartition, operation: Operation, step: Step) -> Step:
+        return reduce(lambda so_far, alter: alter(old, operation, so_far), ends, step)
+
+    return each_in_turn
+
+
+def _renewals(at: At) -> int:
+    return (at.was.acquisition or 0) + 1
+
+
+def _expires_soon(partition: SharePartition, request: Acknowledge) -> bool:
+    """Whether a request renews, and something it names expires in a twentieth of the duration."""
+    soon = partition.now + partition.config.record_lock_duration_ms // 20
+    held = (
+        At(partition, request, offset, partition.window.records[offset])
+        for offset in partition.window.held
+    )
+    renews = any(AcknowledgeType.RENEW in batch.types for batch in request.batches)
+    return renews and any(at.is_named and at.record.deadline <= soon for at in held)
+
+
+def _is_below_raised_limit(at: At) -> bool:
+    """Whether a limit was raised above the delivery count of an archived record."""
+    former, limit = (
+        at.partition.config.delivery_count_limit,
+        at.operation.config.delivery_count_limit,
+    )
+    return at.is_settled(_ARCHIVED) and former < limit and at.record.delivery_count < limit
+
+
+def _was_aborted(at: At) -> bool:
+    """Whether the isolation level is another than when a record was archived as aborted."""
+    level = at.operation.config.isolation_level
+    marked = at.record.state is _ARCHIVED and at.record.acquisition is not None
+    return marked and level is IsolationLevel.READ_UNCOMMITTED
 
 
 _CORE = (Face.CORE,)
@@ -171,12 +86,14 @@ _RENEWAL, _COMMITTED = "renewal", "committed records"
 
 # fmt: off
 SELDOM = (
-    Behaviour("takes every delivery limit above 5 for 5", _LIMIT, LOSSY, goes_by=_few_deliveries,
-        faces=_CORE),
+    Behaviour("takes every delivery limit above 5 for 5", _LIMIT, LOSSY, faces=_CORE,
+        goes_by=change(delivery_count_limit=lambda limit: min(limit, _FEW_DELIVERIES))),
     Behaviour("ignores a limit of the window above 20", "limit of the window", GREEDY,
-        goes_by=_small_windows_alone, faces=_CORE),
+        faces=_CORE,
+        goes_by=change(partition_max_record_locks=lambda limit:
+            limit if limit <= _SMALL_WINDOW else MANY)),
     Behaviour("drops the fifth batch of an acknowledgement", "acknowledge types", LOSSY,
-        does=acknowledging(lambda request: request.batches[:4]), faces=_CORE),
+        does=on(Acknowledge, change(batches=lambda batches: batches[:_FEW_BATCHES])), faces=_CORE),
     Behaviour("takes the fourth member for the first", _OWNER, GREEDY,
         begins=_taking_for(lambda member, owner: (member, owner) == ("m4", "m1")), faces=_CORE),
     Behaviour("takes ids of members that differ in case for one", _OWNER, GREEDY,
@@ -190,17 +107,30 @@ SELDOM = (
     Behaviour("delivers acknowledged records again beyond 62 bits", _FINAL, FORGETFUL,
         begins=_from(2**62 - 1), faces=_CORE),
     Behaviour("delivers acknowledged records again after many operations", _FINAL, FORGETFUL,
-        begins=_acknowledged_again(_many_writes), faces=_CORE),
+        begins=_acknowledged_again(lambda at: at.partition.next_write > _MANY_WRITES), faces=_CORE),
     Behaviour("does nothing in a third renewal", _RENEWAL, FORGETFUL,
-        ends=after(Acknowledge, _third_is_void), faces=_CORE),
+        faces=_CORE,
+        ends=after(Acknowledge, lambda at: at.is_renewed, recorded(acquisition=_renewals,
+            deadline=lambda at:
+                (at.record if _renewals(at) <= _FEW_RENEWALS else at.was).deadline))),
     Behaviour("refuses to renew in the last twentieth of a lock", _RENEWAL, GREEDY,
-        chooses=_refusing_late, faces=_CORE),
+        chooses=refusing(ErrorCode.INVALID_RECORD_STATE, _expires_soon), faces=_CORE),
     Behaviour("restores the deadline of before a renewal when a write fails", _RENEWAL, FORGETFUL,
-        ends=_keeping_deadlines, faces=_CORE),
+        faces=_CORE,
+        ends=_both(
+            after(Acknowledge, lambda at: at.is_renewed,
+                recorded(acquisition=lambda at: at.was.deadline)),
+            after(CompleteWrite, lambda at: at.is_changed and is_held(at.record)
+                and at.record.acquisition is not None,
+                recorded(deadline=lambda at: at.record.acquisition)))),
     Behaviour("revives archived records when the limit is raised", _FINAL, FORGETFUL,
-        ends=after(AlterConfig, _reviving), faces=_CORE),
+        ends=after(AlterConfig, _is_below_raised_limit), faces=_CORE),
     Behaviour("delivers aborted records once the isolation level is another", _COMMITTED,
-        FORGETFUL, ends=_forgetting_aborted, faces=_CORE),
+        FORGETFUL, faces=_CORE,
+        ends=_both(
+            after(ArchiveAborted, lambda at: at.is_changed and at.record.state is _ARCHIVED,
+                recorded(acquisition=lambda _at: 1)),
+            after(AlterConfig, _was_aborted))),
 )
 # fmt: on
 """What shows only in wide settings, in long sequences, or after three things in a row."""
