@@ -1,6 +1,7 @@
 """A share coordinator made of the specification, behind the kit's protocol, with one fault."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -26,8 +27,7 @@ from model.state_topic import (
     StateRecord,
     state_partition,
 )
-from model.state_topic_codec import batch_values, record_from_json, record_to_json
-from model.states import RecordState
+from model.state_topic_codec import _batches_from, batch_values, record_from_json, record_to_json
 from model.wire import _uuid_from
 from spec.share_coordinator import (
     Reply,
@@ -38,6 +38,7 @@ from spec.share_coordinator import (
     snapshot_again,
 )
 from spec.state_topic import StateTopicPartition, append, recover, redundant_below
+from tools.promises.altering import Value, change, to
 
 Alter = Callable[[ShareCoordinator, StateRequest, Reply], Reply]
 _KINDS = {name: kind for kind, name in APIS.items()}
@@ -68,39 +69,32 @@ def _absent_is_served(_before: ShareCoordinator, request: StateRequest, reply: R
     return attrs.evolve(reply, status=ErrorCode.NONE, state=empty.state) if empty.state else reply
 
 
-def _update(change: Callable[[ShareUpdate, WriteState], dict[str, Any]]) -> Alter:
-    """Alter the update that a write appends."""
-
-    def alter(_before: ShareCoordinator, request: StateRequest, reply: Reply) -> Reply:
-        record = reply.record
-        if not isinstance(request, WriteState) or record is None:
-            return reply
-        if not isinstance(record.value, ShareUpdate):
-            return reply
-        value = attrs.evolve(record.value, **change(record.value, request))
-        return attrs.evolve(reply, record=attrs.evolve(record, value=value))
-
-    return alter
-
-
-def _snapshot(
-    kinds: Any,  # noqa: ANN401 - a union of classes
-    state: dict[str, Any],
-    **change: int,
+def _record(
+    requests: Any,  # noqa: ANN401 - a class, or a union of some
+    kind: type[ShareUpdate] | type[ShareSnapshot],
+    of: Callable[[Any], Value],
 ) -> Alter:
-    """Alter the snapshot that such a request appends, and the state in it."""
+    """Alter the record of this kind that such a request appends, as ``of`` says of the request."""
 
     def alter(_before: ShareCoordinator, request: StateRequest, reply: Reply) -> Reply:
         record = reply.record
-        if not isinstance(request, kinds) or record is None:
+        if not isinstance(request, requests) or record is None:
             return reply
-        if not isinstance(record.value, ShareSnapshot):
+        if not isinstance(record.value, kind):
             return reply
-        altered = attrs.evolve(record.value.state, **state)
-        value = attrs.evolve(record.value, state=altered, **change)
+        value = of(request)(record.value)
         return attrs.evolve(reply, record=attrs.evolve(record, value=value))
 
     return alter
+
+
+_update = partial(_record, WriteState, ShareUpdate)
+"""Alter the update that a write appends."""
+
+
+def _snapshot(requests: Any, **fields: Value) -> Alter:  # noqa: ANN401 - as of ``_record``
+    """Alter the snapshot that such a request appends."""
+    return _record(requests, ShareSnapshot, lambda _request: change(**fields))
 
 
 def _unwritten(kind: type[StateRequest]) -> Alter:
@@ -109,39 +103,39 @@ def _unwritten(kind: type[StateRequest]) -> Alter:
     )
 
 
-def _emptied(_before: ShareCoordinator, request: StateRequest, reply: Reply) -> Reply:
-    if not isinstance(request, ReadState) or reply.state is None:
-        return reply
-    return attrs.evolve(reply, state=attrs.evolve(reply.state, state_batches=()))
+def _told(kind: type[StateRequest], **fields: Value) -> Alter:
+    """Alter the state that the answer to such a request tells."""
+    return lambda _before, request, reply: (
+        attrs.evolve(reply, state=change(**fields)(reply.state))
+        if isinstance(request, kind) and reply.state
+        else reply
+    )
 
 
+_FOLLOWING = WriteState | ReadState
 ANSWERS: dict[str, Alter] = {
     "older leaders are served": _refused_anyway(ErrorCode.FENCED_LEADER_EPOCH),
     "older state epochs are served": _refused_anyway(ErrorCode.FENCED_STATE_EPOCH),
     "absent state is read": _absent_is_served,
     "a late write takes the start offset back": _update(
-        lambda _value, request: {"start_offset": request.start_offset}
+        lambda request: change(start_offset=to(request.start_offset))
     ),
     "a late write takes the count back": _update(
-        lambda _value, request: {"delivery_complete_count": request.delivery_complete_count}
+        lambda request: change(delivery_complete_count=to(request.delivery_complete_count))
     ),
-    "updates lose their leader": _update(lambda _value, _request: {"leader_epoch": 0}),
-    "an update loses a batch": _update(
-        lambda value, _request: {"state_batches": value.state_batches[1:]}
-    ),
+    "updates lose their leader": _update(to(change(leader_epoch=to(0)))),
+    "an update loses a batch": _update(to(change(state_batches=lambda batches: batches[1:]))),
     "a new leader is not written": _unwritten(ReadState),
     "a deletion is not written": _unwritten(DeleteState),
-    "a read answers no batches": _emptied,
-    "a summary answers no leader": lambda _before, request, reply: (
-        attrs.evolve(reply, state=attrs.evolve(reply.state, leader_epoch=0))
-        if isinstance(request, ReadStateSummary) and reply.state
-        else reply
+    "a read answers no batches": _told(ReadState, state_batches=to(())),
+    "a summary answers no leader": _told(ReadStateSummary, leader_epoch=to(0)),
+    "snapshots lose what is in flight": _snapshot(_FOLLOWING, state=change(state_batches=to(()))),
+    "snapshots lose the state epoch": _snapshot(_FOLLOWING, state=change(state_epoch=to(0))),
+    "snapshots have no times": _snapshot(StateRequest, write_timestamp=to(0)),
+    "snapshot epochs stand still": _snapshot(StateRequest, snapshot_epoch=to(0)),
+    "a start offset has no count": _snapshot(
+        InitializeState, state=change(delivery_complete_count=to(-1))
     ),
-    "snapshots lose what is in flight": _snapshot(WriteState | ReadState, {"state_batches": ()}),
-    "snapshots lose the state epoch": _snapshot(WriteState | ReadState, {"state_epoch": 0}),
-    "snapshots have no times": _snapshot(StateRequest, {}, write_timestamp=0),
-    "snapshot epochs stand still": _snapshot(StateRequest, {}, snapshot_epoch=0),
-    "a start offset has no count": _snapshot(InitializeState, {"delivery_complete_count": -1}),
 }
 OTHERS = (
     "one update more before a snapshot",
@@ -279,15 +273,7 @@ def request_from(api: str, body: dict[str, Any]) -> StateRequest:
     names = [field.name for field in attrs.fields(kind) if field.name != "key"]
     values = {name: part[camel(name)] for name in names}
     if "state_batches" in values:
-        values["state_batches"] = tuple(
-            StateBatch(
-                each["firstOffset"],
-                each["lastOffset"],
-                RecordState(each["deliveryState"]),
-                each["deliveryCount"],
-            )
-            for each in values["state_batches"]
-        )
+        values["state_batches"] = _batches_from(values["state_batches"])
     return kind(key, **values)
 
 
