@@ -18,18 +18,19 @@ def assign(
 ) -> Assignment:
     """Return the partitions of each member, of the topics (by id) to which it subscribes.
 
-    Every partition has a member, and every member a partition of each of its topics. Where there
-    are more partitions than members each has one member, where there are fewer members share them;
+    Partitions of all topics are divided at once where members subscribe alike, or else those of
+    each topic (SimpleHomogeneousAssignmentBuilder, SimpleHeterogeneousAssignmentBuilder): where
+    there are more than members each has one member, where there are fewer members share them;
     numbers differ by at most one. What a member has it keeps, as far as that allows.
     """
     assigned: dict[str, set[TopicPartition]] = {member: set() for member in subscriptions}
-    by_topic: dict[str, list[TopicPartition]] = {}
-    for partition in sorted(partitions):
-        by_topic.setdefault(partition.topic_id, []).append(partition)
-    for topic, parts in by_topic.items():
-        members = sorted(m for m, topics in subscriptions.items() if topic in topics)
-        if not members:
-            continue
+    alike = len(set(subscriptions.values())) == 1
+    subscribed = frozenset[str]().union(*subscriptions.values())
+    divided: dict[str, list[TopicPartition]] = {}
+    for partition in sorted(part for part in partitions if part.topic_id in subscribed):
+        divided.setdefault("" if alike else partition.topic_id, []).append(partition)
+    for parts in divided.values():
+        members = sorted(m for m, topics in subscriptions.items() if parts[0].topic_id in topics)
         if len(parts) >= len(members):
             shares = _divided(members, parts, current)
             pairs = [(member, part) for member in members for part in shares[member]]

@@ -11,6 +11,7 @@ from immutables import Map
 
 from model.errors import ErrorCode
 from model.share_messages import TopicPartition
+from serve.assignor import assign
 from spec.group_lifecycle import (
     GroupPlan,
     alter_offsets,
@@ -223,7 +224,7 @@ class GroupCoordinatorDouble:
         return frozenset((topic, self.world.topics[topic]) for topic in ids)
 
     def _assign(self) -> None:
-        """Deal the share-partitions out, of all topics or of each alone."""
+        """Deal the share-partitions out."""
         keys, subscriptions = assignable(self._named()), self._named_subscriptions()
         self._was = group_of(self.world).metadata.initialized
         if self.is_faulty("share-partitions are assigned before they are initialized"):
@@ -235,19 +236,10 @@ class GroupCoordinatorDouble:
             )
         if self.is_faulty("the last share-partition is not assigned"):
             keys = frozenset(sorted(keys)[:-1])
-        target: dict[str, set[TopicPartition]] = {member: set() for member in subscriptions}
-        alike = len(set(subscriptions.values())) == 1
-        for group in [keys] if alike else _by_topic(keys):
-            if not group:
-                continue
-            topics = {key.topic_id for key in group}
-            members = sorted(m for m, names in subscriptions.items() if topics <= names)
-            ordered = sorted(group)
-            for place in range(max(len(ordered), len(members))):
-                first = self.is_faulty("one member is assigned everything")
-                member = members[0 if first else place % len(members)]
-                target[member].add(ordered[place % len(ordered)])
-        self.target = {member: frozenset(assigned) for member, assigned in target.items()}
+        only_first = 1 if self.is_faulty("one member is assigned everything") else None
+        dealt = dict(sorted(subscriptions.items())[:only_first])
+        nothing = dict.fromkeys(subscriptions, frozenset[TopicPartition]())
+        self.target = nothing | assign(dealt, keys, {})
 
     # Share coordinators.
 
@@ -429,11 +421,6 @@ class GroupCoordinatorDouble:
         ]
         told = {"status": "NONE", "epoch": group.epoch, "assignment_epoch": group.epoch}
         return {**told, "members": members}
-
-
-def _by_topic(keys: frozenset[TopicPartition]) -> list[frozenset[TopicPartition]]:
-    topics = sorted({key.topic_id for key in keys})
-    return [frozenset(key for key in keys if key.topic_id == topic) for topic in topics]
 
 
 def _plain(keys: frozenset[TopicPartition]) -> list[list[object]]:

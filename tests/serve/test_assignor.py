@@ -4,6 +4,7 @@ import pytest
 
 from model.share_messages import TopicPartition
 from serve.assignor import Assignment, assign
+from spec.group_membership import uneven
 
 MEMBERS = "abcde"
 
@@ -46,3 +47,9 @@ def test_a_member_gets_partitions_of_its_topics_alone() -> None:
     assert shares["c"] == frozenset()
     assert TopicPartition("u", 0) in shares["b"]
     assert {part.topic_id for part in shares["a"]} == {"t"}
+
+
+def test_members_that_subscribe_alike_have_equally_many_of_all_topics_together() -> None:
+    topics = dict.fromkeys("ab", frozenset({"t", "u"}))
+    shares = assign(topics, partitions(3) + partitions(3, "u"), {})
+    assert list(uneven(shares, topics)) == []
