@@ -34,15 +34,14 @@ from proofs.theorems.operation_situation import (
     OneOperation,
     Refusal,
     attempted,
+    changes_to,
     completes,
     is_possible,
     is_whole,
-    kept,
     names_no_others,
     others_wait,
     partition_of,
     reports,
-    rest_of_the_window,
     same_record,
     waits_for_its_write,
 )
@@ -332,10 +331,7 @@ def refusal_leaves_renewals_before_its_cause(
     return conjunction(
         forbidden == Refusal(Guard.ACKNOWLEDGEMENT_JUDGED),
         *(step.outcome.status is status and not step.outcome.writes for step in steps),
-        *(same_record(step.partition.window.records.get(s.offset), record) for step in steps),
-        *(same_record(step.partition.window.records.get(s.other), other) for step in steps),
-        *(kept(before, step.partition, "window") for step in steps),
-        *(rest_of_the_window(s, step.partition) for step in steps),
+        *(changes_to(s, before, step.partition, (record, other)) for step in steps),
     )
 
 
@@ -353,10 +349,8 @@ def judgement_is_applied_whole(s: OneOperation) -> Term:
     step = _end(s, before, judgement, Choice())
     after, ends = step.partition, judgement.renewed | judgement.changed
     stays = conjunction(
-        *(same_record(after.window.records.get(offset), ends[offset]) for offset in ends),
-        kept(before, after, "window", "outstanding", "next_write"),
+        changes_to(s, before, after, ends.values(), "outstanding", "next_write"),
         others_wait(s, after),
-        rest_of_the_window(s, after),
     )
     if not judgement.changed:
         return conjunction(stays, not step.outcome.writes, after.next_write == s.next_write)

@@ -28,7 +28,7 @@ from proofs.theorems.any_partition import (
 )
 from proofs.theorems.controls import allows_everything, does_nothing, sets, wrong
 from proofs.theorems.operation_cases import Place, places
-from proofs.theorems.operation_situation import Refusal, attempted, kept, same_record
+from proofs.theorems.operation_situation import Refusal, attempted, changes_to
 from proofs.theorems.points import Places
 from proofs.theorems.symbolic import conjunction, implies, is_between, largest
 from proofs.theorems.theorem import Subject
@@ -280,14 +280,7 @@ def compacted_records_are_archived(s: AnyPartition) -> Term:
     before = partition_of(s)
     with standing_in(read, learn_hole=before.log, learn_read=before.log):
         after = read.learn(before, fetch(s))
-    records = after.window.records
-    return conjunction(
-        *(same_record(records.get(p.offset), _after(s, p)) for p in places(s)),
-        negate(s.elsewhere in records),
-        kept(before, after, "window"),
-        after.window.start_offset == s.start,
-        after.window.end_offset == s.end,
-    )
+    return changes_to(s, before, after, [_after(s, place) for place in places(s)])
 
 
 def _after(s: AnyPartition, place: Place) -> Record | None:

@@ -27,10 +27,9 @@ from proofs.theorems.any_partition import (
 )
 from proofs.theorems.controls import becomes, called_with, sets, wrong
 from proofs.theorems.operation_cases import Place, places
-from proofs.theorems.operation_situation import Refusal, attempted, kept, same, same_record
+from proofs.theorems.operation_situation import Refusal, attempted, changes_to, same
 from proofs.theorems.symbolic import conjunction, implies, is_between
 from proofs.theorems.theorem import Subject
-from proofs.theorems.window_theorems import ENDS, TOO_FAR, ends_with_a_record
 from spec import acquire
 from spec import partition as partitions
 from spec.log import Log
@@ -193,12 +192,6 @@ def _is_taken_rightly(s: AnyPartition, case: AcquireCase) -> Term:
     return conjunction(is_fetched(s), s.taken <= s.taken_last, s.entered <= s.entered_last, *taken)
 
 
-def _ends_with_a_record(s: AnyPartition, case: AcquireCase) -> Term:
-    """Whether the window is empty, or ends with a record at one of the two offsets."""
-    last = (conjunction(p.tracked, p.offset == s.end - 1) for p in places(s))
-    return conjunction(_is_taken_rightly(s, case), either_of(s.start >= s.end, *last))
-
-
 def _names_no_others(s: AnyPartition) -> Term:
     """Whether the ranges name none but the two offsets."""
     ranges = ((s.taken, s.offset), (s.taken_last, s.taken), (s.entered, s.other))
@@ -251,6 +244,7 @@ def acquire_asks_each_check(s: AnyPartition, case: AcquireCase) -> Term:
 
 @_FETCH.theorem(
     5,
+    7,
     10,
     32,
     of=EACH,
@@ -265,22 +259,27 @@ def acquire_changes_what_it_takes(s: AnyPartition, case: AcquireCase) -> Term:
     after, outcome = ran.step.partition, ran.step.outcome
     numbered = bool(ran.taken) and case.profile.in_progress
     start, end = s.target if case.moves else s.start, _end(s, ran)
-    records = {place.offset: _record_after(s, case, ran, place) for place in places(s)}
+    records = [_record_after(s, case, ran, place) for place in places(s)]
     counts = [
         _acquired(s, case, place).delivery_count if place in ran.taken else None
         for place in places(s)
     ]
     return conjunction(
-        *(same_record(after.window.records.get(o), record) for o, record in records.items()),
-        negate(s.elsewhere in after.window.records),
-        kept(ran.learned, after, "window", "next_acquisition", "passed_over"),
+        changes_to(
+            s,
+            ran.learned,
+            after,
+            records,
+            "next_acquisition",
+            "passed_over",
+            start=start,
+            end=either(end >= start, end, start),
+        ),
         after.next_acquisition == s.acquisition + (1 if numbered else 0),
         after.passed_over is WAITS,
-        after.window.start_offset == start,
-        after.window.end_offset == either(end >= start, end, start),
         *(
             same(_told(outcome.acquired, offset), count)
-            for offset, count in zip((*records, s.elsewhere), (*counts, None), strict=True)
+            for offset, count in zip((s.offset, s.other, s.elsewhere), (*counts, None), strict=True)
         ),
         same(outcome.acquisition, s.acquisition if numbered else None),
         not outcome.writes,
@@ -319,12 +318,3 @@ def acquire_is_refused_for_what_it_may_not_choose(s: AnyPartition, case: Acquire
         return conjunction(negate(unread), start < s.start)
     beyond = conjunction(start > s.start, start > s.furthest)
     return conjunction(beyond, ran.step.guard is Guard.START_STOPS_AT_UNFINISHED)
-
-
-@attrs.evolve(_FETCH, source=ENDS.source).theorem(
-    7, of=EACH, given=_ends_with_a_record, control=TOO_FAR
-)
-def window_ends_with_a_record(s: AnyPartition, case: AcquireCase) -> Term:
-    """A window that is not empty ends with a record."""
-    step = _run(s, case).step
-    return True if isinstance(step, Refusal) else ends_with_a_record(step.partition.window)

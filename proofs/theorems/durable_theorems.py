@@ -8,7 +8,6 @@ from model.errors import ErrorCode
 from model.outcome import Write
 from model.profile import KAFKA_4_4, KIP, Profile
 from model.ranges import StateBatch
-from model.state_topic import ShareSnapshot
 from model.states import RecordState
 from proofs.theorems.controls import adds, becomes, called_with, off_by_one, returns, wrong
 from proofs.theorems.durable_situation import (
@@ -57,17 +56,12 @@ def _without_epochs(answer: tuple[ErrorCode, Durable]) -> tuple[ErrorCode, Durab
     return answer[0], attrs.evolve(answer[1], leader_epoch=0, state_epoch=0)
 
 
-def _of_snapshot_0(pair: tuple[ShareSnapshot, Durable]) -> tuple[ShareSnapshot, Durable]:
-    return attrs.evolve(pair[0], snapshot_epoch=0), pair[1]
-
-
 JOIN, MERGE = "spec.record:durable_maximum", "spec.coordinator:merge_start"
 READ, INITIALIZE = "spec.coordinator:read", "spec.coordinator:initialize_durable"
 UPDATE = "spec.coordinator:update_record"
 FIRST_WINS = wrong(JOIN, "takes the first", becomes(lambda state, count, *_other: (state, count)))
 SLUGGISH = wrong(JOIN, "heeds only what is two deliveries ahead", becomes(_sluggish))
 LAST_WINS = wrong(MERGE, "takes what comes last", becomes(lambda _now, given, _profile: given))
-ADDS = wrong(MERGE, "adds the counts", becomes(lambda a, b, _profile: (b[0], a[1] + b[1])))
 SHORTENS = wrong(
     "spec.coordinator:merge",
     "loses the last offset of a batch",
@@ -77,7 +71,6 @@ EMPTY = wrong(UPDATE, "forgets the batches", called_with(lambda now, then, _: (n
 NO_LEADER = wrong(READ, "keeps no epoch", returns(_without_epochs))
 NO_STATE = wrong(INITIALIZE, "keeps no epoch", returns(_without_epochs))
 MERGES_ALL = wrong("spec.coordinator:replay_record", "merges all", becomes(coordinator.merge))
-SAME_SNAPSHOT = wrong("spec.coordinator:snapshot_record", "says 0", returns(_of_snapshot_0))
 
 
 def _entries(s: StateWrites) -> tuple[Entry, Entry, Entry]:
@@ -132,24 +125,6 @@ def writes_commute(s: StateWrites, *_named: bool) -> Term:
     """Two writes have the same effect in either order."""
     durable, one, two = durable_of(s), first_write(s), second_write(s)
     return agree(s, merged(durable, one, two), merged(durable, two, one))
-
-
-@_durable.theorem(27, of="write", where=_both_name_it, control=ADDS)
-def write_again_changes_nothing(s: StateWrites) -> Term:
-    """A write that is repeated has no further effect."""
-    once = merged(durable_of(s), first_write(s))
-    return agree(s, once, merged(once, first_write(s)))
-
-
-@_durable.theorem(6, 28, of="write", control=LAST_WINS)
-def start_and_count_merge_lexicographically(s: StateWrites) -> Term:
-    """The durable start offset never decreases, nor does the count while that stays."""
-    after = merged(durable_of(s), first_write(s))
-    same = after.start_offset == s.start
-    counts = conjunction(
-        after.start_offset >= s.one_start, after.delivery_complete_count >= s.complete
-    )
-    return conjunction((after.start_offset > s.start) | same, implies(same, counts))
 
 
 @_durable.theorem(
@@ -316,23 +291,6 @@ def update_of_an_earlier_snapshot_is_passed_over(s: StateWrites) -> Term:
     earlier = attrs.evolve(durable, snapshot_epoch=s.former_epoch)
     late, _ = coordinator.update_record(earlier, merged(earlier, first_write(s)), ())
     return coordinator.replay_record(durable, late, KIP) is durable
-
-
-@_durable.theorem(
-    26,
-    of="snapshot, initialize",
-    where=lambda s: s.state_epoch <= s.writer_state_epoch,
-    control=SAME_SNAPSHOT,
-)
-def snapshot_epochs_step_by_one(s: StateWrites) -> Term:
-    """Each snapshot has the next snapshot epoch, and the updates count from there."""
-    durable, following = durable_of(s), s.snapshot_epoch + 1
-    snapshot, after = coordinator.snapshot_record(durable, durable)
-    _, altered = coordinator.initialize_durable(durable, s.one_start, s.writer_state_epoch)
-    epochs = snapshot.snapshot_epoch, after.snapshot_epoch, altered.snapshot_epoch
-    return conjunction(
-        *(epoch == following for epoch in epochs), after.updates == 0 and altered.updates == 0
-    )
 
 
 _record = Subject(SOURCE, OneRecord, is_sound, lambda s: s.record.delivery_count > 1)

@@ -4,7 +4,7 @@ The two offsets stand for any two: what an operation does to one, whether the ot
 in which order they come. ``elsewhere`` is any third, where no record is.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from typing import Any, Self
 
@@ -260,10 +260,26 @@ def _is_number(*values: Term) -> bool:
     return all(is_term(value) or isinstance(value, int) for value in values)
 
 
-def rest_of_the_window(s: OneOperation, after: SharePartition) -> Term:
-    """Whether the end of the window is as it was, and nothing is new at another offset."""
+def changes_to(  # noqa: PLR0913 - what of a window may change, each by its name
+    s: Any,  # noqa: ANN401 - a situation of two offsets
+    before: SharePartition,
+    after: SharePartition,
+    records: Iterable[Record | None],
+    *changing: str,
+    start: Term = None,
+    end: Term = None,
+) -> Term:
+    """Whether the two offsets hold these records, no other one does, and the rest is as before.
+
+    ``changing`` are the fields that may change besides the window. None: an end stays.
+    """
+    now = after.window
     return conjunction(
-        after.window.end_offset == s.end, negate(s.elsewhere in after.window.records)
+        *map(same_record, map(now.records.get, (s.offset, s.other)), records),
+        negate(s.elsewhere in now.records),
+        now.start_offset == (s.start if start is None else start),
+        now.end_offset == (s.end if end is None else end),
+        kept(before, after, "window", *changing),
     )
 
 

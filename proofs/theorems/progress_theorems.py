@@ -8,16 +8,15 @@ from model.errors import ErrorCode
 from model.operations import MarkInProgress, ProgressBatch
 from model.profile import DRAFT_RESOLVED
 from model.states import RecordState
-from proofs.theorems.controls import adds, becomes, changes_nothing, sets, wrong
+from proofs.theorems.controls import adds, becomes, changes_nothing, wrong
 from proofs.theorems.operation_cases import Place, places
 from proofs.theorems.operation_situation import (
     OneOperation,
+    changes_to,
     is_owned_by,
     is_possible,
-    kept,
     names_no_others,
     partition_of,
-    rest_of_the_window,
     same_record,
 )
 from proofs.theorems.record_operations import TRANSITIONS, OneRecord, Transition, is_sound
@@ -52,7 +51,6 @@ def _counts_marks(rule: Any) -> Any:  # noqa: ANN401 - any rule
 
 MARK = "spec.record:mark"
 LATE = wrong(MARK, "adds a millisecond", adds(1, "deadline"))
-EARLY = wrong(MARK, "ends the lock", sets(deadline=0))
 COUNTS = wrong(MARK, "counts a delivery", adds(1, "delivery_count"))
 Span = tuple[Term, Term]
 ANY_DELIVERY = wrong(
@@ -93,31 +91,12 @@ def a_mark_holds_until_stale_or_too_old(s: OneRecord) -> Term:
     return rules.is_lock_over(after, s.later) == (due & rules.is_lock_over(s.record, s.later))
 
 
-@_progress.theorem(40, of="mark", where=_can_mark, control=EARLY)
-def a_mark_never_shortens_a_lock(s: OneRecord) -> Term:
-    """A mark never shortens a lock, whatever the durations are by now."""
-    return _marked(s).deadline >= s.record.deadline
-
-
 @_progress.theorem(38, 42, of="mark", where=_can_mark, control=COUNTS)
 def a_mark_changes_only_progress(s: OneRecord) -> Term:
     """A mark keeps the delivery count, the owner and the acquisition, and makes no write."""
     kept = attrs.evolve(s.record, state=IN_PROGRESS)
     same = same_record(_marked(s), kept, "deadline", "progress_start", "last_progress")
     return conjunction(same, same_record(erased(_marked(s)), erased(s.record), "deadline"))
-
-
-@_progress.theorem(
-    41,
-    of="mark",
-    where=lambda s: conjunction(
-        rules.is_held_by(s.record, s.member), negate(s.record.acquisition == s.acquisition)
-    ),
-    control=ANY_DELIVERY,
-)
-def a_mark_names_its_delivery(s: OneRecord) -> Term:
-    """A mark that names another acquisition is refused."""
-    return negate(_can_mark(s))
 
 
 @_progress.theorem(
@@ -225,12 +204,6 @@ def a_batch_of_marks_is_all_or_none(s: OneOperation, batches: int) -> Term:
     after = step.partition
     return conjunction(
         step.outcome.marked == answers,
-        *(
-            same_record(after.window.records.get(p.offset), records[p.index] if p.tracked else None)
-            for p in places(s)
-        ),
-        kept(before, after, "window"),
-        after.window.start_offset == s.start,
-        rest_of_the_window(s, after),
+        changes_to(s, before, after, [records[p.index] if p.tracked else None for p in places(s)]),
         not step.outcome.writes,
     )

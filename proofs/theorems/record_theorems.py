@@ -7,8 +7,7 @@ import attrs
 
 from judge.invariants import RECORD_INVARIANTS, Invariant
 from model.states import RecordState
-from proofs.theorems.controls import also_allows, becomes, off_by_one, returns, wrong
-from proofs.theorems.operation_cases import ANYBODY
+from proofs.theorems.controls import also_allows, becomes, returns, wrong
 from proofs.theorems.operation_situation import same_record
 from proofs.theorems.points import Points
 from proofs.theorems.record_operations import (
@@ -114,8 +113,6 @@ OPERATIONS = {
     "mark": "spec.mark_in_progress:mark_in_progress",
 }
 """The operations that ask more of a record than the guard of the transition."""
-HOLDERS = frozenset({"is_held_by", "can_renew", "can_mark", "can_stay"})
-"""The guards of transitions that only the holder of a record may make."""
 
 
 def _changes_all(state: SharePartition, *_rest: object) -> Step:
@@ -163,10 +160,6 @@ def _durable_is_sound(s: OneRecord) -> Term:
     )
 
 
-def _lasts(deadline: Term, now: Term) -> Term:
-    return False if deadline is None else deadline > now
-
-
 def _keeps(s: OneRecord, after: After, known: Invariant) -> Term:
     record = after(s)
     return record is None or known.holds(record, s.highest, s.now)
@@ -187,8 +180,7 @@ def _invariants() -> Iterator[Theorem]:
 _RECORD = Subject("KIP-932, In-flight records", OneRecord, is_sound)
 EVERY = {made.name: (made,) for made in TRANSITIONS}
 GUARDED = {m.name: (m,) for m in TRANSITIONS if m.guard and m.name != "stay for the grace"}
-HELD = {m.name: (m,) for m in TRANSITIONS if m.guard in HOLDERS}
-ACQUIRE, EXPIRE = EVERY["acquire"][0], EVERY["expire"][0]
+ACQUIRE = EVERY["acquire"][0]
 INVARIANT_THEOREMS = tuple(_invariants())
 
 
@@ -242,41 +234,6 @@ def what_is_written_stays_terminal(s: OneRecord) -> Term:
 
 
 @_RECORD.theorem(
-    10,
-    of="acquire",
-    given=lambda s: conjunction(is_sound(s), rules.is_held(s.record)),
-    control=lets_through(ACQUIRE, lambda r: r.state == ACQUIRED, "ACQUIRED records"),
-)
-def no_held_record_is_acquired(s: OneRecord) -> Term:
-    """A record under an acquisition lock cannot be acquired."""
-    return not ACQUIRE.happens(s)
-
-
-@attrs.evolve(_RECORD, source="KIP-932, ShareAcknowledge").theorem(
-    11,
-    of=HELD,
-    given=lambda s, _made: conjunction(is_sound(s), negate(s.record.owner == s.member)),
-    control=ANYBODY,
-)
-def only_the_holder_acknowledges(s: OneRecord, transition: Transition) -> Term:
-    """What a member says of a record that it does not hold, or its leaving, changes nothing."""
-    return not transition.happens(s)
-
-
-@_RECORD.theorem(
-    3,
-    of="expire",
-    given=lambda s: conjunction(
-        is_sound(s), rules.is_held(s.record), _lasts(s.record.deadline, s.now)
-    ),
-    control=wrong("spec.record:is_lock_over", "ends the lock a millisecond early", off_by_one(1)),
-)
-def lock_lasts_its_duration(s: OneRecord) -> Term:
-    """An acquisition lock does not expire before its deadline."""
-    return not EXPIRE.happens(s)
-
-
-@_RECORD.theorem(
     2,
     18,
     of="roll back",
@@ -302,21 +259,3 @@ def failed_write_gives_the_lock_back(s: OneRecord) -> Term:
         last_progress=record.last_progress,
     )
     return same_record(restored, held)
-
-
-@_RECORD.theorem(
-    27,
-    of="merge",
-    control=wrong(
-        "spec.record:durable_maximum",
-        "takes the second always",
-        becomes(lambda _state, _count, *other: other),
-    ),
-)
-def durable_maximum_is_the_higher(s: OneRecord) -> Term:
-    """Of two durable states the higher delivery count survives, then the higher state id."""
-    own, durable = (s.record.state, s.record.delivery_count), (s.durable_state, s.durable_count)
-    state, count = rules.durable_maximum(*own, *durable)
-    first = (own[1] > durable[1]) | ((own[1] == durable[1]) & (own[0] > durable[0]))
-    winner = [either(first, mine, yours) for mine, yours in zip(own, durable, strict=True)]
-    return conjunction(state == winner[0], count == winner[1])

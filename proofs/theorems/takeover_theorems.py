@@ -1,7 +1,5 @@
 """Theorems about what changes a share-partition as a whole: a new leader, a reset, a log start."""
 
-from typing import Any
-
 import attrs
 
 from model.errors import ErrorCode
@@ -10,7 +8,7 @@ from model.profile import DRAFT_RESOLVED, KIP
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
-from proofs.theorems.controls import becomes, changes_nothing, leaves, off_by_one, wrong
+from proofs.theorems.controls import becomes, changes_nothing, wrong
 from proofs.theorems.durable_situation import is_persisted
 from proofs.theorems.operation_cases import places
 from proofs.theorems.operation_situation import (
@@ -18,6 +16,7 @@ from proofs.theorems.operation_situation import (
     OneOperation,
     Refusal,
     attempted,
+    changes_to,
     config_of,
     has_held_state,
     is_possible,
@@ -27,23 +26,15 @@ from proofs.theorems.operation_situation import (
     same_record,
 )
 from proofs.theorems.symbolic import conjunction, is_between, largest
-from proofs.theorems.theorem import Control, Subject
-from proofs.theorems.window_theorems import ends_with_a_record, ordered, starting_at
+from proofs.theorems.theorem import Subject
 from spec import alter_config, initialize, log_start
 from spec import record as rules
 from spec.log import Log
 from spec.logic import Term, either, negate
 from spec.partition import Outstanding, SharePartition, Step
 
-
-def _moves_the_start(state: SharePartition, operation: ResetOffset) -> SharePartition:
-    return starting_at(state, operation.start_offset)
-
-
 ALTER, RESET = "spec.alter_config:alter_config", "spec.initialize:reset_offset"
 MOVE_LOG = changes_nothing("spec.log_start:advance_log_start")
-MOVES_ALONE = wrong(RESET, "moves the start offset alone", leaves(_moves_the_start))
-TOO_FAR = wrong("spec.window:extend", "goes one offset too far", off_by_one(1))
 AVAILABLE = wrong(
     "spec.record:recover",
     "makes every record AVAILABLE",
@@ -69,31 +60,22 @@ def configuration_is_replaced(s: OneOperation) -> Term:
     )
 
 
-@_whole.theorem(6, of="advance log start", control=MOVE_LOG)
+@_whole.theorem(5, 6, 7, of="advance log start", control=MOVE_LOG)
 def log_start_drops_what_lies_below(s: OneOperation) -> Term:
     """The log start offset drops the records below it, and no other."""
     before = attrs.evolve(partition_of(s), log=Log(s.second, s.log_end, stable_offset=s.seq))
     after = log_start.advance_log_start(before, AdvanceLogStart(s.first)).partition
     start, begins = largest(s.first, s.start), largest(s.first, s.second)
-    now, log = after.window, after.log
+    left = [p.record if p.tracked and p.offset >= start else None for p in places(s)]
     return conjunction(
-        kept(before, after, "window", "log"),
-        *(
-            same_record(
-                now.records.get(p.offset), p.record if p.tracked and p.offset >= start else None
-            )
-            for p in places(s)
-        ),
-        negate(s.elsewhere in now.records),
-        now.start_offset == start,
-        now.end_offset == largest(s.end, start),
-        log.start_offset == begins,
-        log.end_offset == largest(s.log_end, begins),
-        log.stable_offset == largest(s.seq, begins),
+        changes_to(s, before, after, left, "log", start=start, end=largest(s.end, start)),
+        after.log.start_offset == begins,
+        after.log.end_offset == largest(s.log_end, begins),
+        after.log.stable_offset == largest(s.seq, begins),
     )
 
 
-@_whole.theorem(21, 60, of="reset offset", control=changes_nothing(RESET))
+@_whole.theorem(7, 21, 60, of="reset offset", control=changes_nothing(RESET))
 def reset_empties_the_window(s: OneOperation) -> Term:
     """A reset empties the window, if nobody holds a record and no operation awaits its write."""
     before, operation = partition_of(s), ResetOffset(s.first)
@@ -106,11 +88,10 @@ def reset_empties_the_window(s: OneOperation) -> Term:
     if any(p.tracked and has_held_state(p.record) and negate(p.record.pending) for p in places(s)):
         return step.outcome.status is ErrorCode.NON_EMPTY_GROUP and after is before
     return conjunction(
-        kept(before, after, "window", "outstanding", "durable"),
+        changes_to(
+            s, before, after, (None, None), "outstanding", "durable", start=s.first, end=s.first
+        ),
         step.outcome.status is ErrorCode.NONE,
-        *(negate(offset in now.records) for offset in (s.offset, s.other, s.elsewhere)),
-        now.start_offset == s.first,
-        now.end_offset == s.first,
         conjunction(now.complete == 0, now.acquirable == 0, not now.held),
         *(_says_nothing(each) for each in after.outstanding.values()),
         after.durable.start_offset == s.first,
@@ -145,37 +126,7 @@ def _is_durable(s: OneOperation) -> Term:
     return is_persisted(s.other_record.state)
 
 
-def _is_durable_in_the_log(s: OneOperation, *_of: object) -> Term:
-    """Whether what is durable is of the log, whose end may yet lie before the start offset."""
-    return conjunction(_is_durable(s), (s.last < s.log_end) | (s.last < s.start))
-
-
-@_whole.theorem(
-    7,
-    of={
-        "reset offset": (
-            lambda s: initialize.reset_offset(partition_of(s), ResetOffset(s.first)),
-            MOVES_ALONE,
-        ),
-        "initialize": (lambda s: _initialized(s)[1], TOO_FAR),
-    },
-    where=_is_durable_in_the_log,
-    control=lambda _operate, control: control,
-)
-def window_stays_ordered(s: OneOperation, operate: Any, _control: Control) -> Term:  # noqa: ANN401 - an operation
-    """The window ends where it starts or later, and within the log, unless it is empty."""
-    after = operate(s).partition
-    return ordered(after.window, after.log) if after.ready else True
-
-
-@_whole.theorem(7, of="initialize", where=_is_durable, control=TOO_FAR)
-def window_ends_with_a_record(s: OneOperation) -> Term:
-    """A window that is not empty ends with a record."""
-    after = _initialized(s)[1].partition
-    return ends_with_a_record(after.window) if after.ready else True
-
-
-@_whole.theorem(25, of="initialize", where=_is_durable, control=AVAILABLE)
+@_whole.theorem(7, 25, of="initialize", where=_is_durable, control=AVAILABLE)
 def new_leader_has_what_is_durable(s: OneOperation) -> Term:
     """A new leader has the records as they are durable, and nothing of the leader before."""
     before, step = _initialized(s)
@@ -192,9 +143,8 @@ def new_leader_has_what_is_durable(s: OneOperation) -> Term:
             same_record(window.records.get(at), found if s.first <= at <= s.last else None)
             for at in offsets
         ),
-        *((at < window.end_offset) for at in offsets if at in window.records),
         window.start_offset == s.start,
-        window.end_offset >= window.start_offset,
+        window.end_offset == largest(s.start, *(at + 1 for at in window.records)),
         after.now == s.elapsed,
         after.next_write == s.next_write,
         durable.start_offset == s.start,

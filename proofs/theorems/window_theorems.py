@@ -28,10 +28,10 @@ from proofs.theorems.controls import (
     off_by_one,
     wrong,
 )
-from proofs.theorems.operation_situation import Refusal, attempted, same_record
+from proofs.theorems.operation_situation import Refusal, attempted, changes_to, same_record
 from proofs.theorems.points import Points
 from proofs.theorems.situation import ends_in_the_log
-from proofs.theorems.symbolic import conjunction, implies, is_between
+from proofs.theorems.symbolic import conjunction, implies, is_between, largest
 from proofs.theorems.theorem import Control, Lemma, LemmaCitation, Property, Subject
 from spec import log_start, partition, read, window
 from spec import produce as log_end
@@ -109,13 +109,6 @@ Change = Callable[[AnyPartition], SharePartition | None]
 Given = Callable[[AnyPartition], Term]
 
 
-def ends_with_a_record(now: Window) -> Term:
-    """Whether the window is empty, or its last offset holds a record."""
-    if now.start_offset >= now.end_offset:
-        return True
-    return any(offset == now.end_offset - 1 for offset in now.records)
-
-
 def starting_at(state: SharePartition, offset: Term) -> SharePartition:
     """Return the share-partition with another start offset, and nothing else moved."""
     return attrs.evolve(state, window=attrs.evolve(state.window, start_offset=offset))
@@ -162,15 +155,10 @@ def _reads_the_offset(s: AnyPartition) -> Term:
     return conjunction(_is_read(s), s.start <= s.offset, is_between(s.first, s.offset, s.last))
 
 
-def _move_start(s: AnyPartition) -> SharePartition | None:
+def _move_start(s: AnyPartition, before: SharePartition | None = None) -> SharePartition | None:
     with standing_in(partition, first_unfinished=s.furthest):
-        moved = attempted(lambda: partition.move_start(_before(s), s.target))
+        moved = attempted(lambda: partition.move_start(before or _before(s), s.target))
     return None if isinstance(moved, Refusal) else moved
-
-
-def _extend(s: AnyPartition) -> SharePartition:
-    before = _before(s)
-    return attrs.evolve(before, window=window.extend(before.window, s.target))
 
 
 def _read_and_extend(s: AnyPartition) -> SharePartition | None:
@@ -181,32 +169,7 @@ def _read_and_extend(s: AnyPartition) -> SharePartition | None:
     return attrs.evolve(learned, window=window.extend(learned.window, s.offset + 1))
 
 
-def _where(s: AnyPartition, _change: Change, given: Given) -> Term:
-    return given(s)
-
-
-def _where_it_ends(s: AnyPartition, _change: Change, given: Given) -> Term:
-    """Whether the window ends with the record at the offset."""
-    return conjunction(given(s), s.tracked, s.offset == s.end - 1)
-
-
-MOVES = {
-    "move start": (_move_start, _and_takes_place),
-    "advance log start": (
-        lambda s: log_start.advance_log_start(_before(s), AdvanceLogStart(s.target)).partition,
-        _is_ordered,
-    ),
-}
-GROWS = {
-    "extend": (_extend, lambda s: conjunction(_is_ordered(s), s.target <= s.log_end)),
-    "produce": (
-        lambda s: log_end.produce(_before(s), Produce((), s.target)).partition,
-        lambda s: conjunction(_is_ordered(s), s.target >= s.log_end),
-    ),
-    "acquire": (_read_and_extend, _reads_the_offset),
-}
 UNGUARDED = wrong("spec.partition:move_start", "goes wherever it is told", becomes(starting_at))
-TOO_FAR = wrong("spec.window:extend", "goes one offset too far", off_by_one(1))
 DROPS_ONE = wrong(
     "spec.window:drop_below",
     "drops one record too many",
@@ -215,26 +178,52 @@ DROPS_ONE = wrong(
 ENDS_SHORT = wrong(
     "spec.window:drop_below", "forgets that the end moves too", keeps("end_offset", plus=-1)
 )
+CHANGES: dict[str, tuple[Change, Given, Control]] = {
+    "move start": (_move_start, _and_takes_place, ENDS_SHORT),
+    "advance log start": (
+        lambda s: log_start.advance_log_start(_before(s), AdvanceLogStart(s.target)).partition,
+        _is_ordered,
+        ENDS_SHORT,
+    ),
+    "extend": (
+        lambda s: attrs.evolve(_before(s), window=window.extend(_before(s).window, s.target)),
+        lambda s: conjunction(_is_ordered(s), s.target <= s.log_end),
+        wrong("spec.window:extend", "goes one offset too far", off_by_one(1)),
+    ),
+    "produce": (
+        lambda s: log_end.produce(_before(s), Produce((), s.target)).partition,
+        lambda s: conjunction(_is_ordered(s), s.target >= s.log_end),
+        wrong(
+            "spec.produce:produce",
+            "cuts the log",
+            leaves(lambda state, _: attrs.evolve(state, log=Log(state.log.start_offset, 0))),
+        ),
+    ),
+    "acquire": (
+        _read_and_extend,
+        _reads_the_offset,
+        wrong("spec.log:readable_end", "lies one offset beyond the log", adds(1)),
+    ),
+}
 _WINDOW = Subject(SOURCE, AnyPartition, _is_ordered)
 
 
 @_WINDOW.theorem(
-    6,
-    of=MOVES | {"move start": (_move_start, _walk_is_right)},
-    given=_where,
-    control={
-        "move start": UNGUARDED,
-        "advance log start": wrong(
-            "spec.log_start:advance_log_start",
-            "sets the start offset whatever it was",
-            leaves(lambda state, operation: starting_at(state, operation.log_start_offset)),
-        ),
-    },
+    *(5, 6, 7),
+    of="move start",
+    given=_walk_is_right,
+    where=lambda s: s.elsewhere != s.offset,
+    control=DROPS_ONE,
 )
-def start_offset_never_decreases(s: AnyPartition, change: Change, _given: Given) -> Term:
-    """The start offset never decreases."""
-    after = change(s)
-    return after is None or after.window.start_offset >= s.start
+def start_offset_moves_on_past_what_it_drops(s: AnyPartition) -> Term:
+    """The start offset never decreases; what lies below leaves the window, and the rest stays."""
+    before = _before(s)
+    after = _move_start(s, before)
+    if after is None:
+        return True
+    left = s.record if s.tracked and s.offset >= s.target else None
+    ends = {"start": s.target, "end": largest(s.end, s.target)}
+    return conjunction(s.target >= s.start, changes_to(s, before, after, (left, None), **ends))
 
 
 @_WINDOW.theorem(
@@ -269,54 +258,14 @@ def start_offset_never_passes_an_unfinished_record(s: AnyPartition) -> Term:
 
 @_WINDOW.theorem(
     7,
-    of=MOVES | GROWS,
-    given=_where,
-    control=dict.fromkeys(MOVES, ENDS_SHORT)
-    | {
-        "extend": TOO_FAR,
-        "produce": wrong(
-            "spec.produce:produce",
-            "cuts the log",
-            leaves(lambda state, _: attrs.evolve(state, log=Log(state.log.start_offset, 0))),
-        ),
-        "acquire": wrong("spec.log:readable_end", "lies one offset beyond the log", adds(1)),
-    },
+    of=CHANGES,
+    given=lambda s, _change, given, _control: given(s),
+    control=lambda _change, _given, control: control,
 )
-def window_stays_ordered(s: AnyPartition, change: Change, _given: Given) -> Term:
+def window_stays_ordered(s: AnyPartition, change: Change, *_of: object) -> Term:
     """The window begins where it ends or before, and ends in the log, unless it is empty."""
     after = change(s)
     return after is None or ordered(after.window, after.log)
-
-
-@_WINDOW.theorem(
-    7,
-    of=MOVES,
-    given=_where,
-    control=wrong("spec.window:tracked", "begins one offset late", off_by_one(1)),
-)
-def records_lie_in_the_window(s: AnyPartition, change: Change, _given: Given) -> Term:
-    """Records are in flight from the start offset on, before the end offset, and nowhere else."""
-    after = change(s)
-    if after is None or s.offset not in after.window.records:
-        return True
-    return is_between(after.window.start_offset, s.offset, after.window.end_offset - 1)
-
-
-@_WINDOW.theorem(5, of=MOVES, given=_where, control=DROPS_ONE)
-def records_that_stay_are_unchanged(s: AnyPartition, change: Change, _given: Given) -> Term:
-    """Moving an end of the window changes no record that stays in it."""
-    after = change(s)
-    if after is None:
-        return True
-    stays = s.record if s.tracked and s.offset >= after.window.start_offset else None
-    return same_record(after.window.records.get(s.offset), stays)
-
-
-@_WINDOW.theorem(7, of=MOVES, given=_where_it_ends, control=DROPS_ONE)
-def window_ends_with_a_record(s: AnyPartition, change: Change, _given: Given) -> Term:
-    """A window that is not empty ends with a record."""
-    after = change(s)
-    return after is None or ends_with_a_record(after.window)
 
 
 @attrs.evolve(_WINDOW, source="KIP-1226, Delivery complete count").theorem(
@@ -372,6 +321,3 @@ def batches_equal_their_offsets(s: AnyPartition) -> Term:
         if not equal:
             return False
     return True
-
-
-ORDERED, ENDS = window_stays_ordered[0].property, window_ends_with_a_record[0].property

@@ -1,17 +1,15 @@
 """Theorems about the two ends of a write: its request and its answer (KIP-932, durable state)."""
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 from unittest.mock import patch
 
 import attrs
 
-from judge import recorder
-from judge.recorded_partition import RecordedPartition, recorded
 from model.errors import ErrorCode
 from model.guards import Guard
 from model.operations import CompleteWrite
-from model.outcome import Answer, Completion, Composed, Write
+from model.outcome import Answer, Completion, Write
 from model.ranges import StateBatch
 from model.states import RecordState
 from proofs.theorems.controls import becomes, called_with, returns, wrong
@@ -22,16 +20,13 @@ from proofs.theorems.operation_situation import (
     OneOperation,
     Refusal,
     attempted,
+    changes_to,
     completes,
     is_possible,
-    kept,
     others_wait,
     partition_of,
     reports,
-    rest_of_the_window,
-    same_record,
 )
-from proofs.theorems.points import Points
 from proofs.theorems.symbolic import conjunction, largest
 from proofs.theorems.theorem import Subject
 from spec import record as rules
@@ -86,12 +81,6 @@ def _waiting(s: OneOperation, **fields: Any) -> tuple[SharePartition, Outstandin
     return attrs.evolve(before, outstanding=outstanding), waiting
 
 
-def _made_later(s: OneOperation, before: SharePartition) -> RecordedPartition:
-    """Return the share-partition where the write takes its numbers after another operation."""
-    later: Any = Points(((s.write_id, s.elapsed),))
-    return attrs.evolve(recorded(before), made_after=later)
-
-
 def _answered(before: SharePartition, write_id: Term, status: ErrorCode = NONE) -> Any:  # noqa: ANN401 - a step, or its refusal
     operation = CompleteWrite(write_id, status)
     return merging(lambda: attempted(lambda: writes.complete_write(before, operation)))
@@ -135,9 +124,6 @@ NUMBERS_ALL = wrong(
     "takes the next number always",
     called_with(lambda state, changed, answer: (state, changed, attrs.evolve(answer, id=None))),
 )
-COMPOSES_NONE = wrong(
-    "judge.recorder:compose", "makes none", becomes(lambda state, _seq: (state, ()))
-)
 _write = Subject("KIP-932, Managing durable share-partition state", OneOperation, is_possible)
 _ANSWERS = {"write succeeds": (NONE,), "write fails": (FAILED,)}
 
@@ -151,18 +137,12 @@ def answer_settles_its_records(s: OneOperation, status: ErrorCode) -> Term:
     step: Step = _answered(before, s.write_id, status)
     after, awaited = step.partition, (s.awaited, s.other_awaited)
     expected = (
-        _settled(s, place.record, status) if named else place.record
+        (_settled(s, place.record, status) if named else place.record) if place.tracked else None
         for place, named in zip(places(s), awaited, strict=True)
     )
     unnoticed, _ = _waiting(s, seq=None)
     return conjunction(
-        *(
-            same_record(after.window.records.get(p.offset), record if p.tracked else None)
-            for p, record in zip(places(s), expected, strict=True)
-        ),
-        after.window.start_offset == s.start,
-        rest_of_the_window(s, after),
-        kept(before, after, "window", "outstanding", "durable"),
+        changes_to(s, before, after, expected, "outstanding", "durable"),
         others_wait(s, after),
         negate(s.write_id in after.outstanding),
         _is_durable_if(status is NONE, before, after, waiting.write),
@@ -175,17 +155,12 @@ def answer_settles_its_records(s: OneOperation, status: ErrorCode) -> Term:
 
 @_write.theorem(59, of="complete write", control=TAKES_ANY)
 def only_outstanding_writes_are_answered(s: OneOperation) -> Term:
-    """Only an outstanding write can be answered, and none before it has been made."""
+    """Only an outstanding write can be answered."""
     step = _answered(_waiting(s)[0], s.elsewhere)
-    later = _made_later(s, _waiting(s)[0])
-    early = attempted(lambda: recorder.check_answer(later, CompleteWrite(s.write_id, NONE)))
     known = (s.elsewhere == s.write_id) | (s.elsewhere == s.waiting)
-    right = (
-        conjunction(negate(known), step.guard is Guard.WRITE_IS_OUTSTANDING)
-        if isinstance(step, Refusal)
-        else known
-    )
-    return conjunction(right, early == Refusal(Guard.WRITE_IS_OUTSTANDING))
+    if isinstance(step, Refusal):
+        return conjunction(negate(known), step.guard is Guard.WRITE_IS_OUTSTANDING)
+    return known
 
 
 _REQUESTS = {
@@ -218,11 +193,8 @@ def change_holds_as_its_write_allows(s: OneOperation, name: str, status: ErrorCo
     outstanding = Outstanding(write, (s.offset,), s.seq) if waits else Outstanding(write)
     offsets = s.offset, s.other, s.elsewhere
     return conjunction(
-        same_record(after.window.records.get(s.offset), expected),
+        changes_to(s, before, after, (expected, None), "outstanding", "durable", "next_write"),
         after.outstanding.get(s.write_id) == (outstanding if status is PENDING else None),
-        kept(before, after, "window", "outstanding", "durable", "next_write"),
-        after.window.start_offset == s.start,
-        rest_of_the_window(s, after),
         others_wait(s, after),
         _is_durable_if(status is NONE, before, after, write),
         write.id == s.write_id,
@@ -245,35 +217,4 @@ def outstanding_writes_differ(s: OneOperation) -> Term:
         write.id == s.next_write,
         after.next_write == s.next_write + 1,
         taken if step == Refusal(None) else negate(taken),
-    )
-
-
-def _noted(s: OneOperation, name: str) -> RecordedPartition:
-    """Return the share-partition after a change whose write takes its numbers later."""
-    answer, nothing = Answer(PENDING, s.write_id, s.elapsed), cast("Any", Points())
-    before, after, write = _requested(s, name, answer)
-    known = attrs.evolve(recorded(before), made_after=nothing)
-    return recorder.note_sent(known, recorded(after), (write,), (answer,))
-
-
-@_write.theorem(58, of="compose", where=_alone, control=COMPOSES_NONE)
-def write_made_later_has_the_numbers_of_then(s: OneOperation) -> Term:
-    """A write that is made after a later operation has the start offset and the count of then."""
-    later = [_noted(s, name) for name in ("write_and_wait", "write_and_forget")]
-    before, waiting = _waiting(s, offsets=(s.offset,))
-    window = attrs.evolve(before.window, start_offset=s.second)
-    now = attrs.evolve(_made_later(s, before), window=window)
-    after, composed = recorder.compose(now, s.second_last)
-    made = conjunction(*(each.made_after[s.write_id] == s.elapsed for each in later))
-    if s.elapsed != s.second_last:
-        return conjunction(made, after is now and not composed)
-    numbers = s.second, before.window.complete
-    write = attrs.evolve(waiting.write, start_offset=numbers[0], delivery_complete_count=numbers[1])
-    return conjunction(
-        made,
-        kept(now, after, "outstanding"),
-        others_wait(s, after),
-        after.outstanding[s.write_id] == attrs.evolve(waiting, write=write),
-        negate(s.write_id in after.made_after),
-        composed == (Composed(s.write_id, *numbers),),
     )

@@ -93,7 +93,7 @@ def test_counterexample_is_a_test_of_the_theorem_in_its_situation() -> None:
 
 
 def test_counterexample_of_the_window_names_the_theorem() -> None:
-    theorem = theorem_named("move start start_offset_never_decreases")
+    theorem = theorem_named("move start start_offset_moves_on_past_what_it_drops")
     with changed(theorem.control):
         test = as_test(theorem, prove(theorem).counterexample)
         assert fails(test)

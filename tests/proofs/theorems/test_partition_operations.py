@@ -32,7 +32,8 @@ PROVED_AS_OTHERS = (
     "complete_count_within_window",
     "lag_counts_the_unfinished",
 )
-"""The invariants of which ``window_theorems`` and ``counting_theorems`` tell."""
+"""The invariants of which ``window_theorems`` and ``counting_theorems`` tell, or the exact effects
+in ``takeover_theorems`` and ``acquire_theorems``: where the window ends, and which records stay."""
 
 
 def test_every_operation_is_in_the_table() -> None:

@@ -21,9 +21,9 @@ def test_one_line_for_each_transition_and_property() -> None:
 
 
 def test_controls_are_shown() -> None:
-    result = run("--only", "no_held_record_is_acquired", "--controls")
+    result = run("--only", "what_is_written_stays_terminal", "--controls")
     assert result.exit_code == 0
-    assert "fails, as it must, if is_acquirable lets ACQUIRED records through" in result.output
+    assert "fails, as it must, if commit makes the record AVAILABLE" in result.output
     assert "1 controls fail" in result.output
 
 
