@@ -7,7 +7,7 @@ example while a coordinator loads, is repeated until the timeout of an answer.
 import time
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 import attrs
@@ -19,16 +19,18 @@ from conformance.wire.connection import Replied, Wire
 from conformance.wire.messages import request
 from conformance.wire.records import Producer
 
-T = TypeVar("T")
-
 
 @attrs.frozen
 class SpokenApi:
-    """An API of Kafka, and the versions that the kit speaks, both inclusive."""
+    """An API of Kafka, and the versions that the kit speaks, both inclusive.
+
+    ``answer``: the lists that lead to what an answer says of the one thing that was asked for.
+    """
 
     key: int
     lowest: int
     highest: int
+    answer: tuple[str, ...] = ()
 
 
 @attrs.frozen
@@ -42,38 +44,45 @@ class Transaction:
 
 
 SPOKEN = {
-    "produce": SpokenApi(0, 3, 11),
-    "list_offsets": SpokenApi(2, 4, 9),
-    "metadata": SpokenApi(3, 10, 13),
-    "find_coordinator": SpokenApi(10, 4, 6),
+    "produce": SpokenApi(0, 3, 11, ("responses", "partition_responses")),
+    "list_offsets": SpokenApi(2, 4, 9, ("topics", "partitions")),
+    "metadata": SpokenApi(3, 10, 13, ("topics",)),
+    "find_coordinator": SpokenApi(10, 4, 6, ("coordinators",)),
+    "list_groups": SpokenApi(16, 5, 5),
     "api_versions": SpokenApi(18, 0, 0),
-    "create_topics": SpokenApi(19, 5, 7),
-    "delete_topics": SpokenApi(20, 6, 6),
-    "delete_records": SpokenApi(21, 0, 2),
+    "create_topics": SpokenApi(19, 5, 7, ("topics",)),
+    "delete_topics": SpokenApi(20, 6, 6, ("responses",)),
+    "delete_records": SpokenApi(21, 0, 2, ("topics", "partitions")),
     "init_producer_id": SpokenApi(22, 3, 5),
-    "add_partitions_to_txn": SpokenApi(24, 0, 3),
+    "add_partitions_to_txn": SpokenApi(
+        24, 0, 3, ("results_by_topic_v3_and_below", "results_by_partition")
+    ),
     "end_txn": SpokenApi(26, 0, 4),
-    "describe_configs": SpokenApi(32, 3, 4),
-    "delete_groups": SpokenApi(42, 0, 2),
-    "elect_leaders": SpokenApi(43, 2, 2),
-    "incremental_alter_configs": SpokenApi(44, 0, 1),
-    "alter_partition_reassignments": SpokenApi(45, 0, 0),
+    "describe_configs": SpokenApi(32, 3, 4, ("results",)),
+    "delete_groups": SpokenApi(42, 0, 2, ("results",)),
+    "elect_leaders": SpokenApi(43, 2, 2, ("replica_election_results", "partition_result")),
+    "incremental_alter_configs": SpokenApi(44, 0, 1, ("responses",)),
+    "alter_partition_reassignments": SpokenApi(45, 0, 0, ("responses", "partitions")),
+    "describe_cluster": SpokenApi(60, 0, 1),
     "share_group_heartbeat": SpokenApi(76, 1, 1),
     "share_fetch": SpokenApi(78, 1, 2),
     "share_acknowledge": SpokenApi(79, 1, 2),
-    "describe_share_group_offsets": SpokenApi(90, 0, 1),
-    "alter_share_group_offsets": SpokenApi(91, 0, 0),
+    "describe_share_group_offsets": SpokenApi(90, 0, 1, ("groups", "topics", "partitions")),
+    "alter_share_group_offsets": SpokenApi(91, 0, 0, ("responses", "partitions")),
 }
 """The APIs by their names in kio."""
 
 _CONNECTION = "admin"
 _TIMEOUT_MS = 10_000
+_FIRST_WITH_FEATURES = 3
+"""The first version of ApiVersions that tells finalized features."""
 _TRANSACTION_MS = 60_000
 """How long a transaction may stay open: longer than any sequence."""
 _PAUSE_S, _LONGEST_PAUSE_S = 0.002, 0.1
 _GROUP, _TRANSACTION, _SHARE = 0, 1, 2
 _COORDINATOR_TRIES = 20
-_BROKER_RESOURCE, _GROUP_RESOURCE = 4, 32
+BROKER, BROKER_LOGGER, _GROUP_CONFIG = 4, 8, 32
+"""Types of what has settings (Kafka: ConfigResource)."""
 _SET, _DELETE = 0, 1
 _LATEST = -1
 _JOIN, _LEAVE = 0, -1
@@ -106,15 +115,30 @@ class Admin:
         """Return the versions that the broker claims to speak, by the key of the API."""
         if self._versions is None:
             body = self._wire.ask(_CONNECTION, request("api_versions", 0)).body
-            _check("ApiVersions", body.error_code)
+            _check("ApiVersions", body)
             self._versions = {
                 api.api_key: (api.min_version, api.max_version) for api in body.api_keys
             }
         return self._versions
 
+    def features(self) -> dict[str, int]:
+        """Return the finalized features with their levels."""
+        client = {"client_software_name": "sharespec", "client_software_version": "1"}
+        asked = request("api_versions", _FIRST_WITH_FEATURES, **client)
+        features = self._wire.ask(_CONNECTION, asked).body.finalized_features
+        return {feature.name: feature.max_version_level for feature in features}
+
+    def version(self, name: str) -> int:
+        """Return the version in which an API is asked. Raises TargetError if there is none."""
+        if (spoken := self.spoken(name)) is None:
+            api = SPOKEN[name]
+            needed = f"a version from {api.lowest} to {api.highest}"
+            raise TargetError(f"{self._wire.address} does not speak {name} ({api.key}) in {needed}")
+        return spoken[1]
+
     def check_alone(self) -> None:
         """Refuse a cluster of several brokers, and a broker with another advertised address."""
-        brokers = self._ask("metadata", topics=[], allow_auto_topic_creation=False).body.brokers
+        brokers = self.ask("metadata", topics=[], allow_auto_topic_creation=False).body.brokers
         address = self._wire.address
         if len(brokers) != 1:
             raise TargetError(f"{address} is one of {len(brokers)} brokers; the kit drives one")
@@ -127,7 +151,7 @@ class Admin:
 
     def check_cluster(self, brokers: int) -> None:
         """Refuse a cluster that knows of fewer brokers."""
-        body = self._ask("metadata", topics=[], allow_auto_topic_creation=False).body
+        body = self.ask("metadata", topics=[], allow_auto_topic_creation=False).body
         if len(body.brokers) < brokers:
             raise TargetError(f"{self._wire.address} knows {len(body.brokers)} brokers")
         self._nodes = tuple(broker.node_id for broker in body.brokers)
@@ -141,11 +165,13 @@ class Admin:
             "assignments": [],
             "configs": [],
         }
-        body = self._ask(
-            "create_topics", topics=[topic], timeout=_TIMEOUT_MS, validate_only=False
-        ).body
-        created = _only(body.topics)
-        _check(f"creating topic {name}", created.error_code)
+        created = self.done(
+            f"creating topic {name}",
+            "create_topics",
+            topics=[topic],
+            timeout=_TIMEOUT_MS,
+            validate_only=False,
+        )
         return self.topic_id(name, partitions, getattr(created, "topic_id", None))
 
     def topic_id(self, name: str, partitions: int, expected: UUID | None = None) -> str:
@@ -154,14 +180,13 @@ class Admin:
         With an ``expected`` one that of a topic deleted before is not taken for it.
         """
 
-        def attempt() -> tuple[int, str]:
-            topic = self._topic(name)
+        def is_led(topic: SimpleNamespace) -> bool:
             led = [p for p in topic.partitions if p.leader_id in self._nodes and not p.error_code]
             ready = len(led) == partitions and topic.topic_id is not None
-            ready = ready and expected in (None, topic.topic_id)
-            return topic.error_code or (0 if ready else _NOT_YET), str(topic.topic_id)
+            return ready and expected in (None, topic.topic_id)
 
-        return self._settled(f"waiting for topic {name}", attempt)
+        found = self._awaited(f"waiting for topic {name}", lambda: self._topic(name), is_led)
+        return str(found.topic_id)
 
     def leader_epoch(self, name: str, partition: int) -> int:
         """Return the leader epoch of a partition; -1 where the broker does not tell."""
@@ -178,153 +203,121 @@ class Admin:
         others = [each for each in places[partition].replica_nodes if each != node]
         moved = {"partition_index": partition, "replicas": [node, *others]}
         topics = [{"name": name, "partitions": [moved]}]
-        body = self._ask("alter_partition_reassignments", timeout=_TIMEOUT_MS, topics=topics).body
-        _check(f"moving {name}-{partition}", body.error_code, body.error_message)
-        result = _only(_only(body.responses).partitions)
-        _check(f"moving {name}-{partition}", result.error_code, result.error_message)
-
-        def elect() -> tuple[int, None]:
-            asked = [{"topic": name, "partitions": [partition]}]
-            body = self._ask(
-                "elect_leaders", election_type=0, topic_partitions=asked, timeout=_TIMEOUT_MS
-            ).body
-            result = _only(_only(body.replica_election_results).partition_result)
-            is_leader = result.error_code == KafkaError.election_not_needed
-            return body.error_code or (0 if is_leader else result.error_code), None
-
-        self._settled(f"electing a leader of {name}-{partition}", elect)
+        what = f"moving {name}-{partition}"
+        self.done(what, "alter_partition_reassignments", timeout=_TIMEOUT_MS, topics=topics)
+        self._settled(
+            f"electing a leader of {name}-{partition}",
+            "elect_leaders",
+            fine=KafkaError.election_not_needed,
+            election_type=0,
+            topic_partitions=[{"topic": name, "partitions": [partition]}],
+            timeout=_TIMEOUT_MS,
+        )
 
     def _topic(self, name: str) -> SimpleNamespace:
         asked = [{"topic_id": UUID(int=0), "name": name}]
-        body = self._ask("metadata", topics=asked, allow_auto_topic_creation=False).body
-        return _only(body.topics)
+        return self.one("metadata", topics=asked, allow_auto_topic_creation=False)
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic."""
         topics = [{"name": name, "topic_id": UUID(int=0)}]
-        body = self._ask("delete_topics", topics=topics, timeout=_TIMEOUT_MS).body
-        _check(f"deleting topic {name}", _only(body.responses).error_code)
+        self.done(f"deleting topic {name}", "delete_topics", topics=topics, timeout=_TIMEOUT_MS)
 
     def produce(
         self, topic: str, partition: int, batch: bytes, transactional_id: str | None = None
     ) -> int:
         """Append one record batch; return the offset of its first record."""
-
-        def attempt() -> tuple[int, int]:
-            data = [{"index": partition, "records": batch}]
-            body = self._ask(
-                "produce",
-                transactional_id=transactional_id,
-                acks=-1,
-                timeout=_TIMEOUT_MS,
-                topic_data=[{"name": topic, "partition_data": data}],
-            ).body
-            result = _only(_only(body.responses).partition_responses)
-            return result.error_code, result.base_offset
-
-        return self._settled(f"producing to {topic}", attempt)
+        data = [{"index": partition, "records": batch}]
+        answer = self._settled(
+            f"producing to {topic}",
+            "produce",
+            transactional_id=transactional_id,
+            acks=-1,
+            timeout=_TIMEOUT_MS,
+            topic_data=[{"name": topic, "partition_data": data}],
+        )
+        return int(answer.base_offset)
 
     def end_offset(self, topic: str, partition: int) -> int:
         """Return the high watermark of a partition."""
         wanted = {"partition_index": partition, "current_leader_epoch": -1, "timestamp": _LATEST}
-        body = self._ask(
+        answer = self.done(
+            f"listing offsets of {topic}",
             "list_offsets",
             replica_id=-1,
             isolation_level=0,
             topics=[{"name": topic, "partitions": [wanted]}],
-        ).body
-        answer = _only(_only(body.topics).partitions)
-        _check(f"listing offsets of {topic}", answer.error_code)
+        )
         return int(answer.offset)
 
     def delete_records(self, topic: str, partition: int, before: int) -> None:
         """Move the log start offset of a partition up."""
         wanted = {"partition_index": partition, "offset": before}
         topics = [{"name": topic, "partitions": [wanted]}]
-        body = self._ask("delete_records", topics=topics, timeout=_TIMEOUT_MS).body
-        answer = _only(_only(body.topics).partitions)
-        _check(f"deleting records of {topic}", answer.error_code)
+        what = f"deleting records of {topic}"
+        self.done(what, "delete_records", topics=topics, timeout=_TIMEOUT_MS)
 
     def begin(self, transactional_id: str, topic: str, partition: int) -> Transaction:
         """Begin a transaction with one partition; wait for the end of the previous one."""
         self.find_coordinator(transactional_id, _TRANSACTION)
-
-        def initialize() -> tuple[int, Producer]:
-            body = self._ask(
-                "init_producer_id",
-                transactional_id=transactional_id,
-                transaction_timeout=_TRANSACTION_MS,
-                producer_id=-1,
-                producer_epoch=-1,
-            ).body
-            return body.error_code, Producer(body.producer_id, body.producer_epoch, 0)
-
-        producer = self._settled("beginning a transaction", initialize)
-
-        def add() -> tuple[int, None]:
-            body = self._ask(
-                "add_partitions_to_txn",
-                v3_and_below_transactional_id=transactional_id,
-                v3_and_below_producer_id=producer.id,
-                v3_and_below_producer_epoch=producer.epoch,
-                v3_and_below_topics=[{"name": topic, "partitions": [partition]}],
-            ).body
-            result = _only(_only(body.results_by_topic_v3_and_below).results_by_partition)
-            return result.partition_error_code, None
-
-        self._settled("beginning a transaction", add)
+        answer = self._settled(
+            "beginning a transaction",
+            "init_producer_id",
+            transactional_id=transactional_id,
+            transaction_timeout=_TRANSACTION_MS,
+            producer_id=-1,
+            producer_epoch=-1,
+        )
+        producer = Producer(answer.producer_id, answer.producer_epoch, 0)
+        self._settled(
+            "beginning a transaction",
+            "add_partitions_to_txn",
+            v3_and_below_transactional_id=transactional_id,
+            v3_and_below_producer_id=producer.id,
+            v3_and_below_producer_epoch=producer.epoch,
+            v3_and_below_topics=[{"name": topic, "partitions": [partition]}],
+        )
         return Transaction(transactional_id, producer, topic, partition)
 
     def end(self, transaction: Transaction, marker: int, *, committed: bool) -> None:
         """End a transaction and wait until offset ``marker`` contains its marker."""
-        begun = transaction
-
-        def attempt() -> tuple[int, None]:
-            body = self._ask(
-                "end_txn",
-                transactional_id=begun.id,
-                producer_id=begun.producer.id,
-                producer_epoch=begun.producer.epoch,
-                committed=committed,
-            ).body
-            return body.error_code, None
-
-        def written() -> tuple[int, None]:
-            return (0 if self.end_offset(begun.topic, begun.partition) > marker else _NOT_YET), None
-
-        self._settled("ending a transaction", attempt)
-        self._settled("waiting for a transaction's marker", written)
+        place = transaction.topic, transaction.partition
+        self._settled(
+            "ending a transaction",
+            "end_txn",
+            transactional_id=transaction.id,
+            producer_id=transaction.producer.id,
+            producer_epoch=transaction.producer.epoch,
+            committed=committed,
+        )
+        self._awaited(
+            "waiting for a transaction's marker",
+            lambda: SimpleNamespace(end=self.end_offset(*place)),
+            lambda log: log.end > marker,
+        )
 
     def find_coordinator(self, key: str, kind: int = _GROUP) -> int:
         """Wait until a broker coordinates the key, and return it; -1 without FindCoordinator."""
         if self.spoken("find_coordinator") is None:
             return -1
-
-        def attempt() -> tuple[int, int]:
-            body = self._ask("find_coordinator", key_type=kind, coordinator_keys=[key]).body
-            found = _only(body.coordinators)
-            return found.error_code, found.node_id
-
-        return self._settled(f"finding the coordinator of {key}", attempt)
+        what, api = f"finding the coordinator of {key}", "find_coordinator"
+        found = self._settled(what, api, key_type=kind, coordinator_keys=[key])
+        return int(found.node_id)
 
     def alter_offset(self, group: str, topic: str, partition: int, offset: int) -> None:
         """Alter the start offset of a share-partition, whose group must be empty."""
-
-        def attempt() -> tuple[int, None]:
-            wanted = {"partition_index": partition, "start_offset": offset}
-            topics = [{"topic_name": topic, "partitions": [wanted]}]
-            body = self._ask("alter_share_group_offsets", group_id=group, topics=topics).body
-            if body.error_code:
-                return body.error_code, None
-            return _only(_only(body.responses).partitions).error_code, None
-
-        self._settled(f"altering the offset of {topic}-{partition} for {group}", attempt)
+        wanted = {"partition_index": partition, "start_offset": offset}
+        self._settled(
+            f"altering the offset of {topic}-{partition} for {group}",
+            "alter_share_group_offsets",
+            group_id=group,
+            topics=[{"topic_name": topic, "partitions": [wanted]}],
+        )
 
     def share_coordinator(self, key: str) -> tuple[int, int]:
         """Return the error and the node that FindCoordinator answers for a key of type SHARE."""
         for _try in range(_COORDINATOR_TRIES):
-            body = self._ask("find_coordinator", key_type=_SHARE, coordinator_keys=[key]).body
-            found = _only(body.coordinators)
+            found = self.one("find_coordinator", key_type=_SHARE, coordinator_keys=[key])
             if not may_pass(found.error_code):
                 break
             time.sleep(_LONGEST_PAUSE_S)
@@ -332,11 +325,11 @@ class Admin:
 
     def configure(self, group: str, settings: Mapping[str, str | None]) -> None:
         """Set a group's configuration; None removes a setting."""
-        self._alter(f"configuring group {group}", _GROUP_RESOURCE, group, settings)
+        self._alter(f"configuring group {group}", _GROUP_CONFIG, group, settings)
 
     def configure_broker(self, settings: Mapping[str, str | None]) -> None:
         """Set the broker's configuration; None removes a setting."""
-        self._alter("configuring the broker", _BROKER_RESOURCE, str(self._nodes[0]), settings)
+        self._alter("configuring the broker", BROKER, str(self._nodes[0]), settings)
 
     def _alter(
         self, what: str, resource: int, name: str, settings: Mapping[str, str | None]
@@ -346,78 +339,72 @@ class Admin:
             for key, value in settings.items()
         ]
         altered = {"resource_type": resource, "resource_name": name, "configs": configs}
-        asked = {"resources": [altered], "validate_only": False}
-        result = _only(self._ask("incremental_alter_configs", **asked).body.responses)
-        _check(what, result.error_code, result.error_message)
+        self.done(what, "incremental_alter_configs", resources=[altered], validate_only=False)
 
     def broker_settings(self, names: tuple[str, ...]) -> dict[str, str]:
         """Return the values of those settings that the broker has."""
-        return self._described(_BROKER_RESOURCE, str(self._nodes[0]), names)
+        found = self.settings("describing settings", BROKER, str(self._nodes[0]), names)
+        return {name: value for name, value in found.items() if name in names}
 
     def group_settings(self, names: tuple[str, ...]) -> dict[str, str]:
         """Return the values of those settings that a group may have of its own."""
-        return self._described(_GROUP_RESOURCE, "sharespec", names)
+        found = self.settings("describing settings", _GROUP_CONFIG, "sharespec", names)
+        return {name: value for name, value in found.items() if name in names}
 
-    def _described(self, kind: int, name: str, names: tuple[str, ...]) -> dict[str, str]:
-        resource = {
-            "resource_type": kind,
-            "resource_name": name,
-            "configuration_keys": names,
-        }
-        body = self._ask(
+    def settings(
+        self, what: str, kind: int, name: str, names: tuple[str, ...] | None
+    ) -> dict[str, str]:
+        """Return the settings that a resource of a type has; of None all are asked for."""
+        resource = {"resource_type": kind, "resource_name": name, "configuration_keys": names}
+        result = self.done(
+            what,
             "describe_configs",
             resources=[resource],
             include_synonyms=False,
             include_documentation=False,
-        ).body
-        result = _only(body.results)
-        _check("describing settings", result.error_code)
-        return {c.name: c.value for c in result.configs if c.name in names and c.value is not None}
+        )
+        return {each.name: each.value for each in result.configs if each.value is not None}
 
     def join(self, group: str, member: str, topic: str, topic_id: str, partitions: int) -> None:
         """Join a share group and wait until the member has ``partitions`` partitions."""
         self.find_coordinator(group)
         epoch = _JOIN
 
-        def attempt() -> tuple[int, None]:
+        def attempt() -> SimpleNamespace:
             nonlocal epoch
             body = self._heartbeat(group, member, epoch, [topic] if epoch == _JOIN else None)
-            if body.error_code:
-                return body.error_code, None
-            epoch = body.member_epoch
-            assigned = body.assignment.topic_partitions if body.assignment else ()
-            ours = {p for part in assigned if part.topic_id == topic_uuid(topic_id)
-                    for p in part.partitions}  # fmt: skip
-            return (0 if len(ours) == partitions else _NOT_YET), None
+            epoch = epoch if body.error_code else body.member_epoch
+            return body
 
-        self._settled(f"joining group {group}", attempt)
+        def is_assigned(body: SimpleNamespace) -> bool:
+            assigned = body.assignment.topic_partitions if body.assignment else ()
+            ours = (part for part in assigned if part.topic_id == topic_uuid(topic_id))
+            return len({p for part in ours for p in part.partitions}) == partitions
+
+        self._awaited(f"joining group {group}", attempt, is_assigned)
 
     def leave(self, group: str, member: str) -> None:
         """Leave a share group; a member whose session expired has already left."""
         body = self._heartbeat(group, member, _LEAVE, None)
         if body.error_code != KafkaError.unknown_member_id:
-            _check(f"leaving group {group}", body.error_code, body.error_message)
+            _check(f"leaving group {group}", body)
 
     def _heartbeat(
         self, group: str, member: str, epoch: int, topics: list[str] | None
     ) -> SimpleNamespace:
-        return self._ask(
+        return self.one(
             "share_group_heartbeat",
             group_id=group,
             member_id=member,
             member_epoch=epoch,
             rack_id=None,
             subscribed_topic_names=topics,
-        ).body
+        )
 
     def delete_group(self, group: str) -> None:
         """Delete a group without members; a missing group is no error."""
-
-        def attempt() -> tuple[int, None]:
-            code = _only(self._ask("delete_groups", groups_names=[group]).body.results).error_code
-            return (0 if code == KafkaError.group_id_not_found else code), None
-
-        self._settled(f"deleting group {group}", attempt)
+        what, gone = f"deleting group {group}", KafkaError.group_id_not_found
+        self._settled(what, "delete_groups", fine=gone, groups_names=[group])
 
     def describe(self, group: str, topic: str, partition: int) -> tuple[Replied, SimpleNamespace]:
         """Describe a share-partition; return the whole answer, and the part about it.
@@ -426,38 +413,74 @@ class Admin:
         """
         topics = [{"topic_name": topic, "partitions": [partition]}]
         groups = [{"group_id": group, "topics": topics}]
-        answer = self._ask("describe_share_group_offsets", groups=groups)
-        result = _only(answer.body.groups)
-        if result.error_code:
-            return answer, result
-        return answer, _only(_only(result.topics).partitions)
+        answer = self.ask("describe_share_group_offsets", groups=groups)
+        return answer, _part("describe_share_group_offsets", answer.body)
 
-    def _ask(self, name: str, **values: Any) -> Replied:  # noqa: ANN401 - plain values of any kind
-        spoken = self.spoken(name)
-        if spoken is None:
-            api = SPOKEN[name]
-            needed = f"a version from {api.lowest} to {api.highest}"
-            raise TargetError(f"{self._wire.address} does not speak {name} ({api.key}) in {needed}")
-        optional = {"include_topic_authorized_operations": False} if name == "metadata" else {}
-        if name == "metadata" and spoken[1] == SPOKEN[name].lowest:
-            optional["include_cluster_authorized_operations"] = False
-        return self._wire.ask(_CONNECTION, request(name, spoken[1], **values, **optional))
+    def ask(self, name: str, **values: Any) -> Replied:  # noqa: ANN401 - plain values of any kind
+        """Return the broker's answer to a request of an API of ``SPOKEN``."""
+        version = self.version(name)
+        if name == "metadata":
+            values = {"include_topic_authorized_operations": False, **values}
+            if version == SPOKEN[name].lowest:
+                values["include_cluster_authorized_operations"] = False
+        return self._wire.ask(_CONNECTION, request(name, version, **values))
 
-    def _settled(self, what: str, attempt: Callable[[], tuple[int, T]]) -> T:
-        """Try until there is no error; repeat after a retriable error until the timeout."""
+    def one(self, name: str, **values: Any) -> SimpleNamespace:  # noqa: ANN401 - as above
+        """Return what the answer says of the only thing asked for, or the first error on the way.
+
+        See ``SpokenApi.answer``.
+        """
+        return _part(name, self.ask(name, **values).body)
+
+    def done(self, what: str, name: str, **values: Any) -> SimpleNamespace:  # noqa: ANN401 - as above
+        """Return the same, unless it is an error."""
+        part = self.one(name, **values)
+        _check(what, part)
+        return part
+
+    def _settled(self, what: str, name: str, *, fine: int = 0, **values: Any) -> SimpleNamespace:  # noqa: ANN401 - as above
+        """Return the same; ask again as long as an error may pass."""
+        return self._awaited(what, lambda: self.one(name, **values), fine=fine)
+
+    def _awaited(
+        self,
+        what: str,
+        attempt: Callable[[], SimpleNamespace],
+        is_done: Callable[[SimpleNamespace], bool] = lambda _part: True,
+        fine: int = 0,
+    ) -> SimpleNamespace:
+        """Try until there is no error but a ``fine`` one, and it is done.
+
+        Repeat after a retriable error until the timeout.
+        """
         until, pause = time.monotonic() + self._seconds, _PAUSE_S
         while True:
-            code, result = attempt()
-            if not code:
-                return result
+            part = attempt()
+            code = _code(part)
+            if code in (0, fine) and is_done(part):
+                return part
+            code = _NOT_YET if code in (0, fine) else code
             if not may_pass(code) or time.monotonic() > until:
-                _check(what, code)
+                raise TargetError(f"{what}: {error_name(code)}")
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE_S)
 
 
-def _check(what: str, code: int, message: str | None = None) -> None:
-    if code:
+def _part(name: str, body: SimpleNamespace) -> SimpleNamespace:
+    for entries in SPOKEN[name].answer:
+        if getattr(body, "error_code", 0):
+            break
+        body = _only(getattr(body, entries))
+    return body
+
+
+def _code(part: SimpleNamespace) -> int:
+    return int(getattr(part, "error_code", 0) or getattr(part, "partition_error_code", 0))
+
+
+def _check(what: str, part: SimpleNamespace) -> None:
+    if code := _code(part):
+        message = getattr(part, "error_message", None)
         raise TargetError(f"{what}: {error_name(code)}" + (f", {message[:200]}" if message else ""))
 
 
