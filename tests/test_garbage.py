@@ -35,7 +35,7 @@ from operations.local import opened_traces, share_partitions
 from operations.state_topic import ReadStates
 from operations.state_topic_file import RecordAt, read_records
 from replay.observed.inputs import Content, Input, read
-from replay.observed.rows import line_of
+from replay.observed.rows import fact_lines, line_of
 from replay.request_log.scan import FileTally
 from replay.sources import Form, strict_row
 from tests.coordinator_recording import records
@@ -313,7 +313,7 @@ def test_a_request_log(examples: int, tmp_path: Path) -> None:
         log = Input(str(path), Form.LINES, path.stat().st_size, Content.REQUEST_LOG)
         for each in read(log, tally):
             assert line_of(each)
-        tally.facts()
+        assert fact_lines(tally.facts) is not None
         seen.update(["unusable"] if tally.unusable else [], ["used"] if tally.requests else [])
 
     tried(several(line), examples, try_it)
@@ -338,7 +338,7 @@ def test_observations(examples: int, tmp_path: Path) -> None:
         tally = FileTally(str(path))
         for each in read(Input(str(path), Form.LINES, 1, Content.OBSERVED), tally):
             assert line_of(each)
-        tally.facts()
+        assert fact_lines(tally.facts) is not None
         seen.update(["unusable"] if tally.unusable else [], ["used"] if tally.requests else [])
 
     tried(several(spoiled_json([*right, *facts])), examples, try_it)

@@ -12,7 +12,20 @@ from judge.finding import Finding
 from replay.observed.gaps import missing_of
 from replay.observed.judge import ObservationJudge
 from replay.observed.known import Premises
-from replay.observed.observation import OF_LOG, OF_TOPIC, Facts, Kind, Lapse, LogExtent, Observation
+from replay.observed.observation import (
+    OF_LOG,
+    OF_TOPIC,
+    Facts,
+    Kind,
+    Lapse,
+    ListedBroker,
+    LogExtent,
+    NamedTopic,
+    Observation,
+    SessionEvent,
+    SettingEvent,
+    of_kind,
+)
 from replay.observed.record import ALWAYS, NEVER, Allowance
 from replay.observed.settings import Assumed
 from replay.observed.state_topic import in_order
@@ -29,8 +42,10 @@ def judged(
     seen: Iterable[Observation], facts: Facts, gaps: Iterable[Lapse], settings: Assumed
 ) -> Iterator[ObservedVerdict]:
     """Yield a verdict on each share-partition of the observations."""
-    names = dict(facts.names)
-    ids = {name: topic for topic, name in facts.names}
+    names = {each.topic: each.name for each in of_kind(NamedTopic, facts)}
+    ids = {name: topic for topic, name in names.items()}
+    extents = of_kind(LogExtent, facts)
+    sessions, alterations = of_kind(SessionEvent, facts), of_kind(SettingEvent, facts)
     logs: dict[str, list[Observation]] = {}
     share_partitions: dict[tuple[str, str], list[Observation]] = {}
     dumped: dict[tuple[str, str], list[Observation]] = {}
@@ -41,13 +56,12 @@ def judged(
             dumped.setdefault((each.group, each.log), []).append(each)
         else:
             share_partitions.setdefault((each.group, each.log), []).append(each)
-    for each in facts.named:
+    for each in of_kind(Observation, facts):
         logs.setdefault(f"{ids.get(each.topic, each.topic)}:{each.partition}", []).append(each)
     gaps = list(gaps)
-    complete = bool(facts.nodes) and len(facts.nodes) <= len(
-        {extent.broker for extent in facts.logs}
-    )
-    since, until = _reach(facts.logs)
+    nodes = {each.node for each in of_kind(ListedBroker, facts)}
+    complete = bool(nodes) and len(nodes) <= len({extent.broker for extent in extents})
+    since, until = _reach(extents)
     missing = tuple(missing_of(facts))
     for (group, log), some in sorted(share_partitions.items()):
         topic, _, partition = log.rpartition(":")
@@ -57,9 +71,9 @@ def judged(
         given = Premises(
             attrs.evolve(settings, skew_ms=settings.skew_ms + step),
             tuple(logs.get(log, ())),
-            tuple(event for event in facts.sessions if event.group == group),
+            tuple(event for event in sessions if event.group == group),
             tuple(some),
-            tuple(event for event in facts.settings if event.group == group),
+            tuple(event for event in alterations if event.group == group),
             writes_seen=any(each.kind in _OF_COORDINATOR for each in some),
             complete=complete,
             missing=tuple(gap for gap in missing if gap.broker in {"", *brokers}),

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from heapq import nlargest
 from itertools import pairwise
 
-from replay.observed.observation import EpochRun, Facts, Lapse, LogExtent, SentRun
+from replay.observed.observation import EpochRun, Facts, Lapse, LogExtent, SentRun, of_kind
 
 QUIET_MS = 60_000
 """After how long without a line a part of a log is taken to be missing (ms)."""
@@ -29,12 +29,13 @@ STEP_MS = 100
 def gaps_of(facts: Facts) -> list[Lapse]:
     """Return all gaps: unusable lines, quiet times, and session epochs that do not follow."""
     last: dict[str, float] = {}
-    for extent in facts.logs:
+    logs, runs = of_kind(LogExtent, facts), of_kind(EpochRun, facts)
+    for extent in logs:
         last[extent.broker] = max(extent.last, last.get(extent.broker, extent.last))
     # After a gap at the end of its log nothing is judged: the log ends before it.
-    noted = (gap for gap in facts.gaps if gap.end < last.get(gap.broker, float("inf")))
+    noted = (gap for gap in of_kind(Lapse, facts) if gap.end < last.get(gap.broker, float("inf")))
     return sorted(
-        {*noted, *_between_extents(facts.logs), *_between_epochs(facts.runs)},
+        {*noted, *_between_extents(logs), *_between_epochs(runs)},
         key=lambda gap: (gap.begin, gap.end, gap.broker, gap.reason),
     )
 
@@ -53,15 +54,16 @@ def missing_of(facts: Facts) -> Iterator[Lapse]:
     without lines, which a clock that was set forward shows too.
     """
     firsts: dict[str, float] = {}
-    for extent in facts.logs:
+    logs = of_kind(LogExtent, facts)
+    for extent in logs:
         firsts[extent.broker] = min(extent.first, firsts.get(extent.broker, extent.first))
-    for some in _by_session(facts.runs).values():
+    for some in _by_session(of_kind(EpochRun, facts)).values():
         run = min(some, key=lambda run: run.begin)
         if run.first > 0 and run.begin > firsts.get(run.broker, run.begin) + BEGINNING_MS:
             text = f"the session of {run.member} is first seen with epoch {run.first}"
             yield Lapse(run.broker, run.begin - LOST_MS, run.begin, text)
-    yield from _between_ids(facts.sent)
-    yield from nlargest(MOST_SILENCES, _silences(facts.logs), key=lambda gap: gap.end - gap.begin)
+    yield from _between_ids(of_kind(SentRun, facts))
+    yield from nlargest(MOST_SILENCES, _silences(logs), key=lambda gap: gap.end - gap.begin)
 
 
 def _between_ids(runs: Iterable[SentRun]) -> Iterator[Lapse]:

@@ -10,7 +10,7 @@ import attrs
 
 from model.errors import InvalidValueError
 from replay.observed.observation import Observation
-from replay.observed.rows import facts_of, observation_of
+from replay.observed.rows import fact_of, observation_of
 from replay.request_log.entry import MARK
 from replay.request_log.scan import MAX_LOG_LINE_BYTES, FileTally, scan
 from replay.sources import Bad, Form, Line, Source, files_within, is_utf8, read_lines
@@ -86,18 +86,15 @@ def _observed(lines: Iterable[Line | Bad], tally: FileTally) -> Iterator[Observa
             row = json.loads(line.content)
             if not isinstance(row, dict):
                 raise InvalidValueError("line", row, "an object")
-            fact = facts_of(row)
-            each = None if fact is not None else observation_of(row)
+            each = fact_of(row) or observation_of(row)
         except (ValueError, RecursionError) as error:
             tally.cannot_use(line.number, str(error)[:200])
             continue
         tally.requests += 1
-        if fact is not None:
-            tally.more.append(fact)
-        elif each is not None and each.named:
-            tally.named.append(each)
-        elif each is not None:
+        if isinstance(each, Observation) and not each.named:
             yield each
+        else:
+            tally.facts.append(each)
 
 
 def _input(path: Path) -> Input | None:

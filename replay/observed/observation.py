@@ -1,11 +1,12 @@
 """What requests show: one of one share-partition, or of the log under it; all of them of many."""
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from enum import StrEnum
-from itertools import chain
+from typing import TypeVar
 
 import attrs
 
+T = TypeVar("T")
 Ranges = tuple[tuple[int, ...], ...]
 
 
@@ -178,23 +179,29 @@ class LogExtent:
 
 
 @attrs.frozen
-class Facts:
-    """All of them, of every file. ``nodes`` are the ids of the brokers that the cluster has."""
+class NamedTopic:
+    """The id of a topic, and its name."""
 
-    sessions: tuple[SessionEvent, ...] = ()
-    settings: tuple[SettingEvent, ...] = ()
-    runs: tuple[EpochRun, ...] = ()
-    gaps: tuple[Lapse, ...] = ()
-    names: tuple[tuple[str, str], ...] = ()
-    named: tuple[Observation, ...] = ()
-    nodes: frozenset[int] = frozenset()
-    logs: tuple["LogExtent", ...] = ()
-    sent: tuple[SentRun, ...] = ()
+    topic: str
+    name: str
 
 
-def joined(facts: Collection[Facts]) -> Facts:
-    """Return all of these facts as one."""
-    nodes = frozenset[int]().union(*(each.nodes for each in facts))
-    lists = [field.name for field in attrs.fields(Facts) if field.name != "nodes"]
-    some = {n: tuple(chain.from_iterable(getattr(each, n) for each in facts)) for n in lists}
-    return Facts(nodes=nodes, **some)
+@attrs.frozen(order=True)
+class ListedBroker:
+    """A broker of the cluster, by its id."""
+
+    node: int
+
+
+Fact = (
+    SessionEvent | SettingEvent | EpochRun | SentRun | Lapse | LogExtent | NamedTopic | ListedBroker
+)
+
+
+Facts = Sequence[Fact | Observation]
+"""What requests show besides share-partitions: facts, and observations of logs by their names."""
+
+
+def of_kind(kind: type[T], facts: Facts) -> list[T]:
+    """Return those of a kind."""
+    return [each for each in facts if isinstance(each, kind)]

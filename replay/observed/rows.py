@@ -16,15 +16,19 @@ from model.checks import MAX_INT64
 from model.errors import InvalidValueError
 from replay.observed.observation import (
     EpochRun,
+    Fact,
     Facts,
     Kind,
     Lapse,
+    ListedBroker,
     LogExtent,
+    NamedTopic,
     Observation,
     SentRun,
     SessionChange,
     SessionEvent,
     SettingEvent,
+    of_kind,
 )
 
 _KINDS = {kind.value for kind in Kind}
@@ -32,15 +36,17 @@ _ARROW = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string
 _NESTED = ("kind", "ranges")
 """Fields of an observation that are no plain values."""
 
-FACTS: dict[str, tuple[str, Any]] = {
-    "session": ("sessions", SessionEvent),
-    "setting": ("settings", SettingEvent),
-    "run": ("runs", EpochRun),
-    "sent": ("sent", SentRun),
-    "gap": ("gaps", Lapse),
-    "extent": ("logs", LogExtent),
+FACTS: dict[str, type[Fact]] = {
+    "session": SessionEvent,
+    "setting": SettingEvent,
+    "run": EpochRun,
+    "sent": SentRun,
+    "gap": Lapse,
+    "extent": LogExtent,
+    "name": NamedTopic,
+    "node": ListedBroker,
 }
-"""The kinds of rows that are facts, the field of Facts and the class; also name and node."""
+"""The kinds of rows that are facts, in the order in which they are written."""
 
 
 @cache
@@ -96,51 +102,44 @@ def line_of(each: Observation) -> str:
 
 def fact_lines(facts: Facts) -> list[str]:
     """Return facts as lines of JSON."""
-    rows: list[dict[str, Any]] = []
-    for name, (field, _) in FACTS.items():
-        rows += ({"observed": name, **attrs.asdict(item)} for item in getattr(facts, field))
-    rows += ({"observed": "name", "topic": topic, "name": name} for topic, name in facts.names)
-    rows += ({"observed": "node", "node": node} for node in sorted(facts.nodes))
+    known = [
+        (kind, fact)
+        for kind, of in FACTS.items()
+        for fact in (sorted(set(of_kind(of, facts))) if of is ListedBroker else of_kind(of, facts))
+    ]
+    rows = ({"observed": kind, **attrs.asdict(fact)} for kind, fact in known)
     lines = [json.dumps(row, separators=(",", ":")) for row in rows]
-    return lines + [line_of(each) for each in facts.named]
+    return lines + [line_of(each) for each in of_kind(Observation, facts)]
 
 
-def facts_of(row: Mapping[str, Any]) -> Facts | None:
+def fact_of(row: Mapping[str, Any]) -> Fact | None:
     """Return the fact of a row; None if it is an observation. Raises InvalidValueError."""
     values = dict(row)
     kind = values.pop("observed", None)
+    if kind not in FACTS:
+        return None
     try:
-        if kind == "name":
-            names = tuple(_of_type(name, values[name], (str,)) for name in ("topic", "name"))
-            return Facts(names=(names,))
-        if kind == "node":
-            return Facts(nodes=frozenset({_of_type("node", values["node"], (int,))}))
         if kind == "session":
             values["change"] = SessionChange(values["change"])
-        if kind in FACTS:
-            field, fact = FACTS[kind]
-            item = fact(**values)
-            _check_types(item)
-            named: dict[str, Any] = {field: (item,)}
-            return Facts(**named)
+        fact = FACTS[kind](**values)
+        _check_types(fact)
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidValueError("fact", dict(row), f"the fields of one: {error}") from None
-    return None
+    return fact
 
 
 def _check_types(item: object) -> None:
     """Refuse a value that is not of its field's type."""
     for name, allowed in _types(type(item)):  # type: ignore[arg-type] # a class
-        _of_type(name, getattr(item, name), allowed)
+        _check_type(name, getattr(item, name), allowed)
 
 
-def _of_type(name: str, value: Any, allowed: tuple[type, ...]) -> Any:  # noqa: ANN401 - of JSON
-    """Return a value that is of its type; NaN and Infinity, which Python reads in JSON, are not."""
+def _check_type(name: str, value: Any, allowed: tuple[type, ...]) -> None:  # noqa: ANN401 - of JSON
+    """Refuse a value of another type, and NaN and Infinity, which Python reads in JSON."""
     is_number = isinstance(value, int | float)
     if type(value) not in allowed or (is_number and not abs(value) <= MAX_INT64):
         names = " or ".join(each.__name__ for each in allowed)
         raise InvalidValueError(name, value, f"{names}, no number above {MAX_INT64}")
-    return value
 
 
 def _check_ranges(each: Observation) -> None:

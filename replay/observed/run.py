@@ -14,7 +14,7 @@ from replay.gather import GatherTask, bucket_of
 from replay.observed.bundle import judged
 from replay.observed.gaps import gaps_of
 from replay.observed.inputs import Input, read
-from replay.observed.observation import Facts, Lapse, Observation, joined
+from replay.observed.observation import Facts, Lapse, Observation
 from replay.observed.rows import SCHEMA, observation_of, row_of
 from replay.observed.settings import Assumed
 from replay.observed.verdict import ObservedVerdict
@@ -85,7 +85,7 @@ def judge_inputs(
         results, whole = runner.run("read", tasks, _gather, progress)
         bases = line_bases((each.task, each.tally.lines) for each in results)
         tallies = [result.tally for result in results]
-        facts = joined([tally.facts() for tally in tallies])
+        facts = [fact for tally in tallies for fact in tally.facts]
         gaps = gaps_of(facts)
         verdicts: list[ObservedVerdict] = []
         if whole:

@@ -11,7 +11,10 @@ import attrs
 from model.checks import MAX_INT64, MAX_RANGE, whole
 from model.errors import InvalidValueError
 from replay.observed.observation import (
+    Fact,
     Kind,
+    ListedBroker,
+    NamedTopic,
     Observation,
     Ranges,
     SessionChange,
@@ -20,8 +23,8 @@ from replay.observed.observation import (
 )
 from replay.request_log.entry import Entry
 
-Seen = Observation | SessionEvent | SettingEvent | tuple[str, str] | int
-"""What a request shows; a pair is the id of a topic and its name, a number the id of a broker."""
+Seen = Observation | Fact
+"""What a request shows."""
 
 MOST_BATCHES = 100_000
 """How many ranges one partition of a request may have."""
@@ -312,9 +315,10 @@ def _alter_configs(entry: Entry, place: Spot) -> Iterator[Seen]:
 def _names(entry: Entry, _place: Spot) -> Iterator[Seen]:
     for topic in _list("topics", entry.response["topics"]):
         if topic.get("topicId") and topic.get("name") and not topic["errorCode"]:
-            yield _string("topicId", topic["topicId"]), _string("name", topic["name"])
+            names = _string("topicId", topic["topicId"]), _string("name", topic["name"])
+            yield NamedTopic(*names)
     for node in _list("brokers", entry.response.get("brokers")):
-        yield whole("nodeId", node["nodeId"], 0, 2**31 - 1)
+        yield ListedBroker(whole("nodeId", node["nodeId"], 0, 2**31 - 1))
 
 
 def _member(request: dict[str, Any]) -> dict[str, Any]:

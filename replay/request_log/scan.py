@@ -4,6 +4,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 import attrs
@@ -12,14 +13,12 @@ from model.errors import InvalidValueError
 from replay.observed.gaps import LOST_MS, SILENT_MS, STEP_MS, stepped_back
 from replay.observed.observation import (
     EpochRun,
-    Facts,
     Lapse,
+    ListedBroker,
     LogExtent,
+    NamedTopic,
     Observation,
     SentRun,
-    SessionEvent,
-    SettingEvent,
-    joined,
 )
 from replay.request_log.bodies import APIS, NEEDED, OF_COORDINATOR, Seen, Spot, observed
 from replay.request_log.entry import Entry, Other, Unusable, entries
@@ -46,7 +45,7 @@ _WRONG = (LookupError, TypeError, AttributeError, StopIteration, ValueError, Ari
 
 @attrs.define
 class FileTally:
-    """What a file held, besides observations."""
+    """What a file held besides observations of share-partitions, which its ``facts`` are not."""
 
     source: str
     lines: int = 0
@@ -55,39 +54,13 @@ class FileTally:
     unusable: int = 0
     backward: int = 0
     troubles: list[Problem] = attrs.field(factory=list)
-    first: float | None = None
-    last: float | None = None
-    sessions: list[SessionEvent] = attrs.field(factory=list)
-    settings: list[SettingEvent] = attrs.field(factory=list)
-    runs: list[EpochRun] = attrs.field(factory=list)
-    gaps: list[Lapse] = attrs.field(factory=list)
-    names: dict[str, str] = attrs.field(factory=dict)
-    named: list[Observation] = attrs.field(factory=list)
-    nodes: set[int] = attrs.field(factory=set)
-    logs: dict[str, list[LogExtent]] = attrs.field(factory=dict)
-    sent: dict[str, dict[int, SentRun]] = attrs.field(factory=dict)
-    more: list[Facts] = attrs.field(factory=list)
+    facts: list[Seen] = attrs.field(factory=list)
 
     def cannot_use(self, line: int, message: str) -> None:
         """Count a line that cannot be used."""
         self.unusable += 1
         if len(self.troubles) < MOST_PROBLEMS:
             self.troubles.append(Problem(self.source, line, message))
-
-    def facts(self) -> Facts:
-        """Return the facts."""
-        facts = Facts(
-            tuple(self.sessions),
-            tuple(self.settings),
-            tuple(self.runs),
-            tuple(self.gaps),
-            tuple(self.names.items()),
-            tuple(self.named),
-            frozenset(self.nodes),
-            tuple(extent for extents in self.logs.values() for extent in extents),
-            tuple(run for runs in self.sent.values() for run in runs.values()),
-        )
-        return joined([facts, *self.more])
 
 
 @lru_cache(maxsize=1024)
@@ -118,6 +91,10 @@ class _Scan:
     def __init__(self, source: str, tally: FileTally) -> None:
         self._source, self._tally = source, tally
         self._broker = ""
+        self._last: float | None = None
+        self._told: set[NamedTopic | ListedBroker] = set()
+        self._logs: dict[str, list[LogExtent]] = {}
+        self._sent: dict[str, dict[int, SentRun]] = {}
         self._stall, self._stalled_until = 0.0, float("-inf")
         self._runs: dict[tuple[str, str, str], EpochRun] = {}
 
@@ -147,23 +124,11 @@ class _Scan:
         for each in seen:
             if isinstance(each, Observation) and not each.named:
                 yield each
-            else:
-                self._note(each)
-
-    def _note(self, each: Seen) -> None:
-        """Keep what concerns many share-partitions."""
-        tally = self._tally
-        match each:
-            case Observation():
-                tally.named.append(each)
-            case SessionEvent():
-                tally.sessions.append(each)
-            case SettingEvent():
-                tally.settings.append(each)
-            case int():
-                tally.nodes.add(each)
-            case (topic_id, name):
-                tally.names[topic_id] = name
+            elif not isinstance(each, NamedTopic | ListedBroker):
+                tally.facts.append(each)
+            elif each not in self._told:  # Every answer to Metadata has them.
+                self._told.add(each)
+                tally.facts.append(each)
 
     def lost(self, line: int, unusable: Unusable) -> None:
         """Note a line that cannot be used; what it may have shown is missing."""
@@ -171,28 +136,26 @@ class _Scan:
         tally.cannot_use(line, unusable.message)
         if unusable.api is not None and unusable.api not in NEEDED:
             return
-        end = unusable.end if unusable.end is not None else tally.last
+        end = unusable.end if unusable.end is not None else self._last
         if end is not None:
-            gap = Lapse(self._broker, end - LOST_MS, end, "a line cannot be used")
-            tally.gaps.append(gap)
+            tally.facts.append(Lapse(self._broker, end - LOST_MS, end, "a line cannot be used"))
 
     def _extend(self, end: float) -> None:
         """Note that the broker's log goes on, or begins again after silence."""
-        extents = self._tally.logs.setdefault(self._broker, [])
+        extents = self._logs.setdefault(self._broker, [])
         last = extents.pop() if extents and end - extents[-1].last <= SILENT_MS else None
         first, reached = (min(last.first, end), max(last.last, end)) if last else (end, end)
         extents.append(LogExtent(self._broker, first, reached))
 
     def _time(self, end: float) -> None:
         tally = self._tally
-        last = end if tally.last is None else tally.last
-        tally.first = end if tally.first is None else min(tally.first, end)
-        tally.last = max(last, end)
+        last = end if self._last is None else self._last
+        self._last = max(last, end)
         if end < last:
             tally.backward += 1
         if end < last - STEP_MS:
-            tally.gaps.append(stepped_back(self._broker, end, last))
-            tally.last = end
+            tally.facts.append(stepped_back(self._broker, end, last))
+            self._last = end
         if end - last > STALL_MS:
             self._stall, self._stalled_until = end - last, end + BURST_MS
 
@@ -208,14 +171,14 @@ class _Scan:
         if entry.sender is None:
             return
         client, number = f"{zlib.crc32(entry.sender[0].encode()):08x}", entry.sender[1]
-        sent = self._tally.sent
         if isinstance(entry, Other):
-            if client in sent:
-                self._sent(sent[client], client, number, entry.end)
-        elif entry.api in OF_COORDINATOR:
-            self._sent(sent.setdefault(client, {}), client, number, entry.begin)
-
-    def _sent(self, runs: dict[int, SentRun], client: str, number: int, begin: float) -> None:
+            runs, begin = self._sent.get(client), entry.end
+        else:
+            of_coordinator = entry.api in OF_COORDINATOR
+            runs = self._sent.setdefault(client, {}) if of_coordinator else None
+            begin = entry.begin
+        if runs is None:
+            return
         run = runs.pop(number - 1, None) or SentRun(client, number, number, begin, begin)
         if len(runs) < MOST_RUNS:
             runs[number] = attrs.evolve(run, last=number, end=begin)
@@ -231,9 +194,11 @@ class _Scan:
             self._runs[key] = attrs.evolve(run, last=epoch, end=entry.end)
             return
         if run is not None:
-            self._tally.runs.append(run)
+            self._tally.facts.append(run)
         self._runs[key] = EpochRun(*key, epoch, epoch, entry.begin, entry.end)
 
     def finish(self) -> None:
         """Hand over what was being followed."""
-        self._tally.runs += self._runs.values()
+        extents, sent = self._logs.values(), self._sent.values()
+        of_clients = chain.from_iterable(runs.values() for runs in sent)
+        self._tally.facts += chain(self._runs.values(), chain.from_iterable(extents), of_clients)

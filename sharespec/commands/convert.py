@@ -9,7 +9,6 @@ import click
 from judge.words import many
 from replay.convert import convert
 from replay.observed.inputs import Input, sorted_out
-from replay.observed.observation import joined
 from replay.observed.rows import fact_lines, line_of
 from replay.observed.run import read_all
 from replay.sources import NoSuchTraceError, find_sources
@@ -56,7 +55,7 @@ def _logs(logs: list[Input], out: Path) -> int:
     if out.suffix == ".parquet":
         fail(f"{out}: observations are JSON lines")
     tallies, seen = read_all(logs)
-    facts = joined([tally.facts() for tally in tallies])
+    facts = [fact for tally in tallies for fact in tally.facts]
     lines = [*fact_lines(facts), *(line_of(each) for each in seen)]
     text = "".join(f"{line}\n" for line in lines).encode()
     with whole_file(out) as draft:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from replay.observed.inputs import sorted_out
+from replay.observed.observation import ListedBroker
 from replay.observed.run import judge_inputs, read_all
 from replay.request_log.scan import MOST_PROBLEMS
 from replay.verdict import Verdict
@@ -167,7 +168,7 @@ def test_observations_are_judged_as_the_log_is(tmp_path: Path) -> None:
     inputs, _ = sorted_out([path])
     [tally], seen = read_all(inputs)
     assert (tally.unusable, seen) == (3, [])
-    assert tally.facts().nodes == {1}
+    assert tally.facts == [ListedBroker(1)]
     assert [each.line for each in tally.troubles] == [2, 4, 5]
     path.write_text('{"observed":"node","node":1}\n' + "[]\n" * 150)
     [tally], _ = read_all(inputs)

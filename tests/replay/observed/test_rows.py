@@ -8,15 +8,17 @@ from model.errors import InvalidValueError
 from replay.observed.inputs import sorted_out
 from replay.observed.observation import (
     EpochRun,
-    Facts,
+    Fact,
     Lapse,
+    ListedBroker,
     LogExtent,
+    NamedTopic,
+    SentRun,
     SessionChange,
     SessionEvent,
     SettingEvent,
-    joined,
 )
-from replay.observed.rows import SCHEMA, fact_lines, facts_of, line_of, observation_of, row_of
+from replay.observed.rows import FACTS, SCHEMA, fact_lines, fact_of, line_of, observation_of, row_of
 from replay.observed.run import read_all
 from tests.replay.observed.real import LOG
 
@@ -40,18 +42,19 @@ def test_observations_survive_lines_and_columns() -> None:
 
 
 def test_facts_survive_lines() -> None:
-    facts = Facts(
-        (SessionEvent("g", "m", "b", SessionChange.OPENED, 1.0, 2.0),),
-        (SettingEvent("g", "share.delivery.count.limit", None, 1.0, 2.0),),
-        (EpochRun("g", "m", "b", 0, 7, 1.0, 2.0),),
-        (Lapse("b", 1.0, 2.0, "why"),),
-        (("id", "name"),),
-        (),
-        frozenset({1, 2}),
-        (LogExtent("b", 1.0, 2.0),),
-    )
-    again = [facts_of(json.loads(line)) for line in fact_lines(facts)]
-    assert joined([one for one in again if one]) == facts
+    facts: list[Fact] = [
+        SessionEvent("g", "m", "b", SessionChange.OPENED, 1.0, 2.0),
+        SettingEvent("g", "share.delivery.count.limit", None, 1.0, 2.0),
+        EpochRun("g", "m", "b", 0, 7, 1.0, 2.0),
+        SentRun("c", 1, 2, 1.0, 2.0),
+        Lapse("b", 1.0, 2.0, "why"),
+        LogExtent("b", 1.0, 2.0),
+        NamedTopic("id", "name"),
+        ListedBroker(1),
+        ListedBroker(2),
+    ]
+    assert {type(fact) for fact in facts} == set(FACTS.values())
+    assert [fact_of(json.loads(line)) for line in fact_lines(facts)] == facts
 
 
 @pytest.mark.parametrize(
@@ -96,4 +99,4 @@ def test_a_row_that_is_no_observation_is_refused(change: dict[str, Any]) -> None
 )
 def test_a_row_that_is_no_fact_is_refused(row: dict[str, Any]) -> None:
     with pytest.raises(InvalidValueError):
-        facts_of(row)
+        fact_of(row)

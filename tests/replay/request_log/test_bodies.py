@@ -3,7 +3,15 @@ from typing import Any
 import pytest
 
 from model.errors import InvalidValueError
-from replay.observed.observation import Kind, Observation, SessionChange, SessionEvent, SettingEvent
+from replay.observed.observation import (
+    Kind,
+    ListedBroker,
+    NamedTopic,
+    Observation,
+    SessionChange,
+    SessionEvent,
+    SettingEvent,
+)
 from replay.request_log.bodies import MOST_BATCHES, Seen, Spot, observed
 from replay.request_log.entry import Entry
 
@@ -98,8 +106,8 @@ def test_deleted_records_and_names_and_brokers_are_seen() -> None:
     assert one.kind is Kind.DELETED_RECORDS
     topic = {"errorCode": 0, "name": "t", "topicId": "id"}
     assert seen("METADATA", {}, {"brokers": [{"nodeId": 3}], "topics": [topic]}) == [
-        ("id", "t"),
-        3,
+        NamedTopic("id", "t"),
+        ListedBroker(3),
     ]
 
 
