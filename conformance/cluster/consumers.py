@@ -1,145 +1,100 @@
 """What Kafka's own share consumer owes to its application: pure functions of a history."""
 
-from collections import Counter
 from collections.abc import Iterator
-
-import attrs
 
 from conformance.cluster.history import (
     ApplicationSaid,
     ApplicationTold,
-    ClusterEvent,
     LeaderAnswered,
     LeaderAsked,
     LeaderAtRest,
     RecordsPolled,
     RecordsReceived,
 )
-from conformance.cluster.letters import cluster_finding
+from conformance.cluster.run_state import NONE, MemberKey, RunState, offsets_of
 from judge.finding import Finding
+from model.states import AcknowledgeType
 
 LIMIT_MS = 15_000
 """After how many ms polls must have returned something, or an application been told."""
 
-_NONE, _RENEW = "NONE", 4
-_Key = tuple[str, int, int]
+
+def _keys(what: ApplicationSaid | LeaderAsked | RecordsReceived) -> Iterator[MemberKey]:
+    ranges = what.ranges if isinstance(what, RecordsReceived) else what.batches
+    return ((what.member, what.partition, offset) for offset, *_ in offsets_of(ranges))
 
 
-@attrs.define
-class ShareConsumers:
-    """What is known of the consumers of a run; keys are (member, partition, offset).
-
-    ``waiting`` has what a consumer received and no poll returned, since when, and the line: less
-    what it acknowledges as no record; ``polled`` when polls returned something last;
-    ``answered`` how often leaders answered an acknowledgement without an error, less how often the
-    application was told so; ``said`` when an application acknowledged what it was not told of yet;
-    ``seen`` when a consumer did something last; ``renews`` are those that renewed something when
-    they acknowledged last.
-    """
-
-    waiting: dict[_Key, tuple[int, str]] = attrs.field(factory=dict)
-    polled: dict[str, int] = attrs.field(factory=dict)
-    asked: dict[int, LeaderAsked] = attrs.field(factory=dict)
-    answered: Counter[_Key] = attrs.field(factory=Counter)
-    said: dict[_Key, tuple[int, str]] = attrs.field(factory=dict)
-    seen: dict[str, int] = attrs.field(factory=dict)
-    renews: set[str] = attrs.field(factory=set)
+def note_received(run: RunState, what: RecordsReceived) -> None:
+    """Note what a consumer has, and no poll returned yet."""
+    run.polled.setdefault(what.member, run.ms)
+    run.waiting |= dict.fromkeys(_keys(what), (run.ms, run.line))
 
 
-def _keys(what: ApplicationSaid | LeaderAsked) -> Iterator[_Key]:
-    for first, last, _type in what.batches:
-        for offset in range(first, last + 1):
-            yield what.member, what.partition, offset
+def note_acknowledged(run: RunState, what: LeaderAsked) -> None:
+    """Note that no poll will return what a consumer acknowledges."""
+    for key in _keys(what):
+        run.waiting.pop(key, None)
 
 
-def judge_consumers(run: ShareConsumers, event: ClusterEvent, seq: int) -> Iterator[Finding]:
-    """Yield what a consumer does wrong with this event."""
-    match event.what:
-        case RecordsReceived(member, partition, ranges):
-            run.polled.setdefault(member, event.ms)
-            offsets = (o for first, last in ranges for o in range(first, last + 1))
-            keys = ((member, partition, offset) for offset in offsets)
-            run.waiting |= dict.fromkeys(keys, (event.ms, event.line))
-        case RecordsPolled():
-            yield from _judge_polled(run, event, event.what, seq)
-        case ApplicationSaid():
-            _note_said(run, event, event.what)
-        case LeaderAsked():
-            run.asked[event.what.id] = event.what
-            for key in _keys(event.what):
-                run.waiting.pop(key, None)
-        case LeaderAnswered(id_, error):
-            asked = run.asked.pop(id_, None)
-            if asked is not None and error == _NONE:
-                run.answered.update(_keys(asked))
-        case ApplicationTold():
-            yield from _judge_told(run, event, event.what, seq)
-        case LeaderAtRest(partition):
-            yield from _judge_untold(run, event, partition, seq)
-        case _:
-            pass
+def note_succeeded(run: RunState, what: LeaderAnswered) -> None:
+    """Note of what an application may be told that it succeeded."""
+    if what.error == NONE and what.id in run.asked:
+        run.answered.update(_keys(run.asked[what.id][0]))
 
 
-def _note_said(run: ShareConsumers, event: ClusterEvent, what: ApplicationSaid) -> None:
-    run.said |= dict.fromkeys(_keys(what), (event.ms, event.line))
-    if run.seen.get(what.member) != event.ms:
+def note_said(run: RunState, what: ApplicationSaid) -> None:
+    """Note what an application acknowledges."""
+    run.said |= dict.fromkeys(_keys(what), (run.ms, run.line))
+    if run.seen.get(what.member) != run.ms:
         run.renews.discard(what.member)
-    if any(type_ == _RENEW for *_range, type_ in what.batches):
+    if any(kind == AcknowledgeType.RENEW for *_range, kind in what.batches):
         run.renews.add(what.member)
-    run.seen[what.member] = event.ms
+    run.seen[what.member] = run.ms
 
 
-def _judge_polled(
-    run: ShareConsumers, event: ClusterEvent, what: RecordsPolled, seq: int
-) -> Iterator[Finding]:
+def judge_polled(run: RunState, what: RecordsPolled) -> Iterator[Finding]:
     """Judge polls that return nothing.
 
     What came last in an answer whose records a poll returned may be no record, and so may be all of
     one answer.
     """
     member = what.member
-    run.seen[member] = event.ms
+    run.seen[member] = run.ms
     if what.offsets:
-        run.polled[member] = event.ms
+        run.polled[member] = run.ms
         for key in [key for key in run.waiting if key[:2] == (member, what.partition)]:
             del run.waiting[key]
-    nothing_ms = event.ms - run.polled.get(member, event.ms)
+    nothing_ms = run.ms - run.polled.get(member, run.ms)
     late = {
         line: key[2]
         for key, (ms, line) in run.waiting.items()
-        if key[0] == member and min(nothing_ms, event.ms - ms) >= LIMIT_MS
+        if key[0] == member and min(nothing_ms, run.ms - ms) >= LIMIT_MS
     }
     if late and (what.error or len(late) > 1):
-        (line, offset), name = next(iter(late.items())), "POLLS_GO_ON"
+        line, offset = next(iter(late.items()))
         cause = what.error or ("after a renewal" if member in run.renews else "")
         recorded = f"nothing in {nothing_ms} ms"
-        yield cluster_finding(event, seq, offset, name, recorded, "records", line, cause=cause)
+        yield run.found("POLLS_GO_ON", offset, recorded, "records", line, cause=cause)
 
 
-def _judge_told(
-    run: ShareConsumers, event: ClusterEvent, what: ApplicationTold, seq: int
-) -> Iterator[Finding]:
-    run.seen[what.member] = event.ms
+def judge_told(run: RunState, what: ApplicationTold) -> Iterator[Finding]:
+    """Judge what an application is told: success only where a leader has answered so."""
+    run.seen[what.member] = run.ms
     for offset in what.offsets:
         key = what.member, what.partition, offset
         _ms, line = run.said.pop(key, (0, ""))
-        if what.error != _NONE:
+        if what.error != NONE:
             continue
         run.answered[key] -= 1
         if run.answered[key] < 0:
-            recorded, cause = "told that it succeeded", "no leader answered so"
-            found = cluster_finding(
-                event, seq, offset, "TOLD_AS_ANSWERED", recorded, cause, line, cause=cause
-            )
-            yield found
+            texts = "told that it succeeded", "no leader answered so"
+            yield run.found("TOLD_AS_ANSWERED", offset, *texts, line, cause=texts[1])
 
 
-def _judge_untold(
-    run: ShareConsumers, event: ClusterEvent, partition: int, seq: int
-) -> Iterator[Finding]:
+def judge_untold(run: RunState, what: LeaderAtRest) -> Iterator[Finding]:
     """Judge what applications that go on were never told, some time after they acknowledged it."""
-    for (member, place, offset), (ms, line) in run.said.items():
-        goes_on = event.ms - run.seen[member] < LIMIT_MS
-        if place == partition and goes_on and event.ms - ms >= LIMIT_MS:
-            name, cause = "TOLD_AS_ANSWERED", "never told"
-            yield cluster_finding(event, seq, offset, name, cause, "told", line, cause=cause)
+    for (member, partition, offset), (ms, line) in run.said.items():
+        goes_on = run.ms - run.seen[member] < LIMIT_MS
+        if partition == what.partition and goes_on and run.ms - ms >= LIMIT_MS:
+            cause = "never told"
+            yield run.found("TOLD_AS_ANSWERED", offset, cause, "told", line, cause=cause)

@@ -1,12 +1,8 @@
 """What a cluster owes to the topic of dead letters (KIP-1191): pure functions of a history."""
 
-from collections.abc import Iterator, Mapping
-
-import attrs
+from collections.abc import Iterator
 
 from conformance.cluster.history import (
-    ClusterEvent,
-    GroupSettings,
     LeaderAnswered,
     LeaderAsked,
     LeaderAtRest,
@@ -14,153 +10,67 @@ from conformance.cluster.history import (
     LetterAppended,
     LettersAnswered,
     LettersGiven,
-    RecordsAborted,
-    RecordsDeleted,
-    WriteAnswered,
 )
-from judge.finding import Finding, FindingKind, FindingPlace
-from model.rules import RULES, RuleKind
+from conformance.cluster.run_state import FENCED, NONE, RecordKey, RunState, keys_of
+from judge.finding import Finding
+from model.states import AcknowledgeType
 
-_GAP, _ACCEPT = 0, 1
-_NONE = "NONE"
-_FENCED = "FENCED_LEADER_EPOCH"
-
-_Keys = set[tuple[int, int]]
+_WANTED = (AcknowledgeType.GAP, AcknowledgeType.ACCEPT)
 
 
-def _keys(partition: int, first: int, last: int) -> _Keys:
-    return {(partition, offset) for offset in range(first, last + 1)}
+def note_wanted(run: RunState, what: LeaderAsked) -> None:
+    """Note what a member accepts, or tells to be no record."""
+    run.wanted |= keys_of(what.partition, (each for each in what.batches if each[2] in _WANTED))
 
 
-@attrs.define
-class DeadLetters:
-    """What is known of a run; keys are (partition, offset).
-
-    ``wanted`` are records that a member accepted, or told are none, whatever the answer;
-    ``accepted`` those that it was told it had accepted, at or above the start offset; ``aborted``
-    those of aborted transactions; ``letters`` those in the topic; ``given_up`` those that the queue
-    was given and could not produce; ``failed`` says of which ones a write failed, and whether it
-    was fenced.
-    """
-
-    settings: GroupSettings | None = None
-    asked: dict[int, LeaderAsked] = attrs.field(factory=dict)
-    writes: dict[int, LeaderWrites] = attrs.field(factory=dict)
-    given: dict[int, LettersGiven] = attrs.field(factory=dict)
-    wanted: _Keys = attrs.field(factory=set)
-    accepted: _Keys = attrs.field(factory=set)
-    aborted: _Keys = attrs.field(factory=set)
-    letters: _Keys = attrs.field(factory=set)
-    given_up: _Keys = attrs.field(factory=set)
-    failed: dict[tuple[int, int], str] = attrs.field(factory=dict)
-    log_starts: dict[int, int] = attrs.field(factory=dict)
+def note_failed(run: RunState, write: LeaderWrites, error: str) -> None:
+    """Note the records whose write failed."""
+    cause = "a write of it was fenced" if error == FENCED else "a write of it failed"
+    run.failed |= dict.fromkeys(keys_of(write.partition, write.batches), cause)
 
 
-def judge_letters(
-    run: DeadLetters, event: ClusterEvent, seq: int, spoilt: Mapping[int, str]
-) -> Iterator[Finding]:
-    """Yield what is wrong by the next event; of a run without dead letters nothing is.
-
-    ``spoilt`` has what made the state of a partition wrong, whatever follows from it.
-    """
-    if isinstance(event.what, GroupSettings):
-        run.settings = event.what
-    if run.settings is None or not run.settings.dead_letter_queue:
-        return
-    match event.what:
-        case LeaderAnswered(id_, error) if error == _NONE and id_ in run.asked:
-            asked = run.asked[id_]
-            accepted = {key for key in _batches(asked, {_ACCEPT}) if key[1] >= asked.start_offset}
-            run.accepted |= accepted
-            yield from _judge_both(run, event, seq, accepted, spoilt)
-        case LetterAppended(partition, offset):
-            run.letters.add((partition, offset))
-            yield from _judge_both(run, event, seq, {(partition, offset)}, spoilt)
-        case LeaderAtRest():
-            yield from _judge_passed(run, event, event.what, seq)
-        case _:
-            _note(run, event)
+def note_given(run: RunState, what: LettersGiven) -> None:
+    """Note what the dead-letter queue is given."""
+    run.given[what.id] = what
 
 
-def _batches(asked: LeaderAsked, kinds: set[int]) -> _Keys:
-    keys = (
-        _keys(asked.partition, first, last) for first, last, kind in asked.batches if kind in kinds
-    )
-    return set().union(*keys)
+def note_given_up(run: RunState, what: LettersAnswered) -> None:
+    """Note what the dead-letter queue could not produce."""
+    if what.error != NONE and what.id in run.given:
+        given = run.given[what.id]
+        run.given_up |= keys_of(given.partition, [(given.first_offset, given.last_offset)])
 
 
-def _note(run: DeadLetters, event: ClusterEvent) -> None:
-    """Note what later events are judged by."""
-    match event.what:
-        case RecordsDeleted(partition, log_start):
-            run.log_starts[partition] = log_start
-        case RecordsAborted(partition, ranges):
-            run.aborted |= set().union(*(_keys(partition, *each) for each in ranges))
-        case LeaderAsked(id_):
-            run.asked[id_] = event.what
-            run.wanted |= _batches(event.what, {_GAP, _ACCEPT})
-        case LeaderWrites(id_):
-            run.writes[id_] = event.what
-        case WriteAnswered(id_, error) if error != _NONE and id_ in run.writes:
-            write = run.writes[id_]
-            cause = "a write of it was fenced" if error == _FENCED else "a write of it failed"
-            for first, last, *_ in write.batches:
-                run.failed |= dict.fromkeys(_keys(write.partition, first, last), cause)
-        case LettersGiven(id_):
-            run.given[id_] = event.what
-        case LettersAnswered(id_, error) if error != _NONE and id_ in run.given:
-            given = run.given[id_]
-            run.given_up |= _keys(given.partition, given.first_offset, given.last_offset)
-        case _:
-            pass
+def judge_accepted(run: RunState, what: LeaderAnswered) -> Iterator[Finding]:
+    """Judge what a member is told that it has accepted: it must be no dead letter."""
+    if what.error == NONE and what.id in run.asked:
+        asked, _counts = run.asked[what.id]
+        batches = (each for each in asked.batches if each[2] == AcknowledgeType.ACCEPT)
+        keys = {key for key in keys_of(asked.partition, batches) if key[1] >= asked.start_offset}
+        run.accepted |= keys
+        yield from _judge_both(run, keys)
 
 
-def _judge_both(
-    run: DeadLetters, event: ClusterEvent, seq: int, keys: _Keys, spoilt: Mapping[int, str]
-) -> Iterator[Finding]:
+def judge_letter(run: RunState, what: LetterAppended) -> Iterator[Finding]:
+    """Judge a dead letter: it must not have been accepted."""
+    run.letters.add((what.partition, what.offset))
+    yield from _judge_both(run, {(what.partition, what.offset)})
+
+
+def _judge_both(run: RunState, keys: set[RecordKey]) -> Iterator[Finding]:
     """Judge records that are in the topic, or were accepted: none must be both."""
-    for partition, offset in sorted(keys & run.letters & run.accepted)[:1]:
-        cause = run.failed.get((partition, offset), spoilt.get(partition, ""))
-        texts = "accepted", "not accepted"
-        yield cluster_finding(event, seq, offset, "DEAD_LETTERS_FAILED", *texts, cause=cause)
+    both = keys & run.letters & run.accepted
+    for partition, offset in sorted(both)[:1] if run.buries else ():
+        cause = run.failed.get((partition, offset), run.spoilt.get(partition, ""))
+        yield run.found("DEAD_LETTERS_FAILED", offset, "accepted", "not accepted", cause=cause)
 
 
-def _judge_passed(
-    run: DeadLetters, event: ClusterEvent, what: LeaderAtRest, seq: int
-) -> Iterator[Finding]:
+def judge_passed(run: RunState, what: LeaderAtRest) -> Iterator[Finding]:
     """Judge the records that a leader has passed and nobody accepted: they are dead letters."""
     log_start = run.log_starts.get(what.partition, 0)
-    passed = _keys(what.partition, log_start, min(what.start_offset, what.log_end_offset) - 1)
-    missing = passed - run.wanted - run.aborted - run.letters - run.given_up
-    for key in sorted(missing)[:1]:
-        cause = run.failed.get(key, "")
+    end = min(what.start_offset, what.log_end_offset)
+    missing = keys_of(what.partition, [(log_start, end - 1)])
+    missing -= run.wanted | run.aborted | run.letters | run.given_up
+    for key in sorted(missing)[:1] if run.buries else ():
         texts = "not in the topic of dead letters", "in it"
-        yield cluster_finding(event, seq, key[1], "DEAD_LETTERS_ARRIVE", *texts, cause=cause)
-
-
-def cluster_finding(  # noqa: PLR0913, PLR0917 - what is reported of a finding
-    event: ClusterEvent,
-    seq: int,
-    offset: int,
-    name: str,
-    recorded: str,
-    expected: str,
-    *evidence: str,
-    cause: str = "",
-) -> Finding:
-    """Return what is wrong in a cluster: the rule, by which event, and what shows it."""
-    return Finding(
-        seq=seq,
-        engine="cluster",
-        kind=FindingKind.INVARIANT,
-        name=name,
-        sentence=RULES[RuleKind.CLUSTER][name].sentence,
-        recorded=recorded,
-        expected=expected,
-        before="",
-        after="",
-        offset=offset,
-        place=FindingPlace(partition=event.run, event=event.line),
-        evidence=evidence,
-        cause=(name, cause) if cause else (name,),
-    )
+        yield run.found("DEAD_LETTERS_ARRIVE", key[1], *texts, cause=run.failed.get(key, ""))

@@ -4,13 +4,15 @@ Each rule stands in ``model/rules.toml`` under ``cluster``, with its sentence an
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import attrs
 
-from conformance.cluster.consumers import ShareConsumers, judge_consumers
+from conformance.cluster import consumers, letters
 from conformance.cluster.history import (
+    ApplicationSaid,
+    ApplicationTold,
     ClusterEvent,
     GroupAltered,
     GroupSettings,
@@ -23,98 +25,37 @@ from conformance.cluster.history import (
     LeaderReads,
     LeaderResigned,
     LeaderWrites,
+    LetterAppended,
+    LettersAnswered,
+    LettersGiven,
     MemberJoined,
     MemberLeft,
     ReadAnswered,
     RecordsAborted,
     RecordsDeleted,
+    RecordsPolled,
+    RecordsReceived,
     StateCommitted,
     WriteAnswered,
 )
-from conformance.cluster.letters import DeadLetters, cluster_finding, judge_letters
+from conformance.cluster.run_state import (
+    FENCED,
+    NONE,
+    READ_COMMITTED,
+    RecordHolder,
+    RecordKey,
+    RunState,
+    ToldOutcome,
+    keys_of,
+    offsets_of,
+)
 from judge.finding import Finding
+from model.states import AcknowledgeType
 
-_GAP, _ACCEPT, _RELEASE, _REJECT, _RENEW = 0, 1, 2, 3, 4
-_NONE = "NONE"
-_READ_COMMITTED = "read_committed"
-_FENCED = "FENCED_LEADER_EPOCH"
+_ENDING = (AcknowledgeType.GAP, AcknowledgeType.ACCEPT, AcknowledgeType.REJECT)
 _LATE_READ = "its read was answered since"
 _TWO_OBJECTS = "two objects in one leader epoch"
 _OLDER = "a write of an older leader epoch"
-
-
-@attrs.frozen
-class _Holder:
-    """Who holds a record, of which leader epoch, since when, until when, and with which count.
-
-    The leader that gave it out asked for the state to begin with, and had it, at these times.
-    """
-
-    member: str
-    leader_epoch: int
-    ms: int
-    lock_ends_ms: int
-    count: int
-    line: str
-    began: tuple[int, int]
-    renewed: bool = False
-
-    def holds(self, ms: int, leader_epoch: int) -> bool:
-        """Return whether the lock lasts; of one that was renewed that is not known."""
-        lasts = not self.renewed and ms < self.lock_ends_ms
-        return self.leader_epoch == leader_epoch and lasts
-
-
-@attrs.frozen
-class _Told:
-    """What a member was told of a record: done, or released with a delivery count."""
-
-    leader_epoch: int
-    count: int
-    line: str
-
-
-@attrs.define
-class _ClusterRun:
-    """What is known of a run so far. Keys are (partition, offset), or numbers of requests.
-
-    ``fenced`` has when a write or a read of a partition was fenced last, and the line; ``attempts``
-    the highest delivery count of each record, and when it had that first; ``stable`` those that
-    were acquired while the group read what is committed, as ``reads_committed`` says that it did at
-    some time; ``aborted`` those of aborted transactions; ``limits`` the delivery limits that there
-    were, each with the time of its end; ``ended`` those that a member accepted or rejected,
-    whatever the answer; ``began``, by (partition, node, leader epoch), when a leader last asked for
-    the state to begin with, when it had it, and the line; ``resigned``, by (partition, node), the
-    last leader epoch in which a node led, as it learned, when, and the line; ``left``, by (member,
-    node), how a member left, and the line. ``stopped`` are
-    partitions whose leader did not come to rest, ``cut`` those whose log began within a batch that
-    was aborted; ``spoilt`` has what makes the state of a partition wrong, whatever follows from it.
-    """
-
-    settings: GroupSettings | None = None
-    holders: dict[tuple[int, int], _Holder] = attrs.field(factory=dict)
-    finished: dict[tuple[int, int], _Told] = attrs.field(factory=dict)
-    released: dict[tuple[int, int], _Told] = attrs.field(factory=dict)
-    asked: dict[int, tuple[LeaderAsked, dict[int, int]]] = attrs.field(factory=dict)
-    fenced: dict[tuple[int, str], tuple[int, str]] = attrs.field(factory=dict)
-    reads: dict[int, tuple[LeaderReads, int]] = attrs.field(factory=dict)
-    writes: dict[int, LeaderWrites] = attrs.field(factory=dict)
-    committed: dict[int, list[StateCommitted]] = attrs.field(factory=dict)
-    attempts: dict[tuple[int, int], tuple[int, int]] = attrs.field(factory=dict)
-    stable: set[tuple[int, int]] = attrs.field(factory=set)
-    reads_committed: bool = False
-    aborted: set[tuple[int, int]] = attrs.field(factory=set)
-    limits: list[tuple[int, int]] = attrs.field(factory=list)
-    ended: set[tuple[int, int]] = attrs.field(factory=set)
-    log_starts: dict[int, int] = attrs.field(factory=dict)
-    stopped: set[int] = attrs.field(factory=set)
-    spoilt: dict[int, str] = attrs.field(factory=dict)
-    letters: DeadLetters = attrs.field(factory=DeadLetters)
-    consumers: ShareConsumers = attrs.field(factory=ShareConsumers)
-    cut: set[int] = attrs.field(factory=set)
-    began: dict[tuple[int, int, int], tuple[int, int, str]] = attrs.field(factory=dict)
-    resigned: dict[tuple[int, int], tuple[int, int, str]] = attrs.field(factory=dict)
-    left: dict[tuple[str, int], tuple[str, str]] = attrs.field(factory=dict)
 
 
 def judge_history(events: Iterable[ClusterEvent]) -> Iterator[Finding]:
@@ -122,83 +63,42 @@ def judge_history(events: Iterable[ClusterEvent]) -> Iterator[Finding]:
 
     A rule is reported once for each share-partition of a run: what follows is mostly the same.
     """
-    runs: dict[str, _ClusterRun] = defaultdict(_ClusterRun)
+    runs: dict[str, RunState] = {}
     reported: set[tuple[str, int, str]] = set()
     for seq, event in enumerate(events):
-        run = runs[event.run]
-        letters = judge_letters(run.letters, event, seq, run.spoilt)
-        consumers = judge_consumers(run.consumers, event, seq)
-        for finding in (*_step(run, event, seq), *letters, *consumers):
-            partition = event_partition(event.what, run)
-            key = (event.run, partition, finding.name)
-            if key not in reported:
-                reported.add(key)
-                yield finding
+        run = runs.setdefault(event.run, RunState(event.run))
+        run.seq, run.ms, run.line = seq, event.ms, event.line
+        for judge in _STEPS.get(type(event.what), ()):
+            for finding in judge(run, event.what) or ():
+                key = (event.run, _partition(run, event.what), finding.name)
+                if key not in reported:
+                    reported.add(key)
+                    yield finding
 
 
-def event_partition(what: Happening, run: "_ClusterRun | None" = None) -> int:
+def _partition(run: RunState, what: Happening) -> int:
     """Return the partition that an event is about, or -1."""
-    if run is not None and isinstance(what, LeaderAnswered) and what.id in run.asked:
+    if isinstance(what, LeaderAnswered) and what.id in run.asked:
         return run.asked[what.id][0].partition
     return getattr(what, "partition", -1)
 
 
-def _step(run: _ClusterRun, event: ClusterEvent, seq: int) -> Iterator[Finding]:
-    match event.what:
-        case LeaderAcquired():
-            yield from _judge_resigned(run, event, event.what, seq)
-            yield from _judge_left(run, event, event.what, seq)
-            for first, last, count in event.what.ranges:
-                for offset in range(first, last + 1):
-                    yield from _judge_acquired(run, event, offset, count, seq)
-        case RecordsAborted():
-            yield from _judge_aborted(run, event, event.what, seq)
-        case WriteAnswered():
-            yield from _judge_written(run, event, event.what, seq)
-        case LeaderAtRest():
-            yield from _judge_rest(run, event, event.what, seq)
-            yield from _judge_finished(run, event, event.what, seq)
-        case LagReported():
-            yield from _judge_reported(run, event, event.what, seq)
-        case _:
-            _note(run, event)
+# The group and its members.
 
 
-def _note(run: _ClusterRun, event: ClusterEvent) -> None:
-    """Note what later events are judged by."""
-    match event.what:
-        case GroupSettings() | GroupAltered():
-            _note_settings(run, event)
-        case RecordsDeleted():
-            partition, start = event.what.partition, event.what.log_start_offset
-            run.log_starts[partition] = start
-            if {(partition, start - 1), (partition, start)} <= run.aborted:
-                run.cut.add(partition)
-        case LeaderAsked():
-            _note_asked(run, event.what)
-        case LeaderAnswered():
-            _note_answered(run, event, event.what)
-        case MemberLeft(member, node, how):
-            run.left[member, node] = how, event.line
-        case MemberJoined(member, node):
-            run.left.pop((member, node), None)
-        case _:
-            _note_state(run, event)
-
-
-def _note_settings(run: _ClusterRun, event: ClusterEvent) -> None:
+def _note_settings(run: RunState, what: GroupSettings | GroupAltered) -> None:
     """Note the settings of a group, or those that were altered: others stay."""
-    if isinstance(event.what, GroupSettings):
-        run.settings = event.what
+    if isinstance(what, GroupSettings):
+        run.settings = what
     elif run.settings is not None:
-        run.limits.append((event.ms, run.settings.delivery_count_limit))
-        run.settings = attrs.evolve(run.settings, **attrs.asdict(event.what))
+        run.limits.append((run.ms, run.settings.delivery_count_limit))
+        run.settings = attrs.evolve(run.settings, **attrs.asdict(what))
     run.reads_committed |= run.settings is not None and (
-        run.settings.isolation_level == _READ_COMMITTED
+        run.settings.isolation_level == READ_COMMITTED
     )
 
 
-def _limit(run: _ClusterRun, settings: GroupSettings, key: tuple[int, int], count: int) -> int:
+def _limit(run: RunState, settings: GroupSettings, key: RecordKey, count: int) -> int:
     """Return the highest delivery limit since the attempt before: what is released is judged by it.
 
     Where that attempt is not the last one, since ever.
@@ -209,44 +109,41 @@ def _limit(run: _ClusterRun, settings: GroupSettings, key: tuple[int, int], coun
     return max((settings.delivery_count_limit, *before))
 
 
-def _note_state(run: _ClusterRun, event: ClusterEvent) -> None:
-    """Note what leaders ask of their persisters, and what the state topic commits meanwhile."""
-    match event.what:
-        case LeaderWrites():
-            run.writes[event.what.id] = event.what
-            run.committed[event.what.id] = []
-        case LeaderResigned():
-            place = event.what.partition, event.what.node
-            run.resigned[place] = (event.what.leader_epoch, event.ms, event.line)
-        case LeaderReads():
-            run.reads[event.what.id] = (event.what, event.ms)
-        case ReadAnswered():
-            _note_read(run, event, event.what)
-        case StateCommitted():
-            for id_, write in run.writes.items():
-                if write.partition == event.what.partition:
-                    run.committed[id_].append(event.what)
-        case _:
-            pass
+def _note_joined(run: RunState, what: MemberJoined) -> None:
+    run.left.pop((what.member, what.node), None)
 
 
-def _note_read(run: _ClusterRun, event: ClusterEvent, answer: ReadAnswered) -> None:
-    """Note that a leader has the state to begin with, or was fenced."""
-    if answer.id not in run.reads:
-        return
-    read, asked_ms = run.reads.pop(answer.id)
-    if answer.error == _FENCED:
-        run.fenced[read.partition, "read"] = (event.ms, event.line)
-    elif answer.error == _NONE:
-        place = read.partition, read.node, read.leader_epoch
-        if place in run.began:
-            run.spoilt.setdefault(read.partition, _TWO_OBJECTS)
-        run.began[place] = (asked_ms, event.ms, event.line)
+def _note_left(run: RunState, what: MemberLeft) -> None:
+    run.left[what.member, what.node] = what.how, run.line
 
 
-def _judge_resigned(
-    run: _ClusterRun, event: ClusterEvent, what: LeaderAcquired, seq: int
-) -> Iterator[Finding]:
+# The log.
+
+
+def _note_deleted(run: RunState, what: RecordsDeleted) -> None:
+    partition, start = what.partition, what.log_start_offset
+    run.log_starts[partition] = start
+    if {(partition, start - 1), (partition, start)} <= run.aborted:
+        run.cut.add(partition)
+
+
+def _judge_aborted(run: RunState, what: RecordsAborted) -> Iterator[Finding]:
+    """Judge whether records were given out whose transaction is aborted only now."""
+    keys = keys_of(what.partition, what.ranges)
+    run.aborted |= keys
+    start = run.log_starts.get(what.partition, 0)
+    if any(first < start <= last for first, last in what.ranges):
+        run.cut.add(what.partition)
+    texts = "acquired before", "not before its transaction is committed"
+    for offset, *_ in offsets_of(what.ranges):
+        if (what.partition, offset) in run.stable:
+            yield run.found("COMMITTED_ONLY", offset, *texts)
+
+
+# What leaders give out.
+
+
+def _judge_resigned(run: RunState, what: LeaderAcquired) -> Iterator[Finding]:
     """Judge who gives out records: not a node that knows that it leads no longer."""
     epoch, resigned_ms, line = run.resigned.get((what.partition, what.node), (-1, 0, ""))
     if not what.ranges or what.leader_epoch > epoch:
@@ -257,80 +154,79 @@ def _judge_resigned(
     _, had_ms, answered = run.began.get(place, (-1, -1, ""))
     late = had_ms >= resigned_ms
     cause, evidence = (_LATE_READ, (line, answered)) if late else ("", (line,))
-    yield cluster_finding(event, seq, first, name, recorded, expected, *evidence, cause=cause)
+    yield run.found(name, first, recorded, expected, *evidence, cause=cause)
 
 
-def _judge_left(
-    run: _ClusterRun, event: ClusterEvent, what: LeaderAcquired, seq: int
-) -> Iterator[Finding]:
+def _judge_left(run: RunState, what: LeaderAcquired) -> Iterator[Finding]:
     """Judge who is given records: not a member that has left the node, which knows it."""
     how, line = run.left.get((what.member, what.node), ("", ""))
     if what.ranges and line:
         name, first = "NOTHING_AFTER_LEAVING", what.ranges[0][0]
-        expected = f"nothing for {what.member}"
-        yield cluster_finding(event, seq, first, name, "acquired", expected, line, cause=how)
+        yield run.found(name, first, "acquired", f"nothing for {what.member}", line, cause=how)
 
 
-def _judge_aborted(
-    run: _ClusterRun, event: ClusterEvent, what: RecordsAborted, seq: int
+def _judge_acquired(run: RunState, what: LeaderAcquired) -> Iterator[Finding]:
+    """Judge each acquired record by what members were told of it, and by who holds it."""
+    for offset, count in offsets_of(what.ranges):
+        yield from _judge_attempt(run, what, offset, count)
+        yield from _judge_again(run, what, offset, count)
+        yield from _judge_holder(run, what, offset, count)
+
+
+def _judge_attempt(
+    run: RunState, what: LeaderAcquired, offset: int, count: int
 ) -> Iterator[Finding]:
-    """Judge whether records were given out whose transaction is aborted only now."""
-    keys = [(what.partition, o) for first, last in what.ranges for o in range(first, last + 1)]
-    run.aborted |= set(keys)
-    start = run.log_starts.get(what.partition, 0)
-    if any(first < start <= last for first, last in what.ranges):
-        run.cut.add(what.partition)
-    for key in keys:
-        if key in run.stable:
-            recorded, expected = "acquired before", "not before its transaction is committed"
-            yield cluster_finding(event, seq, key[1], "COMMITTED_ONLY", recorded, expected)
+    """Judge a record by the settings of the group."""
+    key, settings = (what.partition, offset), run.settings
+    if settings is None:
+        return
+    if (what.isolation_level or settings.isolation_level) == READ_COMMITTED:
+        run.stable.add(key)
+        if key in run.aborted:
+            yield run.found("COMMITTED_ONLY", offset, "acquired", "its transaction was aborted")
+    limit = _limit(run, settings, key, count)
+    if count > limit:
+        yield run.found("ATTEMPTS_ARE_LIMITED", offset, f"{count}", f"at most {limit}")
 
 
-def _judge_acquired(
-    run: _ClusterRun, event: ClusterEvent, offset: int, count: int, seq: int
+def _judge_again(run: RunState, what: LeaderAcquired, offset: int, count: int) -> Iterator[Finding]:
+    """Judge a record by what members were told of it."""
+    key, spoilt = (what.partition, offset), run.spoilt.get(what.partition, "")
+    done, released = run.finished.get(key), run.released.get(key)
+    if done is not None and what.leader_epoch >= done.leader_epoch:
+        yield run.found(
+            "DONE_STAYS_DONE", offset, "acquired again", "done", done.line, cause=spoilt
+        )
+    if released is not None and what.leader_epoch >= released.leader_epoch:
+        texts = f"{count}", f"more than {released.count}"
+        if count <= released.count:
+            yield run.found("RELEASE_IS_COUNTED", offset, *texts, released.line, cause=spoilt)
+
+
+def _judge_holder(
+    run: RunState, what: LeaderAcquired, offset: int, count: int
 ) -> Iterator[Finding]:
-    """Judge one acquired record by what members were told of it, and by who holds it."""
-    what = event.what
-    assert isinstance(what, LeaderAcquired)  # noqa: S101 - by the caller
-    key = (what.partition, offset)
-    found = partial(cluster_finding, event, seq, offset)
-    spoilt = run.spoilt.get(what.partition, "")
-    asked_ms, had_ms, _ = run.began.get(
-        (what.partition, what.node, what.leader_epoch), (event.ms, event.ms, "")
-    )
+    """Judge a record by who holds it; from here on its member does."""
+    key, place = (what.partition, offset), (what.partition, what.node, what.leader_epoch)
+    asked_ms, had_ms, _ = run.began.get(place, (run.ms, run.ms, ""))
     began = asked_ms, had_ms
-    if run.settings is not None:
-        if (what.isolation_level or run.settings.isolation_level) == _READ_COMMITTED:
-            run.stable.add(key)
-            if key in run.aborted:
-                yield found("COMMITTED_ONLY", "acquired", "its transaction was aborted")
-        limit = _limit(run, run.settings, key, count)
-        if count > limit:
-            yield found("ATTEMPTS_ARE_LIMITED", f"{count}", f"at most {limit}")
-    told = run.finished.get(key)
-    if told is not None and what.leader_epoch >= told.leader_epoch:
-        yield found("DONE_STAYS_DONE", "acquired again", "done", told.line, cause=spoilt)
-    told = run.released.get(key)
-    if told is not None and what.leader_epoch >= told.leader_epoch and count <= told.count:
-        expected = f"more than {told.count}"
-        yield found("RELEASE_IS_COUNTED", f"{count}", expected, told.line, cause=spoilt)
     holder = run.holders.get(key)
-    if holder is not None and holder.holds(event.ms, what.leader_epoch):
+    if holder is not None and holder.holds(run.ms, what.leader_epoch):
         cause, *between = _fenced_since(run, what.partition, holder, began)
-        evidence = (holder.line, *between)
-        yield found("ONE_HOLDER", what.member, holder.member, *evidence, cause=cause)
+        texts = what.member, holder.member
+        yield run.found("ONE_HOLDER", offset, *texts, holder.line, *between, cause=cause)
     if count > run.attempts.get(key, (0, 0))[0]:
-        run.attempts[key] = count, event.ms
+        run.attempts[key] = count, run.ms
     gone = (what.member, what.node) in run.left
     lock_ms = run.settings.record_lock_duration_ms if run.settings and not gone else 0
-    ends = event.ms + lock_ms
-    run.holders[key] = _Holder(
-        what.member, what.leader_epoch, event.ms, ends, count, event.line, began
+    ends = run.ms + lock_ms
+    run.holders[key] = RecordHolder(
+        what.member, what.leader_epoch, run.ms, ends, count, run.line, began
     )
 
 
 def _fenced_since(
-    run: _ClusterRun, partition: int, holder: _Holder, began: tuple[int, int]
+    run: RunState, partition: int, holder: RecordHolder, began: tuple[int, int]
 ) -> tuple[str, ...]:
     """Return what was fenced since, which made the leader forget a holder, and its line.
 
@@ -347,72 +243,106 @@ def _fenced_since(
     return ("nothing was fenced",)
 
 
-def _note_asked(run: _ClusterRun, what: LeaderAsked) -> None:
+# What members acknowledge.
+
+
+def _note_asked(run: RunState, what: LeaderAsked) -> None:
     """Note which records a member acknowledges: from here on they may be free.
 
     Of what lies below the start offset nothing follows.
     """
     counts: dict[int, int] = {}
-    for first, last, kind in what.batches:
-        if kind in {_GAP, _ACCEPT, _REJECT}:
-            run.ended |= {(what.partition, offset) for offset in range(first, last + 1)}
-        for offset in range(max(first, what.start_offset), last + 1):
-            holder = run.holders.get((what.partition, offset))
-            if holder is None or holder.leader_epoch != what.leader_epoch:
-                continue
-            counts[offset] = holder.count
-            if kind == _RENEW:
-                run.holders[what.partition, offset] = attrs.evolve(holder, renewed=True)
-            else:
-                del run.holders[what.partition, offset]
+    for offset, kind in offsets_of(what.batches):
+        if kind in _ENDING:
+            run.ended.add((what.partition, offset))
+        holder = run.holders.get((what.partition, offset))
+        gone = holder is None or holder.leader_epoch != what.leader_epoch
+        if holder is None or gone or offset < what.start_offset:
+            continue
+        counts[offset] = holder.count
+        if kind == AcknowledgeType.RENEW:
+            run.holders[what.partition, offset] = attrs.evolve(holder, renewed=True)
+        else:
+            del run.holders[what.partition, offset]
     run.asked[what.id] = (what, counts)
 
 
-def _note_answered(run: _ClusterRun, event: ClusterEvent, answer: LeaderAnswered) -> None:
+def _note_answered(run: RunState, what: LeaderAnswered) -> None:
     """Note what a member was told; only an answer without an error promises anything."""
-    asked = run.asked.get(answer.id)
-    if asked is None or answer.error != _NONE:
+    if what.id not in run.asked or what.error != NONE:
         return
-    what, counts = asked
-    for first, last, kind in what.batches:
-        for offset in range(first, last + 1):
-            if offset not in counts:
-                continue
-            told = _Told(what.leader_epoch, counts[offset], event.line)
-            if kind in {_ACCEPT, _REJECT}:
-                run.finished[what.partition, offset] = told
-            elif kind == _RELEASE:
-                run.released[what.partition, offset] = told
+    asked, counts = run.asked[what.id]
+    for offset, kind in offsets_of(asked.batches):
+        if offset not in counts:
+            continue
+        told = ToldOutcome(asked.leader_epoch, counts[offset], run.line)
+        if kind in {AcknowledgeType.ACCEPT, AcknowledgeType.REJECT}:
+            run.finished[asked.partition, offset] = told
+        elif kind == AcknowledgeType.RELEASE:
+            run.released[asked.partition, offset] = told
 
 
-def _judge_written(
-    run: _ClusterRun, event: ClusterEvent, answer: WriteAnswered, seq: int
-) -> Iterator[Finding]:
+# What leaders ask of their persisters, and what the state topic commits meanwhile.
+
+
+def _note_resigned(run: RunState, what: LeaderResigned) -> None:
+    run.resigned[what.partition, what.node] = (what.leader_epoch, run.ms, run.line)
+
+
+def _note_reads(run: RunState, what: LeaderReads) -> None:
+    run.reads[what.id] = (what, run.ms)
+
+
+def _note_read(run: RunState, what: ReadAnswered) -> None:
+    """Note that a leader has the state to begin with, or was fenced."""
+    if what.id not in run.reads:
+        return
+    read, asked_ms = run.reads.pop(what.id)
+    if what.error == FENCED:
+        run.fenced[read.partition, "read"] = (run.ms, run.line)
+    elif what.error == NONE:
+        place = read.partition, read.node, read.leader_epoch
+        if place in run.began:
+            run.spoilt.setdefault(read.partition, _TWO_OBJECTS)
+        run.began[place] = (asked_ms, run.ms, run.line)
+
+
+def _note_write(run: RunState, what: LeaderWrites) -> None:
+    run.writes[what.id] = what, []
+
+
+def _note_committed(run: RunState, what: StateCommitted) -> None:
+    for write, committed in run.writes.values():
+        if write.partition == what.partition:
+            committed.append(what)
+
+
+def _judge_written(run: RunState, what: WriteAnswered) -> Iterator[Finding]:
     """Judge the answer to a write: without an error only if its writer's epoch committed it."""
-    write = run.writes.pop(answer.id, None)
-    committed = run.committed.pop(answer.id, [])
-    if write is not None and answer.error == _FENCED:
-        run.fenced[write.partition, "write"] = (event.ms, event.line)
-    if write is None or answer.error != _NONE:
+    if what.id not in run.writes:
+        return
+    write, committed = run.writes.pop(what.id)
+    if what.error == FENCED:
+        run.fenced[write.partition, "write"] = (run.ms, run.line)
+    if what.error != NONE:
+        letters.note_failed(run, write, what.error)
         return
     own = [each for each in committed if each.leader_epoch == write.leader_epoch]
     texts = [f"written: {a}-{b} state {state} ({count})" for a, b, state, count in write.batches]
-    first = write.batches[0][0] if write.batches else write.start_offset
     if not own:
+        offset = write.batches[0][0] if write.batches else write.start_offset
         others = ", ".join(sorted({str(each.leader_epoch) for each in committed})) or "none"
         recorded = f"committed since: leader epochs {others}"
         expected = f"a record of leader epoch {write.leader_epoch}"
         cause = _OLDER if committed else "nothing was committed"
-        run.spoilt.setdefault(write.partition, _OLDER)
-        yield cluster_finding(
-            event, seq, first, "CONFIRMED_IS_WRITTEN", recorded, expected, *texts, cause=cause
-        )
     elif (missing := _missing(write, own)) is not None:
-        run.spoilt.setdefault(write.partition, _OLDER)
         offset, state = missing
+        recorded, expected = "not committed", f"state {state}"
         cause = _OLDER if any(e.leader_epoch > write.leader_epoch for e in committed) else ""
-        name, recorded, expected = "CONFIRMED_IS_WRITTEN", "not committed", f"state {state}"
-        yield cluster_finding(event, seq, offset, name, recorded, expected, *texts, cause=cause)
+    else:
+        return
+    run.spoilt.setdefault(write.partition, _OLDER)
+    yield run.found("CONFIRMED_IS_WRITTEN", offset, recorded, expected, *texts, cause=cause)
 
 
 def _missing(write: LeaderWrites, committed: Sequence[StateCommitted]) -> tuple[int, int] | None:
@@ -425,19 +355,18 @@ def _missing(write: LeaderWrites, committed: Sequence[StateCommitted]) -> tuple[
     start = max(each.start_offset for each in committed)
     states: dict[int, set[int]] = defaultdict(set)
     for each in committed:
-        for first, last, state, _count in each.batches:
-            for offset in range(first, last + 1):
-                states[offset].add(state)
-    for first, last, state, _count in write.batches:
-        for offset in range(max(first, start), last + 1):
-            if state not in states[offset]:
-                return offset, state
+        for offset, state, _count in offsets_of(each.batches):
+            states[offset].add(state)
+    for offset, state, _count in offsets_of(write.batches):
+        if offset >= start and state not in states[offset]:
+            return offset, state
     return None
 
 
-def _judge_rest(
-    run: _ClusterRun, event: ClusterEvent, what: LeaderAtRest, seq: int
-) -> Iterator[Finding]:
+# The end.
+
+
+def _judge_rest(run: RunState, what: LeaderAtRest) -> Iterator[Finding]:
     """Judge a leader long after the last fault: every record is done, and the lag is 0."""
     reached = what.start_offset + what.delivery_complete_count
     lag = what.log_end_offset - reached
@@ -449,34 +378,10 @@ def _judge_rest(
     elif what.delivery_complete_count >= what.end_offset - what.start_offset > 0:
         cause = "all of the window is done"
     run.stopped.add(what.partition)
-    name = "LAG_COMES_TO_REST"
-    yield cluster_finding(event, seq, reached, name, f"lag {lag}", "lag 0", cause=cause)
+    yield run.found("LAG_COMES_TO_REST", reached, f"lag {lag}", "lag 0", cause=cause)
 
 
-def _judge_reported(
-    run: _ClusterRun, event: ClusterEvent, what: LagReported, seq: int
-) -> Iterator[Finding]:
-    """Judge what the share coordinator tells long after the last fault.
-
-    What a leader does not do is not told either. And it writes no start offset for deleted records
-    alone: then the coordinator may tell of them still.
-    """
-    is_old = what.start_offset < run.log_starts.get(what.partition, 0)
-    if is_old or what.partition in run.stopped:
-        return
-    reached = what.start_offset + what.delivery_complete_count
-    lag = what.log_end_offset - reached
-    cause = run.spoilt.get(what.partition, "")
-    if lag < 0 and run.reads_committed and what.partition in run.cut:
-        cause = "the log begins within an aborted batch"
-    name = "REPORTED_LAG_COMES_TO_REST"
-    if lag:
-        yield cluster_finding(event, seq, reached, name, f"lag {lag}", "lag 0", cause=cause)
-
-
-def _judge_finished(
-    run: _ClusterRun, event: ClusterEvent, what: LeaderAtRest, seq: int
-) -> Iterator[Finding]:
+def _judge_finished(run: RunState, what: LeaderAtRest) -> Iterator[Finding]:
     """Judge the records that a leader has passed: nobody may miss one that was not finished.
 
     One that no member ever had is a cause of its own.
@@ -492,6 +397,52 @@ def _judge_finished(
             cause = "after some attempts" if attempts else "no member ever had it"
             recorded = f"passed after {attempts} attempts"
             expected = f"accepted, rejected, or {limit} attempts"
-            name = "EVERY_RECORD_IS_FINISHED"
-            yield cluster_finding(event, seq, offset, name, recorded, expected, cause=cause)
+            yield run.found("EVERY_RECORD_IS_FINISHED", offset, recorded, expected, cause=cause)
             return
+
+
+def _judge_reported(run: RunState, what: LagReported) -> Iterator[Finding]:
+    """Judge what the share coordinator tells long after the last fault.
+
+    What a leader does not do is not told either. And it writes no start offset for deleted records
+    alone: then the coordinator may tell of them still.
+    """
+    is_old = what.start_offset < run.log_starts.get(what.partition, 0)
+    reached = what.start_offset + what.delivery_complete_count
+    lag = what.log_end_offset - reached
+    if is_old or not lag or what.partition in run.stopped:
+        return
+    cause = run.spoilt.get(what.partition, "")
+    if lag < 0 and run.reads_committed and what.partition in run.cut:
+        cause = "the log begins within an aborted batch"
+    yield run.found("REPORTED_LAG_COMES_TO_REST", reached, f"lag {lag}", "lag 0", cause=cause)
+
+
+_Step = Callable[[RunState, Any], Iterator[Finding] | None]
+_STEPS: Mapping[type[Happening], tuple[_Step, ...]] = {
+    GroupSettings: (_note_settings,),
+    GroupAltered: (_note_settings,),
+    MemberJoined: (_note_joined,),
+    MemberLeft: (_note_left,),
+    RecordsDeleted: (_note_deleted,),
+    RecordsAborted: (_judge_aborted,),
+    LettersGiven: (letters.note_given,),
+    LettersAnswered: (letters.note_given_up,),
+    LetterAppended: (letters.judge_letter,),
+    LeaderAcquired: (_judge_resigned, _judge_left, _judge_acquired),
+    LeaderAsked: (_note_asked, letters.note_wanted, consumers.note_acknowledged),
+    LeaderAnswered: (_note_answered, letters.judge_accepted, consumers.note_succeeded),
+    LeaderResigned: (_note_resigned,),
+    LeaderReads: (_note_reads,),
+    ReadAnswered: (_note_read,),
+    LeaderWrites: (_note_write,),
+    StateCommitted: (_note_committed,),
+    WriteAnswered: (_judge_written,),
+    RecordsReceived: (consumers.note_received,),
+    RecordsPolled: (consumers.judge_polled,),
+    ApplicationSaid: (consumers.note_said,),
+    ApplicationTold: (consumers.judge_told,),
+    LeaderAtRest: (_judge_rest, _judge_finished, letters.judge_passed, consumers.judge_untold),
+    LagReported: (_judge_reported,),
+}
+"""What an event is judged by, and what is noted of it for later ones, in this order."""

@@ -1,0 +1,164 @@
+"""What is known of a run of a cluster, as its history is read, and what is wrong in it."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import attrs
+
+from conformance.cluster.history import (
+    GroupSettings,
+    LeaderAsked,
+    LeaderReads,
+    LeaderWrites,
+    LettersGiven,
+    StateCommitted,
+)
+from judge.finding import Finding, FindingKind, FindingPlace
+from model.rules import RULES, RuleKind
+
+NONE, FENCED = "NONE", "FENCED_LEADER_EPOCH"
+READ_COMMITTED = "read_committed"
+
+RecordKey = tuple[int, int]
+"""A partition and an offset."""
+MemberKey = tuple[str, int, int]
+"""A member, a partition and an offset."""
+
+
+@attrs.frozen
+class RecordHolder:
+    """Who holds a record, of which leader epoch, since when, until when, and with which count.
+
+    The leader that gave it out asked for the state to begin with, and had it, at these times.
+    """
+
+    member: str
+    leader_epoch: int
+    ms: int
+    lock_ends_ms: int
+    count: int
+    line: str
+    began: tuple[int, int]
+    renewed: bool = False
+
+    def holds(self, ms: int, leader_epoch: int) -> bool:
+        """Return whether the lock lasts; of one that was renewed that is not known."""
+        lasts = not self.renewed and ms < self.lock_ends_ms
+        return self.leader_epoch == leader_epoch and lasts
+
+
+@attrs.frozen
+class ToldOutcome:
+    """What a member was told of a record: done, or released with a delivery count."""
+
+    leader_epoch: int
+    count: int
+    line: str
+
+
+@attrs.define
+class RunState:
+    """What is known of a run so far: ``seq``, ``ms`` and ``line`` are of the event that is judged.
+
+    Of leaders: ``asked`` has acknowledgements, each with the counts of what its member held, and
+    ``fenced`` when a write or a read of a partition was fenced last, and the line; ``attempts``
+    the highest delivery count of each record, and when it had that first; ``stable`` those that
+    were acquired while the group read what is committed, as ``reads_committed`` says that it did at
+    some time; ``aborted`` those of aborted transactions; ``limits`` the delivery limits that there
+    were, each with the time of its end; ``ended`` those that a member accepted or rejected,
+    whatever the answer; ``began``, by (partition, node, leader epoch), when a leader last asked for
+    the state to begin with, when it had it, and the line; ``resigned``, by (partition, node), the
+    last leader epoch in which a node led, as it learned, when, and the line; ``left``, by (member,
+    node), how a member left, and the line. ``stopped`` are
+    partitions whose leader did not come to rest, ``cut`` those whose log began within a batch that
+    was aborted; ``spoilt`` has what makes the state of a partition wrong, whatever follows from it.
+
+    Of dead letters: ``wanted`` are records that a member accepted, or told are none, whatever the
+    answer; ``accepted`` those that it was told it had accepted, at or above the start offset;
+    ``letters`` those in the topic; ``given_up`` those that the queue was given and could not
+    produce; ``failed`` says of which ones a write failed, and whether it was fenced.
+
+    Of consumers: ``waiting`` has what a consumer received and no poll returned, since when, and the
+    line: less what it acknowledges as no record; ``polled`` when polls returned something last;
+    ``answered`` how often leaders answered an acknowledgement without an error, less how often the
+    application was told so; ``said`` when an application acknowledged what it was not told of yet;
+    ``seen`` when a consumer did something last; ``renews`` are those that renewed something when
+    they acknowledged last.
+    """
+
+    name: str
+    seq: int = 0
+    ms: int = 0
+    line: str = ""
+    settings: GroupSettings | None = None
+    holders: dict[RecordKey, RecordHolder] = attrs.field(factory=dict)
+    finished: dict[RecordKey, ToldOutcome] = attrs.field(factory=dict)
+    released: dict[RecordKey, ToldOutcome] = attrs.field(factory=dict)
+    asked: dict[int, tuple[LeaderAsked, dict[int, int]]] = attrs.field(factory=dict)
+    fenced: dict[tuple[int, str], tuple[int, str]] = attrs.field(factory=dict)
+    reads: dict[int, tuple[LeaderReads, int]] = attrs.field(factory=dict)
+    writes: dict[int, tuple[LeaderWrites, list[StateCommitted]]] = attrs.field(factory=dict)
+    attempts: dict[RecordKey, tuple[int, int]] = attrs.field(factory=dict)
+    stable: set[RecordKey] = attrs.field(factory=set)
+    reads_committed: bool = False
+    aborted: set[RecordKey] = attrs.field(factory=set)
+    limits: list[tuple[int, int]] = attrs.field(factory=list)
+    ended: set[RecordKey] = attrs.field(factory=set)
+    log_starts: dict[int, int] = attrs.field(factory=dict)
+    stopped: set[int] = attrs.field(factory=set)
+    spoilt: dict[int, str] = attrs.field(factory=dict)
+    cut: set[int] = attrs.field(factory=set)
+    began: dict[tuple[int, int, int], tuple[int, int, str]] = attrs.field(factory=dict)
+    resigned: dict[tuple[int, int], tuple[int, int, str]] = attrs.field(factory=dict)
+    left: dict[tuple[str, int], tuple[str, str]] = attrs.field(factory=dict)
+
+    given: dict[int, LettersGiven] = attrs.field(factory=dict)
+    wanted: set[RecordKey] = attrs.field(factory=set)
+    accepted: set[RecordKey] = attrs.field(factory=set)
+    letters: set[RecordKey] = attrs.field(factory=set)
+    given_up: set[RecordKey] = attrs.field(factory=set)
+    failed: dict[RecordKey, str] = attrs.field(factory=dict)
+
+    waiting: dict[MemberKey, tuple[int, str]] = attrs.field(factory=dict)
+    polled: dict[str, int] = attrs.field(factory=dict)
+    answered: Counter[MemberKey] = attrs.field(factory=Counter)
+    said: dict[MemberKey, tuple[int, str]] = attrs.field(factory=dict)
+    seen: dict[str, int] = attrs.field(factory=dict)
+    renews: set[str] = attrs.field(factory=set)
+
+    @property
+    def buries(self) -> bool:
+        """Return whether the group has a topic of dead letters."""
+        return self.settings is not None and self.settings.dead_letter_queue
+
+    def found(
+        self, name: str, offset: int, recorded: str, expected: str, *evidence: str, cause: str = ""
+    ) -> Finding:
+        """Return what is wrong by the event that is judged: the rule, and what shows it."""
+        return Finding(
+            seq=self.seq,
+            engine="cluster",
+            kind=FindingKind.INVARIANT,
+            name=name,
+            sentence=RULES[RuleKind.CLUSTER][name].sentence,
+            recorded=recorded,
+            expected=expected,
+            before="",
+            after="",
+            offset=offset,
+            place=FindingPlace(partition=self.name, event=self.line),
+            evidence=evidence,
+            cause=(name, cause) if cause else (name,),
+        )
+
+
+def offsets_of(ranges: Iterable[Sequence[int]]) -> Iterator[tuple[int, ...]]:
+    """Yield each offset of ranges [first, last, ...], with what else its range has."""
+    for first, last, *rest in ranges:
+        for offset in range(first, last + 1):
+            yield offset, *rest
+
+
+def keys_of(partition: int, ranges: Iterable[Sequence[int]]) -> set[RecordKey]:
+    """Return the records of ranges of a partition."""
+    return {(partition, offset) for offset, *_ in offsets_of(ranges)}
