@@ -9,14 +9,14 @@ import attrs
 
 from clients.drivers import Driver, Hello, hello
 from clients.duties import RULES, Duty
-from clients.events import Answered, Asked, Cut, Event, Heartbeat, Record, Returned
-from clients.judge import LONGEST_BATCH, judge
+from clients.events import Event, Heartbeat, Record
+from clients.judge import judge
 from clients.play import Pace, play
 from clients.scripts import Do, Script, ScriptError, as_object, drawn, from_object
-from clients.stakes import stakes
+from clients.stakes import ACKNOWLEDGED, CUT, DELIVERED, REFUSED, stakes
 from conformance.deviation import StepText, target_finding
 from conformance.goals import Coverage, Goal, GoalKind, coverage
-from conformance.kit import Kit
+from conformance.kit import Kit, Stage
 from conformance.known import KnownError
 from conformance.target import TargetError
 from judge.finding import Citation, Finding
@@ -25,8 +25,6 @@ from judge.weighing import Evidence, too_little
 LAST_EVENTS = 12
 """How many events up to a violation are shown, but for heartbeats that change nothing."""
 
-DELIVERED, ACKNOWLEDGED = "records are delivered", "records are acknowledged"
-REFUSED, CUT = "a request is refused", "a connection is cut in place of an answer"
 _LONGEST = 400
 
 
@@ -63,7 +61,7 @@ def commands_of(script: Script) -> tuple[Command, ...]:
 
 
 @attrs.define
-class ScriptStage:
+class ScriptStage(Stage[Command]):
     """Takes the steps of a script, which is played and judged as a whole at its end."""
 
     start: Callable[[], Driver]
@@ -75,9 +73,7 @@ class ScriptStage:
     steps: list[StepText] = attrs.field(factory=list)
     answered: Counter[str] = attrs.field(factory=Counter)
     exercised: Counter[str] = attrs.field(factory=Counter)
-    over: bool = False
     unjudged: bool = False
-    waits: bool = False
 
     def ask(self, command: Command) -> None:
         """Take a step."""
@@ -94,8 +90,7 @@ class ScriptStage:
         record = play(attrs.evolve(script, settings=settings), self.start, self.pace)
         self.record, self.unjudged = record, record.full
         self.answered.update(f"event {type(each).__name__.lower()}" for each in record.events)
-        self.exercised.update({duty.value: count for duty, count in stakes(record).items()})
-        self.exercised.update(exercised(record))
+        self.exercised.update(stakes(record))
         found: dict[Duty, Finding] = {}
         for violation in judge(record):
             if violation.duty not in (*found, *self.hello.without):
@@ -109,9 +104,6 @@ class ScriptStage:
         upto = events[: self.positions.get(deviation.name, 0) + 1]
         kept = [*(each for each in upto[:-1] if not _is_usual(each)), *upto[-1:]]
         return tuple(StepText(said(e), "", "", time_ms=e.at_ms) for e in kept[-LAST_EVENTS:])
-
-    def close(self) -> None:
-        """Do nothing: a script closes what it opens."""
 
 
 def _deviation(duty: Duty, text: str) -> Finding:
@@ -150,17 +142,7 @@ class Clients(Kit[Command, Callable[[], Driver], Hello, ScriptStage]):
         self, random: Random, hello: Hello
     ) -> tuple[Command, Callable[[ScriptStage], Command | None]]:
         """Draw a script."""
-        script = drawn(
-            random,
-            hello.acquire_modes,
-            callbacks=hello.callbacks,
-            modes=hello.modes,
-            renews=hello.renews,
-            resubscribes=hello.resubscribes,
-            deserializes=hello.deserializes,
-            recycles=hello.recycles,
-        )
-        first, *steps = commands_of(script)
+        first, *steps = commands_of(drawn(random, hello))
         rest = iter(steps)
         return first, lambda _stage: next(rest, None)
 
@@ -196,24 +178,6 @@ class Clients(Kit[Command, Callable[[], Driver], Hello, ScriptStage]):
 
 
 CLIENTS = Clients()
-
-
-def exercised(record: Record) -> Counter[str]:
-    """Count what happened in a record: a client that does nothing violates no duty."""
-    counts = Counter[str]()
-    for event in record.events:
-        if isinstance(event, Returned):
-            counts[DELIVERED] += len(event.records)
-        elif isinstance(event, Asked):
-            sizes = (batch.last - batch.first + 1 for batch in event.acknowledgements)
-            counts[ACKNOWLEDGED] += sum(max(0, min(size, LONGEST_BATCH)) for size in sizes)
-        elif isinstance(event, Answered):
-            counts[REFUSED] += len(event.refused) + bool(event.error)
-        elif isinstance(event, Heartbeat):
-            counts[REFUSED] += bool(event.error)
-        elif isinstance(event, Cut):
-            counts[CUT] += 1
-    return counts
 
 
 def _is_usual(event: Event) -> bool:

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from clients.drivers import Hello
 from clients.events import Settings
 from serve.rare import Habit
 
@@ -243,29 +244,20 @@ class _Drawing:
         return [(do, self.random.randint(_LEAST.get(do, 0), most))]
 
 
-def drawn(  # noqa: PLR0913 - what a client has, one by one
-    random: Random,
-    acquire_modes: tuple[str, ...],
-    *,
-    callbacks: bool,
-    modes: tuple[str, ...] = ("implicit", "explicit"),
-    renews: bool = False,
-    resubscribes: bool = False,
-    deserializes: bool = False,
-    recycles: bool = False,
-) -> Script:
+def drawn(random: Random, client: Hello) -> Script:
     """Draw a script: rounds of an application, with trouble between and within them."""
     is_wide = random.random() < _WIDE
-    limit = random.choice(acquire_modes) == "record_limit"
+    limit = random.choice(client.acquire_modes) == "record_limit"
     many = random.random() < _MANY
     most = 500 if many else random.choice((1, 3, 5, 500))
-    explicit = random.choice(modes) == "explicit"
-    settings = Settings(explicit, limit, most, callbacks, recycles and random.random() < _RECYCLES)
+    explicit = random.choice(client.modes) == "explicit"
+    recycles = client.recycles and random.random() < _RECYCLES
+    settings = Settings(explicit, limit, most, client.callbacks, recycles)
     brokers = random.choice((1, 2, 3, 5, 5) if is_wide else (1, 1, 2, 3, 5))
-    renews = renews and explicit
+    renews = client.renews and explicit
     moves = MOVES * _MOVES if brokers > 1 else ()
     trouble = _TROUBLE + moves + ((Do.REFUSE_RENEWALS,) if renews else ())
-    able = {Do.SUBSCRIBE: resubscribes, Do.PRODUCE_UNREADABLE: deserializes}
+    able = {Do.SUBSCRIBE: client.resubscribes, Do.PRODUCE_UNREADABLE: client.deserializes}
     wider = (*_WIDER, *(do for do, has in able.items() if has)) if is_wide else ()
     says = (_RENEWING if renews else _ACKNOWLEDGE) if explicit else ()
     partitions = random.choice((1, brokers, brokers, 2))

@@ -1,8 +1,7 @@
-"""How often each duty was at stake in a record: how often a client could have violated it."""
+"""What happened in a record, and how often each duty was at stake: could have been violated."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import attrs
 
@@ -16,6 +15,7 @@ from clients.events import (
     Compacted,
     Cut,
     Drained,
+    Event,
     Heartbeat,
     Moved,
     Place,
@@ -26,17 +26,24 @@ from clients.events import (
 from clients.judge import LONGEST_BATCH
 from clients.membership import NOT_COORDINATOR, REFUSALS
 
+DELIVERED, ACKNOWLEDGED = "records are delivered", "records are acknowledged"
+REFUSED, CUT = "a request is refused", "a connection is cut in place of an answer"
 _DELIVERIES = (Duty.ONLY_ACQUIRED, Duty.ONCE, Duty.AS_ACQUIRED, Duty.IN_ORDER)
 
+_Stake = tuple[Duty | str, int]
 
-def stakes(record: Record) -> Counter[Duty]:
-    """Return how often each duty was at stake; one that never was is not in it."""
+
+def stakes(record: Record) -> Counter[str]:
+    """Return how often each duty was at stake, and each of what happened, by name, if ever.
+
+    A client that does nothing violates no duty.
+    """
     counting = _Counting(record.settings)
+    counts: Counter[str] = Counter()
     for event in record.events:
-        take = _TAKES.get(type(event))
-        if take is not None:
-            take(counting, event)
-    return +counting.stakes
+        for stake, count in (*counting.of_broker(event), *counting.of_application(event)):
+            counts[stake.value if isinstance(stake, Duty) else stake] += count
+    return +counts
 
 
 @attrs.define
@@ -44,98 +51,68 @@ class _Counting:
     """A record as far as it was read. ``unsaid`` counts what the application has in hand."""
 
     settings: Settings
-    stakes: Counter[Duty] = attrs.field(factory=Counter)
     unsaid: int = 0
     gaps: set[tuple[Place, int]] = attrs.field(factory=set)
     moved: set[Place] = attrs.field(factory=set)
     acknowledging: dict[int, int] = attrs.field(factory=dict)
 
-    def asked(self, event: Asked) -> None:
-        """Count a request, and what it acknowledges."""
-        self.stakes.update((Duty.EPOCHS, Duty.MEMBER_ID))
-        self.stakes[Duty.AT_MOST] += event.fetches
-        for batch in event.acknowledgements:
-            self._acknowledged(batch)
-        self.acknowledging[event.number] = len(event.acknowledgements)
+    def of_broker(self, event: Event) -> Iterator[_Stake]:
+        """Yield what is at stake by what a broker saw and did."""
+        match event:
+            case Asked(acknowledgements=batches):
+                yield from ((Duty.EPOCHS, 1), (Duty.MEMBER_ID, 1), (Duty.AT_MOST, event.fetches))
+                for batch in batches:
+                    yield from self._acknowledged(batch)
+                self.acknowledging[event.number] = len(batches)
+            case Answered(error=error, refused=refused):
+                sent = self.acknowledging.pop(event.number, 0)
+                yield from self._failed(sent if error else len(refused))
+                yield REFUSED, len(refused) + bool(error)
+                yield Duty.THROTTLED, event.throttle_ms > 0
+                given = ((g.place, o) for g in event.granted for o in range(g.first, g.last + 1))
+                gaps = sum(each in self.gaps for each in given)
+                yield from ((Duty.GAPS, gaps), (Duty.NO_CONTROL, gaps))
+            case Cut():
+                yield from self._failed(self.acknowledging.pop(event.number, 0))
+                yield CUT, 1
+            case Compacted(place=place):
+                self.gaps.update((place, offset) for offset in event.offsets)
+            case Heartbeat(error=error):
+                yield from ((Duty.MEMBER_ID, 1), (Duty.MEMBER_EPOCH, 1), (REFUSED, bool(error)))
+                yield Duty.REJOINS, error in REFUSALS
+                yield Duty.COORDINATOR, error == NOT_COORDINATOR
+                yield Duty.ASSIGNED, event.assigned is not None
+            case Moved(place=place):
+                yield Duty.FOLLOWS, 1
+                self.moved.add(place)
 
-    def _acknowledged(self, batch: Acknowledgement) -> None:
+    def _acknowledged(self, batch: Acknowledgement) -> Iterator[_Stake]:
         count = max(0, min(batch.last - batch.first + 1, LONGEST_BATCH))
         explicit = (Duty.AS_SAID, Duty.NOTHING_UNSAID) if self.settings.explicit else ()
-        for duty in (Duty.HELD, *explicit):
-            self.stakes[duty] += count
-        self.stakes[Duty.OWN_LEADER] += count if batch.place in self.moved else 0
-        self.stakes[Duty.RENEWED] += count if RENEW in batch.types else 0
+        yield from ((stake, count) for stake in (ACKNOWLEDGED, Duty.HELD, *explicit))
+        yield Duty.OWN_LEADER, count if batch.place in self.moved else 0
+        yield Duty.RENEWED, count if RENEW in batch.types else 0
 
-    def answered(self, event: Answered) -> None:
-        """Count what an answer gives and refuses."""
-        sent = self.acknowledging.pop(event.number, 0)
-        self._failed(sent if event.error else len(event.refused))
-        self.stakes[Duty.THROTTLED] += event.throttle_ms > 0
-        for granted in event.granted:
-            offsets = range(granted.first, granted.last + 1)
-            gaps = sum((granted.place, offset) in self.gaps for offset in offsets)
-            self.stakes[Duty.GAPS] += gaps
-            self.stakes[Duty.NO_CONTROL] += gaps
+    def _failed(self, count: int) -> Iterator[_Stake]:
+        yield Duty.REFUSAL_TOLD, count
+        yield Duty.REFUSAL_KNOWN, count if self.settings.callbacks else 0
 
-    def _failed(self, count: int) -> None:
-        self.stakes[Duty.REFUSAL_TOLD] += count
-        self.stakes[Duty.REFUSAL_KNOWN] += count if self.settings.callbacks else 0
-
-    def cut(self, event: Cut) -> None:
-        """Count acknowledgements that were cut off."""
-        self._failed(self.acknowledging.pop(event.number, 0))
-
-    def compacted(self, event: Compacted) -> None:
-        """Take note of offsets without a record."""
-        self.gaps.update((event.place, offset) for offset in event.offsets)
-
-    def beat(self, event: Heartbeat) -> None:
-        """Count a heartbeat and its refusal."""
-        self.stakes.update((Duty.MEMBER_ID, Duty.MEMBER_EPOCH))
-        self.stakes[Duty.REJOINS] += event.error in REFUSALS
-        self.stakes[Duty.COORDINATOR] += event.error == NOT_COORDINATOR
-        self.stakes[Duty.ASSIGNED] += event.assigned is not None
-
-    def moves(self, event: Moved) -> None:
-        """Count a leader that moves."""
-        self.stakes[Duty.FOLLOWS] += 1
-        self.moved.add(event.place)
-
-    def drained(self, _event: Drained) -> None:
-        """Count polls that were to bring whatever there was."""
-        self.stakes[Duty.RECEIVES] += 1
-
-    def called(self, event: Called) -> None:
-        """Count a poll with records in hand, and what is said of them."""
-        if event.call == "poll" and self.settings.explicit:
-            self.stakes[Duty.UNFINISHED_POLL] += self.unsaid > 0
-        elif event.call == "acknowledge":
-            self.stakes[Duty.ALL_SENT] += 1
-            self.unsaid = max(0, self.unsaid - 1)
-
-    def returned(self, event: Returned) -> None:
-        """Count a call that succeeds, what a poll returns, and a client that closes well."""
-        self.stakes[Duty.RETURNS] += event.error is None
-        if event.call == "poll":
-            for duty in _DELIVERIES:
-                self.stakes[duty] += len(event.records)
-            self.stakes[Duty.NOT_BUSY] += 1
-            self.stakes[Duty.NONE_DROPPED] += not event.records
-            for duty in () if self.settings.explicit else (Duty.IMPLICIT, Duty.ALL_SENT):
-                self.stakes[duty] += len(event.records)
-            self.unsaid += len(event.records)
-        elif event.call == "close" and event.error is None:
-            self.stakes.update((Duty.CLOSES, Duty.LEAVES))
-
-
-_TAKES: Mapping[type[Any], Callable[[_Counting, Any], None]] = {
-    Asked: _Counting.asked,
-    Answered: _Counting.answered,
-    Cut: _Counting.cut,
-    Compacted: _Counting.compacted,
-    Heartbeat: _Counting.beat,
-    Moved: _Counting.moves,
-    Drained: _Counting.drained,
-    Called: _Counting.called,
-    Returned: _Counting.returned,
-}
+    def of_application(self, event: Event) -> Iterator[_Stake]:
+        """Yield what is at stake by calls and what they returned."""
+        match event:
+            case Drained():
+                yield Duty.RECEIVES, 1
+            case Called(call="poll") if self.settings.explicit:
+                yield Duty.UNFINISHED_POLL, self.unsaid > 0
+            case Called(call="acknowledge"):
+                yield Duty.ALL_SENT, 1
+                self.unsaid = max(0, self.unsaid - 1)
+            case Returned(call=call, error=error, records=records):
+                yield from ((Duty.RETURNS, error is None), (DELIVERED, len(records)))
+                if call == "poll":
+                    implicit = () if self.settings.explicit else (Duty.IMPLICIT, Duty.ALL_SENT)
+                    yield from ((duty, len(records)) for duty in (*_DELIVERIES, *implicit))
+                    yield from ((Duty.NOT_BUSY, 1), (Duty.NONE_DROPPED, not records))
+                    self.unsaid += len(records)
+                elif call == "close" and error is None:
+                    yield from ((Duty.CLOSES, 1), (Duty.LEAVES, 1))

@@ -43,39 +43,43 @@ class Hello(attrs.AttrsInstance, Protocol):
 class Stage(Protocol[C_contra]):
     """A fresh target with its log, its clock and its judge, for one sequence of commands.
 
-    ``steps`` is what happened, in words; ``answered`` counts it by operation and status.
+    ``steps`` is what happened, in words; ``answered`` counts it by operation and status, and
+    ``exercised`` how often each coverage goal was covered, by name.
     """
 
     steps: list[StepText]
     answered: Counter[str]
-
-    @property
-    def exercised(self) -> Counter[str]:
-        """How often each coverage goal was covered, by name."""
+    exercised: Counter[str]
 
     @property
     def over(self) -> bool:
         """Whether the sequence cannot go on: it takes too long, or is ``unjudged``."""
+        return self.unjudged
 
     @property
     def unjudged(self) -> bool:
         """Whether the judge cannot follow any more."""
+        return False
 
     @property
     def waits(self) -> bool:
         """Whether a longer sequence may show what this one has begun: a record that waits."""
+        return False
 
     def ask(self, command: C_contra, /) -> Finding | None:
         """Send a command and judge the answer. Raises TargetError if there is none."""
 
     def end(self) -> Sequence[Finding]:
         """Return what shows only at the end of a sequence. Raises TargetError."""
+        return ()
 
-    def steps_of(self, deviation: Finding, /) -> tuple[StepText, ...]:
-        """Return the steps that led to a deviation."""
+    def steps_of(self, _deviation: Finding, /) -> tuple[StepText, ...]:
+        """Return the steps that led to a deviation: all of them, where it ends the sequence."""
+        return tuple(self.steps)
 
     def close(self) -> None:
-        """Release what was created for this stage."""
+        """Release what was created for this stage; nothing where the next one resets the target."""
+        return
 
 
 @attrs.frozen

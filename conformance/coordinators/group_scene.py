@@ -16,6 +16,7 @@ from conformance.cores.malformed import error_text
 from conformance.cores.protocol import DriverTarget
 from conformance.cores.target import DriverHello
 from conformance.deviation import StepText, crashed, target_finding
+from conformance.kit import Stage
 from judge.finding import Finding
 from judge.words import printable
 from spec.group_membership import JOINING, LEAVING, SESSION_MS
@@ -36,7 +37,7 @@ class GroupCapabilities:
 Hello = DriverHello[GroupCapabilities]
 
 
-class GroupScene:
+class GroupScene(Stage[asks.GroupAsk]):
     """A fresh group coordinator with a cluster, a clock and a judge."""
 
     def __init__(self, target: DriverTarget[GroupCapabilities], hello: Hello) -> None:
@@ -45,7 +46,6 @@ class GroupScene:
         self.belief = GroupBelief(initializes=hello.capabilities.initializes)
         self.steps: list[StepText] = []
         self.answered, self.exercised = Counter[str](), Counter[str]()
-        self.over = self.unjudged = self.waits = False
         self._created = 0
 
     def ask(self, command: asks.GroupAsk) -> Finding | None:
@@ -57,17 +57,6 @@ class GroupScene:
             if found := self._asked(request, command):
                 return found
         return None
-
-    def end(self) -> tuple[Finding, ...]:
-        """Nothing shows at the end alone."""
-        return ()
-
-    def steps_of(self, _deviation: Finding) -> tuple[StepText, ...]:
-        """Return the steps so far: the last one deviates."""
-        return tuple(self.steps)
-
-    def close(self) -> None:
-        """Nothing is left behind: the next sequence begins anew."""
 
     def _asked(self, request: Request, command: asks.GroupAsk) -> Finding | None:
         answers = [status.name for status in getattr(command, "answers", ())]

@@ -23,6 +23,7 @@ from conformance.cores.protocol import DriverTarget
 from conformance.cores.target import DriverHello
 from conformance.deviation import StepText, crashed, target_finding, unreadable
 from conformance.exercised import answer_name, changed
+from conformance.kit import Stage
 from judge.finding import Finding
 from judge.words import batch_text, durable_text, printable
 from model.errors import InvalidValueError
@@ -84,13 +85,11 @@ class _DeviatedError(Exception):
         self.finding = finding
 
 
-class ShareScene:
+class ShareScene(Stage[asks.StateAsk]):
     """A stage. ``coordinator`` and ``topic`` are what the specification makes of what happened.
 
     ``keys`` are the share-partitions that were asked about.
     """
-
-    over = unjudged = waits = False
 
     def __init__(
         self,
@@ -135,9 +134,6 @@ class ShareScene:
         """Return the steps up to the deviation."""
         steps = next((n for noted, n in self._noted if noted is deviation), len(self.steps))
         return tuple(self.steps[:steps])
-
-    def close(self) -> None:
-        """Do nothing: the next stage resets the coordinator."""
 
     def _do(self, command: asks.StateAsk) -> None:
         match command:

@@ -12,6 +12,7 @@ from conformance.cores.target import Hello, Reply, Request, Target
 from conformance.cores.transactions import parts_of
 from conformance.deviation import StepText, crashed, target_finding, unreadable
 from conformance.exercised import exercised
+from conformance.kit import Stage
 from judge.choices import recorded_choice
 from judge.engine import SpecEngine, check_offsets
 from judge.finding import Finding, FindingKind
@@ -53,17 +54,15 @@ class Exchanged:
     reply: Reply
 
 
-class Scene:
+class Scene(Stage[asks.Ask]):
     """A fresh core with its log, its clock and its judge.
 
     ``steps`` is what happened, in words, ``events`` the same as events of a trace, and
     ``exchanges`` as the core was asked and answered;
     ``answered`` counts the events by operation and status, and ``exercised`` the coverage goals
-    that they reached. The judge can always follow, so it is never ``over`` nor ``unjudged``. A core
-    that has one acquire mode fetches in it, whatever a command says: the rules judge what it does.
+    that they reached. The judge can always follow. A core that has one acquire mode fetches in it,
+    whatever a command says: the rules judge what it does.
     """
-
-    over = unjudged = False
 
     def __init__(self, target: Target, hello: Hello, profile: Profile | None = None) -> None:
         """Reset the core; its own profile judges it, or another. Raises TargetError."""
@@ -176,17 +175,6 @@ class Scene:
             return False
         self._follower, self._engine = follower, strict
         return True
-
-    def end(self) -> tuple[Finding, ...]:
-        """Return nothing: each answer is judged as it comes."""
-        return ()
-
-    def steps_of(self, _deviation: Finding) -> tuple[StepText, ...]:
-        """Return all steps: a deviation ends a sequence."""
-        return tuple(self.steps)
-
-    def close(self) -> None:
-        """Do nothing: the next scene resets the core."""
 
     def _not_of_the_log(self, operation: Operation) -> Finding | None:
         """Return a deviation if the core read a log batch that the kit's log does not hold.

@@ -1,115 +1,103 @@
 """Each fault of the double, a script that shows it, and the duty that it violates."""
 
+import re
+
 from clients.duties import Duty
 from clients.events import Settings
 from clients.scripts import Do, Script, Step
 from tests.doubles.share_faults import Fault
 
-IMPLICIT, EXPLICIT = Settings(), Settings(explicit=True)
-FEW = Settings(max_poll_records=2)
-LIMITED = Settings(record_limit=True, max_poll_records=2)
+_STEP = re.compile(r"(?:(\d+) )?([a-z-]+)(?: (\d+))?(?:, |$)")
 
 
-def script(settings: Settings, *steps: Do | Step, partitions: int = 1, brokers: int = 1) -> Script:
-    """Return a script; steps without a number have 0."""
-    whole = tuple(step if isinstance(step, tuple) else (step, 0) for step in steps)
-    return Script(settings, partitions, whole, brokers)
+def script(text: str) -> Script:
+    """Return a script of steps such as ``poll``, ``produce 5`` and, of six polls, ``6 poll``.
+
+    Before a colon is what is not as usual: ``explicit``, ``limited``, ``2 records`` in a poll at
+    most, ``2 partitions``, ``2 brokers``.
+    """
+    head, _, body = text.rpartition(": ")
+    flags = head.split(", ")
+    counts = {name: int(count) for count, name in re.findall(r"(\d+) (\w+)", head)}
+    assert not _STEP.sub("", body), text
+    steps: list[Step] = []
+    for times, name, number in _STEP.findall(body):
+        steps += [(Do(name), int(number or 0))] * int(times or 1)
+    settings = Settings("explicit" in flags, "limited" in flags, counts.get("records", 500))
+    return Script(settings, counts.get("partitions", 1), tuple(steps), counts.get("brokers", 1))
 
 
-FIVE = (Do.PRODUCE, 5)
-HOLES = script(IMPLICIT, FIVE, Do.HOLES, Do.POLL, Do.DRAIN)
-TWO_POLLS = script(IMPLICIT, FIVE, Do.POLL, FIVE, Do.POLL, Do.DRAIN)
-RELEASED = script(EXPLICIT, FIVE, Do.POLL, Do.RELEASE, Do.COMMIT, Do.POLL, Do.ACCEPT, Do.COMMIT)
-REJECTED = script(EXPLICIT, FIVE, Do.POLL, (Do.REJECT, 2), Do.ACCEPT, Do.COMMIT, Do.DRAIN)
-LAPSED = script(EXPLICIT, FIVE, Do.POLL, Do.ACCEPT, Do.LAPSE, Do.COMMIT)
-LAPSED_POLL = script(EXPLICIT, FIVE, Do.POLL, Do.ACCEPT, Do.LAPSE, Do.POLL_ONCE)
-CUT = script(EXPLICIT, FIVE, Do.POLL, Do.ACCEPT, Do.CUT_ACKNOWLEDGED, Do.COMMIT)
-PART = script(EXPLICIT, FIVE, Do.POLL, (Do.ACCEPT, 2), Do.COMMIT, Do.POLL_ONCE)
-AT_ONCE = script(IMPLICIT, FIVE, Do.POLL)
-PENDING = script(EXPLICIT, FIVE, Do.POLL, Do.ACCEPT)
-EVICTED = script(
-    EXPLICIT, FIVE, Do.POLL, (Do.ACCEPT, 2), Do.EVICT, Do.COMMIT, Do.ACCEPT, Do.POLL_ONCE
-)
-EVICTED_DRAINED = script(EXPLICIT, FIVE, Do.POLL, Do.EVICT, Do.ACCEPT, Do.COMMIT, Do.DRAIN)
-EMPTY = script(IMPLICIT, Do.POLL_ONCE)
-EXPELLED = script(EXPLICIT, FIVE, Do.POLL, Do.ACCEPT, Do.EXPEL, Do.COMMIT, FIVE, Do.POLL, Do.DRAIN)
-FENCED = script(IMPLICIT, FIVE, Do.POLL, Do.FENCE, FIVE, Do.POLL, Do.DRAIN)
-COMPACTED = script(IMPLICIT, (Do.PRODUCE_COMPACTED, 8), Do.POLL, Do.DRAIN)
-MOVED = script(
-    EXPLICIT, FIVE, Do.POLL, Do.ACCEPT, Do.MOVE_LEADER, Do.POLL, Do.ACCEPT, Do.DRAIN, brokers=2
-)
+HOLES = script("produce 5, holes, poll, drain")
+TWO_POLLS = script("produce 5, poll, produce 5, poll, drain")
+RELEASED = script("explicit: produce 5, poll, release, commit, poll, accept, commit")
+REJECTED = script("explicit: produce 5, poll, reject 2, accept, commit, drain")
+LAPSED = script("explicit: produce 5, poll, accept, lapse, commit")
+LAPSED_POLL = script("explicit: produce 5, poll, accept, lapse, poll-once")
+CUT = script("explicit: produce 5, poll, accept, cut-acknowledged, commit")
+PART = script("explicit: produce 5, poll, accept 2, commit, poll-once")
+AT_ONCE = script("produce 5, poll")
+PENDING = script("explicit: produce 5, poll, accept")
+EVICTED = script("explicit: produce 5, poll, accept 2, evict, commit, accept, poll-once")
+EVICTED_DRAINED = script("explicit: produce 5, poll, evict, accept, commit, drain")
+EMPTY = script("poll-once")
+EXPELLED = script("explicit: produce 5, poll, accept, expel, commit, produce 5, poll, drain")
+FENCED = script("produce 5, poll, fence, produce 5, poll, drain")
+COMPACTED = script("produce-compacted 8, poll, drain")
+MOVED = script("explicit, 2 brokers: produce 5, poll, accept, move-leader, poll, accept, drain")
 UNNAMED = script(
-    *(IMPLICIT, FIVE, Do.POLL, Do.MOVE_LEADER_UNNAMED, FIVE, FIVE, Do.POLL, Do.DRAIN),
-    partitions=2,
-    brokers=3,
+    "2 partitions, 3 brokers: produce 5, poll, move-leader-unnamed, produce 5, produce 5, poll, "
+    "drain"
 )
 MOVED_APART = script(
-    *(EXPLICIT, FIVE, FIVE, Do.POLL, (Do.ACCEPT, 2), Do.MOVE_LEADER, Do.COMMIT),
-    *(Do.ACCEPT, Do.COMMIT, Do.POLL, Do.ACCEPT, Do.MOVE_LEADER, FIVE, Do.COMMIT, Do.DRAIN),
-    partitions=2,
-    brokers=2,
+    "explicit, 2 partitions, 2 brokers: produce 5, produce 5, poll, accept 2, move-leader, "
+    "commit, accept, commit, poll, accept, move-leader, produce 5, commit, drain"
 )
-RECOORDINATED = script(
-    IMPLICIT, FIVE, Do.POLL, Do.MOVE_COORDINATOR, FIVE, Do.POLL, Do.DRAIN, brokers=2
-)
+RECOORDINATED = script("2 brokers: produce 5, poll, move-coordinator, produce 5, poll, drain")
 RENEWED = script(
-    *(EXPLICIT, FIVE, Do.POLL, (Do.RENEW, 3), Do.COMMIT, (Do.ACCEPT, 2)),
-    *(Do.COMMIT, Do.POLL_ONCE, Do.ACCEPT, Do.POLL_ONCE, Do.ACCEPT, Do.COMMIT, Do.DRAIN),
+    "explicit: produce 5, poll, renew 3, commit, accept 2, commit, poll-once, accept, "
+    "poll-once, accept, commit, drain"
 )
-NOT_RENEWED = script(
-    *(EXPLICIT, FIVE, Do.POLL, Do.REFUSE_RENEWALS, (Do.RENEW, 2), Do.COMMIT, Do.ACCEPT, Do.COMMIT)
-)
-RENEWED_LATE = script(
-    EXPLICIT, FIVE, Do.POLL, (Do.RENEW, 2), Do.ACCEPT, Do.LAPSE, Do.COMMIT, Do.DRAIN
-)
-RENEWED_CUT = script(
-    *(EXPLICIT, FIVE, Do.POLL, (Do.RENEW, 2), Do.CUT_ACKNOWLEDGED, Do.COMMIT, Do.ACCEPT, Do.COMMIT)
-)
+NOT_RENEWED = script("explicit: produce 5, poll, refuse-renewals, renew 2, commit, accept, commit")
+RENEWED_LATE = script("explicit: produce 5, poll, renew 2, accept, lapse, commit, drain")
+RENEWED_CUT = script("explicit: produce 5, poll, renew 2, cut-acknowledged, commit, accept, commit")
 THROTTLED = script(
-    *(IMPLICIT, FIVE, Do.THROTTLE, Do.PIECES, Do.POLL, *(Do.POLL_ONCE,) * 6, Do.SLOW_HEARTBEAT),
-    *(Do.EXPEL, FIVE, Do.POLL),
+    "produce 5, throttle, pieces, poll, 6 poll-once, slow-heartbeat, expel, produce 5, poll"
 )
 REBALANCED = script(
-    *(EXPLICIT, FIVE, FIVE, Do.POLL, Do.SECOND_MEMBER, Do.ACCEPT, *(Do.POLL_ONCE,) * 6),
-    *(Do.SECOND_LEAVES, FIVE, FIVE, Do.POLL, Do.DRAIN),
-    partitions=2,
+    "explicit, 2 partitions: produce 5, produce 5, poll, second-member, accept, 6 poll-once, "
+    "second-leaves, produce 5, produce 5, poll, drain"
 )
-COMMITTED = script(
-    *(IMPLICIT, (Do.PRODUCE_COMMITTED, 3), (Do.PRODUCE_ABORTED, 2), FIVE, Do.POLL, Do.DRAIN)
-)
+COMMITTED = script("produce-committed 3, produce-aborted 2, produce 5, poll, drain")
 ONLY_COMMITTED = script(
-    *(IMPLICIT, Do.READ_COMMITTED, (Do.PRODUCE_ABORTED, 2), (Do.PRODUCE_COMMITTED, 3)),
-    *((Do.PRODUCE_ABORTED, 1), FIVE, Do.POLL, Do.DRAIN),
+    "read-committed, produce-aborted 2, produce-committed 3, produce-aborted 1, produce 5, "
+    "poll, drain"
 )
 SPREAD = script(
-    *(EXPLICIT, FIVE, FIVE, Do.POLL, (Do.ACCEPT, 5), (Do.RENEW, 0), (Do.ANSWER_LAST, 1), Do.COMMIT),
-    *(Do.DRAIN, FIVE, FIVE, Do.POLL, (Do.RENEW, 5), (Do.ACCEPT, 5), (Do.ANSWER_LAST, 2), Do.COMMIT),
-    Do.DRAIN,
-    partitions=2,
-    brokers=2,
+    "explicit, 2 partitions, 2 brokers: produce 5, produce 5, poll, accept 5, renew, "
+    "answer-last 1, commit, drain, produce 5, produce 5, poll, renew 5, accept 5, "
+    "answer-last 2, commit, drain"
 )
 RESTARTED = script(
-    *(EXPLICIT, FIVE, Do.POLL, (Do.RESTART, 1), (Do.IDLE, 200), (Do.ACCEPT, 1), Do.COMMIT),
-    *(Do.ACCEPT, Do.POLL_ONCE, Do.DRAIN),
+    "explicit: produce 5, poll, restart 1, idle 200, accept 1, commit, accept, poll-once, drain"
 )
 HUNG_UP = script(
-    *(EXPLICIT, FIVE, Do.POLL, (Do.ACCEPT, 2), Do.COMMIT, Do.HANG_UP),
-    *((Do.ACCEPT, 1), Do.COMMIT, Do.ACCEPT, Do.POLL_ONCE, Do.ACCEPT, Do.DRAIN),
+    "explicit: produce 5, poll, accept 2, commit, hang-up, accept 1, commit, accept, poll-once, "
+    "accept, drain"
 )
-HUNG_UP_LAST = script(IMPLICIT, FIVE, Do.POLL, Do.HANG_UP)
-EMPTIED = script(IMPLICIT, (Do.PRODUCE_EMPTY, 3), FIVE, Do.POLL, Do.DRAIN)
-SPOILT = script(EXPLICIT, FIVE, (Do.PRODUCE_CORRUPT, 2), FIVE, Do.POLL, Do.ACCEPT, Do.DRAIN)
-REFUSED = script(*(EXPLICIT, FIVE, (Do.PRODUCE_UNREADABLE, 2), FIVE, Do.POLL, Do.ACCEPT, Do.DRAIN))
-LEFT_LATE = script(IMPLICIT, FIVE, Do.POLL, Do.AT_ONCE, Do.MOVE_COORDINATOR, brokers=2)
-FIVE_BROKERS = script(IMPLICIT, *(FIVE,) * 5, Do.POLL, Do.DRAIN, partitions=5, brokers=5)
-ADDED = script(IMPLICIT, FIVE, Do.POLL, Do.ADD_PARTITION, FIVE, FIVE, Do.POLL, Do.DRAIN)
-ADDED_LATE = script(IMPLICIT, FIVE, Do.POLL, Do.ADD_PARTITION_LATE, FIVE, Do.POLL, Do.DRAIN)
+HUNG_UP_LAST = script("produce 5, poll, hang-up")
+EMPTIED = script("produce-empty 3, produce 5, poll, drain")
+SPOILT = script("explicit: produce 5, produce-corrupt 2, produce 5, poll, accept, drain")
+REFUSED = script("explicit: produce 5, produce-unreadable 2, produce 5, poll, accept, drain")
+LEFT_LATE = script("2 brokers: produce 5, poll, at-once, move-coordinator")
+FIVE_BROKERS = script("5 partitions, 5 brokers: 5 produce 5, poll, drain")
+ADDED = script("produce 5, poll, add-partition, produce 5, produce 5, poll, drain")
+ADDED_LATE = script("produce 5, poll, add-partition-late, produce 5, poll, drain")
 RESUBSCRIBED = script(
-    *(EXPLICIT, FIVE, Do.POLL, (Do.SUBSCRIBE, 2), Do.ACCEPT, FIVE, Do.POLL, Do.ACCEPT, Do.DRAIN),
-    *((Do.SUBSCRIBE, 3), FIVE, FIVE, Do.POLL, Do.ACCEPT, Do.DRAIN),
+    "explicit: produce 5, poll, subscribe 2, accept, produce 5, poll, accept, drain, "
+    "subscribe 3, produce 5, produce 5, poll, accept, drain"
 )
-MANY = script(Settings(explicit=False, max_poll_records=500), (Do.PRODUCE, 400), Do.POLL, Do.DRAIN)
-LIMIT = script(LIMITED, FIVE, Do.POLL, Do.DRAIN)
+MANY = script("produce 400, poll, drain")
+LIMIT = script("limited, 2 records: produce 5, poll, drain")
 
 CONTROLS: tuple[tuple[Fault, Duty, Script], ...] = (
     (Fault.WHOLE_BATCH, Duty.ONLY_ACQUIRED, HOLES),

@@ -1,13 +1,17 @@
 """Faulty clients of ours, which the judge finds and names; the same without a fault conforms."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from random import Random
+from typing import Any
 
+import attrs
 import pytest
 
+from clients.drivers import ACQUIRE_MODES, Hello
 from clients.duties import Duty
 from clients.events import (
     ACCEPT,
+    RELEASE,
     RENEW,
     Acknowledgement,
     Answered,
@@ -31,8 +35,9 @@ from clients.journal import Journal
 from clients.judge import judge
 from clients.play import Pace, play
 from clients.scripts import Script, drawn
+from clients.stakes import stakes
 from conformance.wire.records import value_of
-from tests.clients.controls import CONTROLS, FIVE, IMPLICIT, script
+from tests.clients.controls import CONTROLS, script
 from tests.doubles.share_client import ShareClient
 from tests.doubles.share_faults import Fault
 
@@ -71,41 +76,65 @@ def test_a_faulty_client_is_found_and_its_duty_named(
 
 
 @pytest.mark.parametrize("script", dict.fromkeys(shown for *_, shown in CONTROLS), ids=str)
-def test_the_same_client_without_a_fault_conforms(script: Script) -> None:
-    assert violated(script, None) == {}
+def test_the_same_client_without_a_fault_conforms_and_has_the_duty_at_stake(script: Script) -> None:
+    record = play(script, ShareClient, FAST)
+    assert judge(record) == ()
+    owed = {duty.value for _, duty, shown in CONTROLS if shown == script}
+    assert owed <= stakes(record).keys()
 
 
 def test_a_client_that_never_joined_need_not_leave() -> None:
-    assert violated(script(IMPLICIT, FIVE), None) == {}
+    assert violated(script("produce 5"), None) == {}
+
+
+def value(offset: int) -> str:
+    return value_of(offset).decode()
+
+
+def fetch(number: int = 1, epoch: int = 0, broker: int = 1) -> Asked:
+    return Asked(0, number, "m", epoch, fetches=True, max_records=9, broker=broker, named=(PLACE,))
+
+
+def gives(number: int = 1, first: int = 0, last: int = 0, count: int = 1) -> Answered:
+    return Answered(0, number, granted=(Granted(PLACE, first, last, count),))
+
+
+def returns(*offsets: int, **more: Any) -> Returned:  # noqa: ANN401 - fields by name
+    records = tuple(Delivered(PLACE, offset, 1, value(offset)) for offset in offsets)
+    return Returned(0, "poll", records=records, **more)
+
+
+def says(type_: int) -> Called:
+    return Called(0, "acknowledge", place=PLACE, offset=0, type=type_)
+
+
+def sends(number: int, type_: int, broker: int = 1) -> Asked:
+    batch = (Acknowledgement(PLACE, 0, 0, (type_,)),)
+    return Asked(0, number, "m", 1, fetches=False, acknowledgements=batch, broker=broker)
+
+
+JOINS, POLL, SAID = Heartbeat(0, "m", 0, given=1), Called(0, "poll"), Returned(0, "acknowledge")
+HELD: tuple[Event, ...] = (fetch(), gives(), returns(0))
+"""A record that an application has."""
+
+
+def found(*events: Event, explicit: bool = True, of: Container[Duty] = tuple(Duty)) -> list[Duty]:
+    """Return which of some duties are violated."""
+    violations = judge(Record(Settings(explicit=explicit), events))
+    return [each.duty for each in violations if each.duty in of]
 
 
 def polled_empty(*before: Event) -> list[Duty]:
     """Judge a client that takes a record into hand, goes on, and polls in vain."""
-    granted = (Granted(("t", 0), 0, 0, 1),)
-    events = (
-        Heartbeat(0, "m", 0, given=1),
-        Asked(0, 1, "m", 0, fetches=True, max_records=1),
-        *before,
-        Answered(0, 1, granted=granted),
-        Asked(0, 2, "m", 1, fetches=True, max_records=1),
-        Called(0, "poll"),
-        Returned(0, "poll"),
-    )
-    return [violation.duty for violation in judge(Record(Settings(), events))]
+    goes_on = (gives(), fetch(2, 1), POLL, returns())
+    return found(JOINS, fetch(), *before, *goes_on, explicit=False)
 
 
 def fetched(answer: Callable[[int], Answered]) -> list[Duty]:
     """Judge a poll of 500 ms in which a hundred fetches are answered so."""
-    fetches = (
-        event
-        for number in range(100)
-        for event in (
-            Asked(0, number, "m", number, fetches=True, max_records=1, named=(PLACE,)),
-            answer(number),
-        )
-    )
-    events = (Called(0, "poll", timeout_ms=500), *fetches, Returned(500, "poll"))
-    return [violation.duty for violation in judge(Record(Settings(), events))]
+    fetches = (event for n in range(100) for event in (fetch(n, n), answer(n)))
+    poll = Called(0, "poll", timeout_ms=500)
+    return found(poll, *fetches, Returned(500, "poll"), explicit=False)
 
 
 def test_what_a_former_leader_answers_is_not_counted_as_a_fetch_that_brings_nothing() -> None:
@@ -116,21 +145,13 @@ def test_what_a_former_leader_answers_is_not_counted_as_a_fetch_that_brings_noth
 
 def polled(*answers: tuple[int, int]) -> list[Duty]:
     """Judge one poll that returns, in the order given, what these answers acquired."""
-    given = tuple(
+    given = (
         event
-        for number, (first, last) in enumerate(answers)
-        for event in (
-            Asked(0, number, "m", number, fetches=True, max_records=9, named=(PLACE,)),
-            Answered(0, number, granted=(Granted(PLACE, min(first, last), max(first, last), 1),)),
-        )
+        for number, ends in enumerate(answers)
+        for event in (fetch(number, number), gives(number, min(ends), max(ends)))
     )
-    records = tuple(
-        Delivered(PLACE, offset, 1, value_of(offset).decode())
-        for first, last in answers
-        for offset in dict.fromkeys((first, last))
-    )
-    poll = Called(0, "poll"), Returned(0, "poll", records=records)
-    return [each.duty for each in judge(Record(Settings(), (*given, *poll)))]
+    offsets = (offset for ends in answers for offset in dict.fromkeys(ends))
+    return found(*given, POLL, returns(*offsets), explicit=False)
 
 
 def test_order_is_that_of_what_one_answer_acquired() -> None:
@@ -144,49 +165,30 @@ def test_order_is_that_of_what_one_answer_acquired() -> None:
 def test_a_renewal_that_did_not_arrive_may_be_sent_again_though_it_is_accepted_since(
     lost: Event,
 ) -> None:
-    def called(type_: int) -> Event:
-        return Called(0, "acknowledge", place=PLACE, offset=0, type=type_)
-
-    def sent(number: int, type_: int) -> Event:
-        batch = (Acknowledgement(PLACE, 0, 0, (type_,)),)
-        return Asked(0, number, "m", 1, fetches=False, acknowledgements=batch)
-
-    events = (
-        Asked(0, 1, "m", 0, fetches=True, max_records=1, named=(PLACE,)),
-        Answered(0, 1, granted=(Granted(PLACE, 0, 0, 1),)),
-        Returned(0, "poll", records=(Delivered(PLACE, 0, 1, value_of(0).decode()),)),
-        *(called(RENEW), called(ACCEPT), sent(2, RENEW), lost, sent(3, RENEW), sent(4, ACCEPT)),
-    )
-    without = tuple(event for event in events if event is not lost)
-    for happened, expected in ((events, []), (without, [Duty.HELD])):
-        found = judge(Record(Settings(explicit=True), happened))
-        assert [each.duty for each in found if each.duty in (Duty.AS_SAID, Duty.HELD)] == expected
+    before = (*HELD, says(RENEW), says(ACCEPT), sends(2, RENEW))
+    after = (sends(3, RENEW), sends(4, ACCEPT))
+    of = (Duty.AS_SAID, Duty.HELD)
+    assert found(*before, lost, *after, of=of) == []
+    assert found(*before, *after, of=of) == [Duty.HELD]
 
 
-TOLD = Completed(PLACE, (0,), "lost")
+FAILED = (Completed(PLACE, (0,), "lost"),)
 
 
 @pytest.mark.parametrize(
     ("before", "meanwhile", "expected"),
-    [((TOLD,), (), []), ((), (TOLD,), []), ((), (), [Duty.ALL_SENT])],
+    [(FAILED, (), []), ((), FAILED, []), ((), (), [Duty.ALL_SENT])],
 )
 def test_a_commit_need_not_send_a_renewal_of_which_the_application_was_told_that_it_failed(
     before: tuple[Completed, ...], meanwhile: tuple[Completed, ...], expected: list[Duty]
 ) -> None:
-    events = (
-        Asked(0, 1, "m", 0, fetches=True, max_records=1, named=(PLACE,)),
-        Answered(0, 1, granted=(Granted(PLACE, 0, 0, 1),)),
-        Returned(0, "poll", records=(Delivered(PLACE, 0, 1, value_of(0).decode()),)),
-        *(Called(0, "acknowledge", place=PLACE, offset=0, type=RENEW), Returned(0, "acknowledge")),
-        *(Called(0, "poll"), Returned(0, "poll", error="lost", completed=before)),
-        *(Called(0, "commit"), Returned(0, "commit", completed=meanwhile)),
-    )
-    found = judge(Record(Settings(explicit=True), events))
-    assert [each.duty for each in found if each.duty is Duty.ALL_SENT] == expected
+    fails = (POLL, returns(error="lost", completed=before))
+    commit = Called(0, "commit"), Returned(0, "commit", completed=meanwhile)
+    assert found(*HELD, says(RENEW), SAID, *fails, *commit, of=(Duty.ALL_SENT,)) == expected
 
 
 @pytest.mark.parametrize(
-    ("value", "is_unreadable", "expected"),
+    ("text", "is_unreadable", "expected"),
     [
         ("", False, [Duty.AS_ACQUIRED]),
         ("unreadable", False, [Duty.AS_ACQUIRED]),
@@ -195,17 +197,11 @@ def test_a_commit_need_not_send_a_renewal_of_which_the_application_was_told_that
     ],
 )
 def test_a_value_is_that_of_the_log(
-    value: str, expected: list[Duty], *, is_unreadable: bool
+    text: str, expected: list[Duty], *, is_unreadable: bool
 ) -> None:
     produced = (Corrupted(0, PLACE, frozenset({0})),) if is_unreadable else ()
-    events: tuple[Event, ...] = (
-        *produced,
-        Asked(0, 1, "m", 0, fetches=True, max_records=1, named=(PLACE,)),
-        Answered(0, 1, granted=(Granted(PLACE, 0, 0, 1),)),
-        Returned(0, "poll", records=(Delivered(PLACE, 0, 1, value),)),
-    )
-    found = judge(Record(Settings(explicit=True), events))
-    assert [each.duty for each in found] == expected
+    read = Returned(0, "poll", records=(Delivered(PLACE, 0, 1, text),))
+    assert found(*produced, fetch(), gives(), read) == expected
 
 
 @pytest.mark.parametrize(
@@ -214,97 +210,57 @@ def test_a_value_is_that_of_the_log(
         (10_000, "late", (), [Duty.ALL_SENT]),
         (9_999, "late", (), []),  # It may have been about to send it.
         (10_000, None, (), []),
-        (10_000, "late", (Acknowledgement(PLACE, 0, 0, (ACCEPT,)),), []),
+        (10_000, "late", (sends(2, ACCEPT),), []),
     ],
 )
 def test_a_commit_that_fails_late_has_sent_what_was_acknowledged(
-    ended_ms: int, error: str | None, sent: tuple[Acknowledgement, ...], expected: list[Duty]
+    ended_ms: int, error: str | None, sent: tuple[Asked, ...], expected: list[Duty]
 ) -> None:
-    request = Asked(0, 2, "m", 1, fetches=False, acknowledgements=sent)
-    events = (
-        Asked(0, 1, "m", 0, fetches=True, max_records=1, named=(PLACE,)),
-        Answered(0, 1, granted=(Granted(PLACE, 0, 0, 1),)),
-        Returned(0, "poll", records=(Delivered(PLACE, 0, 1, value_of(0).decode()),)),
-        *(Called(0, "acknowledge", place=PLACE, offset=0, type=1), Returned(0, "acknowledge")),
-        *(Called(0, "commit"), *((request,) if sent else ())),
-        Returned(ended_ms, "commit", error=error),
-    )
-    found = judge(Record(Settings(explicit=True), events))
-    assert [each.duty for each in found if each.duty is Duty.ALL_SENT] == expected
+    returned = Returned(ended_ms, "commit", error=error)
+    events = (*HELD, says(ACCEPT), SAID, Called(0, "commit"), *sent, returned)
+    assert found(*events, of=(Duty.ALL_SENT,)) == expected
 
 
 @pytest.mark.parametrize(("refused", "expected"), [(False, []), (True, [Duty.REFUSAL_TOLD])])
 def test_a_callback_may_tell_of_a_renewal_while_the_next_acknowledgement_is_under_way(
     *, refused: bool, expected: list[Duty]
 ) -> None:
-    def sent(number: int, type_: int) -> Asked:
-        batch = (Acknowledgement(PLACE, 0, 0, (type_,)),)
-        return Asked(0, number, "m", 1, fetches=False, acknowledgements=batch)
-
-    told = Completed(PLACE, (0,), None)
+    told = (Completed(PLACE, (0,), None),)
     events = (
-        Asked(0, 1, "m", 0, fetches=True, max_records=1, named=(PLACE,)),
-        Answered(0, 1, granted=(Granted(PLACE, 0, 0, 1),)),
-        Returned(0, "poll", records=(Delivered(PLACE, 0, 1, value_of(0).decode()),)),
-        *(Called(0, "acknowledge", place=PLACE, offset=0, type=RENEW), sent(2, RENEW)),
-        *(Answered(0, 2, refused=((PLACE, 3),) if refused else ()), Returned(0, "acknowledge")),
-        *(Called(0, "acknowledge", place=PLACE, offset=0, type=ACCEPT), sent(3, ACCEPT)),
-        Returned(0, "acknowledge", completed=(told,)),
-        *(Answered(0, 3), Called(0, "close"), Returned(0, "close", completed=(told,))),
+        *(*HELD, says(RENEW), sends(2, RENEW)),
+        *(Answered(0, 2, refused=((PLACE, 3),) if refused else ()), SAID),
+        *(says(ACCEPT), sends(3, ACCEPT), attrs.evolve(SAID, completed=told)),
+        *(Answered(0, 3), Called(0, "close"), Returned(0, "close", completed=told)),
     )
-    found = judge(Record(Settings(explicit=True), events))
-    assert [each.duty for each in found if each.duty is Duty.REFUSAL_TOLD] == expected
+    assert found(*events, of=(Duty.REFUSAL_TOLD,)) == expected
 
 
 @pytest.mark.parametrize(("anew", "expected"), [(False, []), (True, [Duty.HELD])])
 def test_what_was_refused_with_its_request_is_not_sent_again_once_its_record_is_acquired_anew(
     *, anew: bool, expected: list[Duty]
 ) -> None:
-    def fetched(number: int, epoch: int, *counts: int) -> tuple[Event, ...]:
-        granted = tuple(Granted(PLACE, 0, 0, count) for count in counts)
-        asked = Asked(0, number, "m", epoch, fetches=True, max_records=1, named=(PLACE,))
-        return asked, Answered(0, number, granted=granted)
-
-    accepted = (Acknowledgement(PLACE, 0, 0, (ACCEPT,)),)
-    events = (
-        *fetched(1, 0, 1),
-        Returned(0, "poll", records=(Delivered(PLACE, 0, 1, value_of(0).decode()),)),
-        Lost(0, "the broker ended its session", 1),
-        *(Called(0, "acknowledge", place=PLACE, offset=0, type=ACCEPT), Returned(0, "acknowledge")),
-        Asked(0, 2, "m", 1, fetches=False, acknowledgements=accepted),
-        Answered(0, 2, error=122),
-        *fetched(3, 0, *([2] if anew else [])),
-        Asked(0, 4, "m", 1, fetches=False, acknowledgements=accepted),
-        Answered(0, 4),
-    )
-    found = judge(Record(Settings(explicit=True), events))
-    assert [each.duty for each in found if each.duty is Duty.HELD] == expected
+    refused = (sends(2, ACCEPT), Answered(0, 2, error=122))
+    given = gives(3, count=2) if anew else Answered(0, 3)
+    again = (fetch(3), given, sends(4, ACCEPT), Answered(0, 4))
+    ended = (Lost(0, "the broker ended its session", 1), says(ACCEPT), SAID)
+    assert found(*HELD, *ended, *refused, *again, of=(Duty.HELD,)) == expected
 
 
 def starved(*between: Event, by: int = 10_000, joins: bool = True) -> list[str]:
     """Judge polls that bring nothing once a client was given offset 0, and maybe more happened."""
-    events = (
-        *((Heartbeat(0, "m", 0, given=1),) if joins else ()),
-        Asked(0, 1, "m", 0, fetches=True, max_records=1, named=(PLACE,)),
-        Answered(0, 1, granted=(Granted(PLACE, 0, 0, 1),)),
-        *between,
-        Drained(0, by),
-    )
+    events = (*((JOINS,) if joins else ()), fetch(), gives(), *between, Drained(0, by))
     violations = judge(Record(Settings(), events))
     return [each.text for each in violations if each.duty is Duty.RECEIVES]
 
 
 def test_a_member_that_polls_in_vain_is_starved_by_what_it_keeps_or_could_fetch() -> None:
-    delivered = Returned(0, "poll", records=(Delivered(PLACE, 0, 1, value_of(0).decode()),))
-    released = (Acknowledgement(PLACE, 0, 0, (2,)),)
-    sent = Asked(0, 2, "m", 1, fetches=False, acknowledgements=released)
     kept = "polls brought nothing for 10000 ms, and t-0 offset 0 was acquired"
     available = "polls brought nothing for 10000 ms, and a fetch could get records"
     assert starved() == [kept]
-    assert starved(Lost(0, "x")) == starved(sent) == [available]
+    assert starved(Lost(0, "x")) == starved(sends(2, RELEASE)) == [available]
     assert starved(Heartbeat(0, "m", 1, given=2, assigned=())) == [available]
-    assert starved(delivered, Called(0, "poll")) == [available]
-    assert starved(delivered) == []  # Its application has it in hand.
+    assert starved(returns(0), POLL) == [available]
+    assert starved(returns(0)) == []  # Its application has it in hand.
     assert starved(by=0) == starved(joins=False) == []
     assert starved(Moved(0, PLACE, 2)) == []  # That is follows-the-leader.
 
@@ -313,12 +269,8 @@ def test_what_a_member_is_sent_as_it_is_refused_it_need_not_deliver() -> None:
     refused, again = Heartbeat(0, "m", 1, error=25), Heartbeat(0, "m", 0, given=2)
     assert polled_empty() == [Duty.NONE_DROPPED]
     assert polled_empty(refused) == polled_empty(refused, again) == []
-
-
-def test_what_a_member_asks_for_once_it_has_joined_again_it_delivers() -> None:
-    refused, again = Heartbeat(0, "m", 1, error=25), Heartbeat(0, "m", 0, given=2)
-    late = Asked(0, 1, "m", 0, fetches=True, max_records=1)
-    assert polled_empty(Answered(0, 1), refused, again, late) == [Duty.NONE_DROPPED]
+    # What it asks for once it has joined again it delivers.
+    assert polled_empty(gives(), refused, again, fetch()) == [Duty.NONE_DROPPED]
 
 
 def test_every_duty_and_every_fault_has_a_control() -> None:
@@ -328,25 +280,15 @@ def test_every_duty_and_every_fault_has_a_control() -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_a_client_without_a_fault_conforms_whatever_happens(seed: int) -> None:
-    chance = Random(seed)  # noqa: S311 - chance, no secret
-    script = drawn(chance, ("batch_optimized", "record_limit"), callbacks=True, renews=True)
+    able = Hello("", callbacks=True, acquire_modes=ACQUIRE_MODES, renews=True)
+    script = drawn(Random(seed), able)  # noqa: S311 - chance, no secret
     assert violated(script, None) == {}, script
 
 
 def test_a_record_acquired_anew_is_not_taken_for_the_one_that_was_renewed_before() -> None:
-    def acknowledged(broker: int, number: int, type_: int) -> tuple[Event, ...]:
-        called = Called(0, "acknowledge", place=PLACE, offset=0, type=type_)
-        batch = (Acknowledgement(PLACE, 0, 0, (type_,)),)
-        sent = Asked(0, number, "m", 1, fetches=False, acknowledgements=batch, broker=broker)
-        return called, Returned(0, "acknowledge"), sent, Answered(0, number)
+    def taken(broker: int, number: int, type_: int) -> tuple[Event, ...]:
+        given = (fetch(number, 0, broker), gives(number), POLL, returns(0))
+        said = says(type_), SAID, sends(number + 1, type_, broker), Answered(0, number + 1)
+        return *given, *said
 
-    def taken(broker: int, number: int) -> tuple[Event, ...]:
-        granted = (Granted(PLACE, 0, 0, 1),)
-        asked = Asked(0, number, "m", 0, fetches=True, max_records=1, broker=broker)
-        returned = Returned(0, "poll", records=(Delivered(PLACE, 0, 1, value_of(0).decode()),))
-        return asked, Answered(0, number, granted=granted), Called(0, "poll"), returned
-
-    joined = Heartbeat(0, "m", 0, given=1)
-    renewed = (joined, *taken(1, 1), *acknowledged(1, 2, RENEW))
-    events = (*renewed, Moved(0, PLACE, 2), *taken(2, 3), *acknowledged(2, 4, ACCEPT))
-    assert judge(Record(Settings(explicit=True), events)) == ()
+    assert found(JOINS, *taken(1, 1, RENEW), Moved(0, PLACE, 2), *taken(2, 3, ACCEPT)) == []

@@ -14,22 +14,11 @@ import pytest
 
 from clients.drivers import Driver, Values
 from clients.duties import Duty
-from clients.events import (
-    RELEASE,
-    Acknowledgement,
-    Answered,
-    Asked,
-    Cut,
-    Delivered,
-    Event,
-    Heartbeat,
-    Record,
-    Returned,
-    Settings,
-)
-from clients.kit import ACKNOWLEDGED, CUT, DELIVERED, REFUSED, Clients, commands_of, exercised, said
+from clients.events import RELEASE, Cut, Settings
+from clients.kit import Clients, commands_of, said
 from clients.play import Pace
 from clients.scripts import PRODUCES, Do, Script
+from clients.stakes import ACKNOWLEDGED, DELIVERED
 from clients.subjects import NAMES, known_of
 from conformance.campaign import Campaign, Limits, Replayed, alone, campaign, replayed
 from conformance.junit import as_junit
@@ -366,30 +355,6 @@ def test_what_is_known_of_a_client_has_duties_and_steps_and_a_page(name: str) ->
         assert known.after <= {do.value for do in Do}
         page = Path(__file__).parents[2] / known.page
         assert known.signature[0] in page.read_text(encoding="utf-8")
-
-
-PLACE = ("t", 0)
-POLLED = Returned(1, "poll", records=(Delivered(PLACE, 0, 1, "0"), Delivered(PLACE, 1, 1, "1")))
-
-
-def asked(first: int, last: int) -> Asked:
-    batch = Acknowledgement(PLACE, first, last, (1,))
-    return Asked(2, 1, "m", 1, fetches=True, acknowledgements=(batch,))
-
-
-@pytest.mark.parametrize(
-    ("events", "expected"),
-    [
-        ((POLLED, POLLED), {DELIVERED: 4}),
-        ((asked(0, 2), asked(7, 7)), {ACKNOWLEDGED: 4}),
-        ((asked(5, 1), asked(0, (1 << 63) - 1)), {ACKNOWLEDGED: 100_000}),
-        ((Answered(3, 1, error=123), Answered(3, 2, refused=((PLACE, 121),))), {REFUSED: 2}),
-        ((Heartbeat(3, "m", 0, given=1), Heartbeat(3, "m", 1, error=25)), {REFUSED: 1}),
-        ((Cut(3, 1, took_effect=False),), {CUT: 1}),
-    ],
-)
-def test_what_happened_is_counted(events: tuple[Event, ...], expected: dict[str, int]) -> None:
-    assert +exercised(Record(Settings(), events, full=False)) == expected
 
 
 def test_a_script_is_what_its_commands_say_and_an_event_is_text() -> None:

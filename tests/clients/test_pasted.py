@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from clients.duties import Duty
 from clients.kit import CLIENTS, commands_of
 from clients.pasted import go_file, go_test, python_module, python_test
-from clients.scripts import ACKNOWLEDGE, HABITS, Do, Script
+from clients.scripts import HABITS, Script
 from clients.subjects import driver_of, known_of
 from conformance.campaign import Fault
 from conformance.cores.java_calls import NoTestError
@@ -21,7 +21,7 @@ from conformance.deviation import target_finding
 from conformance.known import read_known
 from conformance.target import TargetError
 from sharespec.cli import cli
-from tests.clients.controls import EXPLICIT, script
+from tests.clients.controls import script
 from tests.conformance.unbuilt import skip_unbuilt
 
 
@@ -53,10 +53,10 @@ def run(*command: str, cwd: Path, **more: str) -> "subprocess.CompletedProcess[s
 
 
 def test_each_step_that_needs_no_waiting_is_a_statement() -> None:
-    said = [(do, 2) for do in ACKNOWLEDGE[:3]]
-    broker = (*HABITS, Do.EVICT, Do.MISNUMBER, Do.LAPSE, Do.AT_ONCE, Do.EXPEL, Do.AT_ONCE, Do.FENCE)
-    last = ((Do.IDLE, 5), (Do.RESTART, 1), Do.POLL_ONCE, Do.COMMIT)
-    chosen = script(EXPLICIT, (Do.PRODUCE, 2), Do.POLL, *said, *broker, *last)
+    habits = ", ".join(do.value for do in HABITS)
+    said, broker = "accept 2, release 2, reject 2", "evict, misnumber, lapse, at-once, expel"
+    last = "at-once, fence, idle 5, restart 1, poll-once, commit"
+    chosen = script(f"explicit: produce 2, poll, {said}, {habits}, {broker}, {last}")
     name, text = python_test(case(Duty.LEAVES, chosen), {"test_it"})
     assert name == "test_it_again"
     source = python_module((text,))
@@ -72,14 +72,14 @@ def test_each_step_that_needs_no_waiting_is_a_statement() -> None:
 @pytest.mark.parametrize(
     ("duty", "steps", "why"),
     [
-        (Duty.ONCE, (Do.POLL,), "delivers-once does not show by what goes over the wire alone"),
-        (Duty.LEAVES, (Do.DRAIN,), "the step drain is none of a test in Python"),
-        (Duty.LEAVES, (Do.EXPEL,), "the step expel is none of a test in Python"),
+        (Duty.ONCE, "poll", "delivers-once does not show by what goes over the wire alone"),
+        (Duty.LEAVES, "drain", "the step drain is none of a test in Python"),
+        (Duty.LEAVES, "expel", "the step expel is none of a test in Python"),
     ],
 )
-def test_what_cannot_be_a_test_is_said(duty: Duty, steps: tuple[Do, ...], why: str) -> None:
+def test_what_cannot_be_a_test_is_said(duty: Duty, steps: str, why: str) -> None:
     with pytest.raises(NoTestError, match=why):
-        python_test(case(duty, script(EXPLICIT, *steps)))
+        python_test(case(duty, script(f"explicit: {steps}")))
 
 
 @pytest.mark.parametrize("given", [("kafkats", "x.py"), ("franz-go", "x.py"), ("librdkafka", "x")])
@@ -90,7 +90,7 @@ def test_the_file_is_of_the_language_of_the_client(given: tuple[str, str]) -> No
 
 
 def test_a_test_in_go_has_what_kfake_can_be_told() -> None:
-    restarts = script(EXPLICIT, (Do.RESTART, 1), (Do.PRODUCE, 2), Do.POLL, Do.DRAIN)
+    restarts = script("explicit: restart 1, produce 2, poll, drain")
     name, text = go_test(case(Duty.EPOCHS, restarts), {"TestIt"})
     said = ["s.restart(0)", "s.produce(0, 2)", "s.poll(500)", "s.poll(500)", "s.end()", "}"]
     assert (name, text.replace(", 2)", ",2)").split()[-6:]) == (
@@ -98,12 +98,12 @@ def test_a_test_in_go_has_what_kfake_can_be_told() -> None:
         [each.replace(" ", "") for each in said],
     )
     for duty, steps, why in (
-        (Duty.LEAVES, (Do.POLL,), "counts-session-epochs alone, and not leaves-the-group"),
-        (Duty.EPOCHS, (Do.POLL, (Do.RESTART, 1)), "the step restart is none of a test in Go"),
-        (Duty.EPOCHS, (Do.EVICT,), "the step evict is none of a test in Go"),
+        (Duty.LEAVES, "poll", "counts-session-epochs alone, and not leaves-the-group"),
+        (Duty.EPOCHS, "poll, restart 1", "the step restart is none of a test in Go"),
+        (Duty.EPOCHS, "evict", "the step evict is none of a test in Go"),
     ):
         with pytest.raises(NoTestError, match=why):
-            go_test(case(duty, script(EXPLICIT, *steps)))
+            go_test(case(duty, script(f"explicit: {steps}")))
 
 
 @pytest.mark.slow

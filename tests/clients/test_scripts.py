@@ -6,22 +6,21 @@ from random import Random
 
 import pytest
 
+from clients.drivers import ACQUIRE_MODES, Hello
 from clients.events import Settings
 from clients.scripts import MOST_STEPS, Do, Script, ScriptError, as_object, drawn, from_object
 
+ALL = Hello(
+    *("able", True, ACQUIRE_MODES),
+    renews=True,
+    resubscribes=True,
+    deserializes=True,
+    recycles=True,
+)
+
 
 def draw(seed: int) -> Script:
-    chance = Random(seed)  # noqa: S311 - chance, no secret
-    modes = "batch_optimized", "record_limit"
-    return drawn(
-        chance,
-        modes,
-        callbacks=True,
-        renews=True,
-        resubscribes=True,
-        recycles=True,
-        deserializes=True,
-    )
+    return drawn(Random(seed), ALL)  # noqa: S311 - chance, no secret
 
 
 def test_a_script_as_json_is_the_same_script() -> None:
@@ -57,13 +56,11 @@ def test_records_of_several_leaders_are_committed_at_once_and_answered_in_every_
     assert {(2, 1), (2, 2), *((3, *two) for two in permutations((1, 2, 3), 2))} <= orders
 
 
-def test_a_client_is_asked_only_for_the_acquire_modes_that_it_has() -> None:
+def test_a_client_is_asked_only_for_what_it_has() -> None:
     chance = Random(0)  # noqa: S311 - chance, no secret
-    scripts = [drawn(chance, ("batch_optimized",), callbacks=False) for _ in range(50)]
-    assert {script.settings.record_limit for script in scripts} == {False}
-    assert {script.settings.callbacks for script in scripts} == {False}
-    chosen = [drawn(chance, ("batch_optimized",), callbacks=True, modes=("explicit",))]
-    assert [script.settings.explicit for script in chosen * 50] == [True] * 50
+    few = Hello("few", callbacks=False, acquire_modes=ACQUIRE_MODES[:1], modes=("explicit",))
+    settings = [drawn(chance, few).settings for _ in range(50)]
+    assert {(s.explicit, s.record_limit, s.callbacks) for s in settings} == {(True, False, False)}
 
 
 def test_what_a_script_leaves_out_has_a_default() -> None:

@@ -2,26 +2,25 @@
 
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from clients.duties import Duty
-from clients.events import Settings
 from clients.judge import judge
-from clients.kit import CLIENTS, DELIVERED, commands_of
+from clients.kit import CLIENTS, commands_of
 from clients.play import Pace, play
-from clients.scripts import Do, Script
+from clients.scripts import Script
+from clients.stakes import DELIVERED
 from clients.subjects import NAMES, OLDEST_KAFKA, Kept, driver_of, known_of
 from conformance.campaign import Limits, alone, campaign, replayed
 from conformance.known import read_known
 from conformance.target import TargetError
 from tests.clients.controls import (
+    AT_ONCE,
     COMPACTED,
     EXPELLED,
-    EXPLICIT,
     FENCED,
-    FIVE,
-    IMPLICIT,
     MOVED,
     RECOORDINATED,
     RELEASED,
@@ -63,15 +62,21 @@ def test_a_command_that_cannot_be_started_is_said() -> None:
     driver.end()
 
 
-@pytest.fixture
-def driver(request: pytest.FixtureRequest) -> Iterator[Kept]:
-    """Yield the driver of a client that others wrote, by its name."""
+@contextmanager
+def driven(name: str, version: str | None = None) -> Iterator[Kept]:
+    """Open the driver of a client that others wrote, or skip where it cannot be built."""
     try:
-        kept = driver_of(request.param, None, 90)
+        kept = driver_of(name, None, 90, version)
     except TargetError as error:
         skip_unbuilt(error)
     yield kept
     kept.end()
+
+
+@pytest.fixture
+def driver(request: pytest.FixtureRequest) -> Iterator[Kept]:
+    with driven(request.param) as kept:
+        yield kept
 
 
 def of(*names: str) -> pytest.MarkDecorator:
@@ -86,55 +91,46 @@ def violated(driver: Kept, chosen: Script) -> list[Duty]:
     return [Duty(fault.deviation.name) for fault in result.faults]
 
 
-@pytest.mark.slow
-@pytest.mark.broker
-@of("librdkafka")
-@pytest.mark.parametrize("chosen", [RELEASED, TWO_POLLS], ids=["released", "two-polls"])
-def test_librdkafka_conforms(driver: Kept, chosen: Script) -> None:
-    assert violated(driver, chosen) == []
-
-
-@pytest.mark.slow
-@pytest.mark.broker
-@of("librdkafka", "kafka")
-@pytest.mark.parametrize("chosen", [EXPELLED, FENCED], ids=["expelled", "fenced"])
-def test_a_member_joins_again(driver: Kept, chosen: Script) -> None:
-    assert violated(driver, chosen) == []
-
-
-@pytest.mark.slow
-@pytest.mark.broker
-@of("librdkafka", "kafka")
-def test_gaps_are_reported(driver: Kept) -> None:
-    assert violated(driver, COMPACTED) == []
-
-
-@pytest.mark.slow
-@pytest.mark.broker
-@of("librdkafka", "kafka", "franz-go")
-@pytest.mark.parametrize(
-    "chosen", [MOVED, RECOORDINATED], ids=["moved-leader", "moved-coordinator"]
+NOT_FOUND = script(
+    "explicit: produce 5, poll, accept, 20 no-coordinator, cut-acknowledgement, commit"
 )
-def test_leaders_and_coordinators_are_followed(driver: Kept, chosen: Script) -> None:
-    assert violated(driver, chosen) == []
+CLOSES = script("explicit: produce 5, poll, accept, commit")
+LEAVES = script("explicit, 1 records: produce 1, poll, cut-acknowledgement")
+PLAYED: dict[str, tuple[str, Script, list[Duty]]] = {
+    "released": ("librdkafka", RELEASED, []),
+    "two-polls": ("librdkafka", TWO_POLLS, []),
+    "joins-again": ("librdkafka kafka", EXPELLED, []),
+    "joins-again-once-fenced": ("librdkafka kafka", FENCED, []),
+    "reports-gaps": ("librdkafka kafka", COMPACTED, []),
+    "follows-the-leader": ("librdkafka kafka franz-go", MOVED, []),
+    "follows-the-coordinator": ("librdkafka kafka franz-go", RECOORDINATED, []),
+    "accepts-nothing-as-it-closes": ("librdkafka", AT_ONCE, []),  # As the Javadoc has it.
+    "finds-no-coordinator-as-it-closes": ("librdkafka", NOT_FOUND, [Duty.LEAVES]),
+    "closes": ("kafkats", CLOSES, [Duty.CLOSES]),
+    "joins-again-and-closes": ("kafkats", EXPELLED, [Duty.CLOSES]),
+    "leaves": ("kafkats", LEAVES, [Duty.LEAVES]),
+}
+"""The clients, separated by spaces, a script, and the duties that they violate by it."""
 
 
 @pytest.mark.slow
 @pytest.mark.broker
-@of("librdkafka")
-def test_nothing_is_accepted_at_close_as_the_javadoc_has_it(driver: Kept) -> None:
-    assert violated(driver, script(IMPLICIT, FIVE, Do.POLL)) == []
+@pytest.mark.parametrize(
+    ("driver", "what"),
+    [(name, what) for what, (names, *_) in PLAYED.items() for name in names.split()],
+    indirect=["driver"],
+)
+def test_a_client_violates_these_duties_and_no_other(driver: Kept, what: str) -> None:
+    _, chosen, duties = PLAYED[what]
+    assert violated(driver, chosen) == duties
 
 
 @pytest.mark.slow
 @pytest.mark.broker
-@of("librdkafka")
-def test_librdkafka_stays_in_the_group_where_the_coordinator_is_not_found_as_it_closes(
-    driver: Kept,
-) -> None:
-    away = [Do.NO_COORDINATOR] * 20
-    cut = script(EXPLICIT, FIVE, Do.POLL, Do.ACCEPT, *away, Do.CUT_ACKNOWLEDGEMENT, Do.COMMIT)
-    assert violated(driver, cut) == [Duty.LEAVES]
+@of("kafkats")
+def test_kafkats_acknowledges_with_the_epoch_that_opens_a_session(driver: Kept) -> None:
+    steps = "produce 5, poll, misnumber, accept 1, commit, accept, commit"
+    assert Duty.EPOCHS in violated(driver, script(f"explicit: {steps}"))
 
 
 @pytest.mark.slow
@@ -147,27 +143,17 @@ def test_apache_kafkas_share_consumer_hangs_after_a_renewal_found_by_a_seed(driv
     assert found == {Duty.RECEIVES, Duty.NONE_DROPPED, Duty.RENEWED}
 
 
-@pytest.fixture
-def older() -> Iterator[Kept]:
-    """Yield the driver of the oldest release of Apache Kafka's client."""
-    try:
-        kept = driver_of("kafka", None, 90, OLDEST_KAFKA)
-    except TargetError as error:
-        skip_unbuilt(error)
-    yield kept
-    kept.end()
-
-
 @pytest.mark.slow
 @pytest.mark.broker
 @of("kafka")
 def test_acknowledgements_with_the_epoch_that_opens_a_session_are_of_the_older_release(
-    driver: Kept, older: Kept
+    driver: Kept,
 ) -> None:
     # KAFKA-19485: the broker starts again, nobody leads for a while, and the client acknowledges.
     assert violated(driver, RESTARTED) == []
-    assert Duty.EPOCHS in violated(older, RESTARTED)
-    assert CLIENTS.hello(lambda: older).renews is False
+    with driven("kafka", OLDEST_KAFKA) as older:
+        assert Duty.EPOCHS in violated(older, RESTARTED)
+        assert CLIENTS.hello(lambda: older).renews is False
 
 
 @pytest.mark.parametrize(
@@ -187,55 +173,16 @@ def test_a_version_that_cannot_be_driven_is_said(name: str | None, version: str,
 
 @pytest.mark.slow
 @pytest.mark.broker
-@pytest.mark.parametrize(
-    ("name", "version", "says"),
-    [("librdkafka", "2.15.0", "librdkafka 2.15.0"), ("franz-go", "1.21.0", "franz-go 1.21.0")],
-)
-def test_an_older_release_is_built_and_driven(name: str, version: str, says: str) -> None:
-    try:
-        older = driver_of(name, None, 90, version)
-    except TargetError as error:
-        skip_unbuilt(error)
-    assert CLIENTS.hello(lambda: older).name == says
-    assert violated(older, TWO_POLLS) == []
-    older.end()
-
-
-ONE = Settings(explicit=True, max_poll_records=1)
+@pytest.mark.parametrize(("name", "version"), [("librdkafka", "2.15.0"), ("franz-go", "1.21.0")])
+def test_an_older_release_is_built_and_driven(name: str, version: str) -> None:
+    with driven(name, version) as older:
+        assert CLIENTS.hello(lambda: older).name == f"{name} {version}"
+        assert violated(older, TWO_POLLS) == []
 
 
 @pytest.mark.slow
 @pytest.mark.broker
-@of("kafkats")
-@pytest.mark.parametrize(
-    ("chosen", "duty"),
-    [
-        (script(EXPLICIT, FIVE, Do.POLL, Do.ACCEPT, Do.COMMIT), Duty.CLOSES),
-        (EXPELLED, Duty.CLOSES),
-        (script(ONE, (Do.PRODUCE, 1), Do.POLL, Do.CUT_ACKNOWLEDGEMENT), Duty.LEAVES),
-    ],
-    ids=["closes", "joins-again", "leaves"],
-)
-def test_kafkats_violates_one_duty(driver: Kept, chosen: Script, duty: Duty) -> None:
-    assert violated(driver, chosen) == [duty]
-
-
-@pytest.mark.slow
-@pytest.mark.broker
-@of("kafkats")
-def test_kafkats_acknowledges_with_the_epoch_that_opens_a_session(driver: Kept) -> None:
-    steps = (FIVE, Do.POLL, Do.MISNUMBER, (Do.ACCEPT, 1), Do.COMMIT, Do.ACCEPT, Do.COMMIT)
-    assert Duty.EPOCHS in violated(driver, script(EXPLICIT, *steps))
-
-
-@pytest.mark.slow
-@pytest.mark.broker
-@pytest.mark.parametrize(
-    ("driver", "name"),
-    [(name, name) for name in NAMES],
-    indirect=["driver"],
-    ids=NAMES,
-)
+@pytest.mark.parametrize(("driver", "name"), [(n, n) for n in NAMES], indirect=["driver"])
 def test_what_is_known_of_a_client_shows_and_nothing_else(driver: Kept, name: str) -> None:
     path = known_of(name)
     assert path is not None
