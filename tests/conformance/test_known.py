@@ -7,11 +7,12 @@ from typing import Any
 import attrs
 import pytest
 
-from conformance.campaign import Fault, Limits, Replayed, _played, campaign, replayed, unknown
+from conformance.campaign import Fault, Limits, Replayed, campaign, replayed, unknown
 from conformance.commands import plain_commands
 from conformance.cores.kafka import KNOWN
 from conformance.cores.kit import CORES
 from conformance.known import KnownDeviation, KnownError, read_known, read_sequence
+from tests.conformance.counters import COUNTERS, Add, Hello, Meter
 from tests.doubles.small_core import SmallCore
 
 WRONG = SmallCore("does not count redeliveries")
@@ -131,22 +132,13 @@ def test_a_known_deviation_is_replayed(fault: Fault[Any]) -> None:
     assert replayed(WRONG, WRONG.hello(), [other], CORES)[0].fault is None
 
 
-def test_a_kit_in_real_time_tries_several_times(
-    fault: Fault[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    played: list[object] = []
-
-    def late(*asked: Any) -> Any:  # noqa: ANN401 - as it is called
-        played.append(asked)
-        return _played(WRONG if len(played) > 1 else SmallCore(), *asked[1:])
-
-    monkeypatch.setattr("conformance.campaign._played", late)
+def test_a_kit_in_real_time_tries_several_times() -> None:
+    one = KnownDeviation("n", "t", ("LIMIT", "add"), "r", (Add(20),))
     for tries, shows in ((1, False), (2, True), (3, True)):
-        played.clear()
-        kind = attrs.evolve(CORES, tries=tries)
-        (one,) = replayed(WRONG, WRONG.hello(), [known(fault)], kind)
-        assert (one.fault is not None) is shows
-        assert len(played) == min(tries, 2)
+        late = Meter(shows=lambda number: number > 0)
+        (again,) = replayed(late, Hello(), [one], attrs.evolve(COUNTERS, tries=tries))
+        assert (again.fault is not None) is shows
+        assert late.opened == min(tries, 2)
 
 
 def test_a_known_deviation_matches_signature_and_features(fault: Fault[Any]) -> None:

@@ -23,8 +23,8 @@ from conformance.vectors.source import cases
 from conformance.wire.target import WireTarget
 from sharespec.exit import Exit
 from sharespec.verifying import VerifyPlan
-from tests.conformance.test_campaign import DyingBroker, SlippingBroker
 from tests.doubles.broker_faults import UNCOUNTED
+from tests.doubles.failing_brokers import DyingBroker, SlippingBroker
 from tests.doubles.spec_broker import SpecBroker
 from tests.sharespec.running import runner
 from tools.promises.behaviour import HONEST
