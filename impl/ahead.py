@@ -16,7 +16,6 @@ from impl.encode import Members
 from impl.events import events_of
 from impl.replay import LEADER_COLUMNS, LONGEST, POSITION, Leaders, take_over
 from impl.state import new_state
-from impl.validity import is_event
 from impl.written import Earlier
 from model.profile import KAFKA
 from model.trace_arrow import SCHEMA
@@ -36,7 +35,6 @@ def compile_part(part: int) -> None:
     for function in LONGEST[part]:
         _compile(function, state, events, integer)
     if part == 0:
-        _compile(is_event, events, integer)
         _compile(compare, state, events, integer, _type(Earlier(0, 0)), integer)
     else:
         _compile(take_over, state, events, _type(leaders), position)

@@ -30,6 +30,7 @@ from impl.replay import (
 )
 from impl.rows import Ints
 from impl.state import State, new_state, with_room
+from impl.validity import are_events
 from impl.whole_state import awaited, recorded_numbers, state_of, whole_state
 from model.errors import InvalidValueError
 from model.guards import Difference, Guard
@@ -64,9 +65,9 @@ class FlatEvents:
     """A record batch as arrays, which may hold several share-partitions, one after another.
 
     ``leader_rows`` are the rows with a configuration, of which ``leaders`` has the values, and
-    ``unreadable`` those of which the configuration cannot be read. ``results`` receives what the
-    events lead to, and ``spare`` the state of a share-partition that is over. To flatten a batch
-    costs more than to replay some hundred events of it.
+    ``unreadable`` those that hold no event, or of which the configuration cannot be read.
+    ``results`` receives what the events lead to, and ``spare`` the state of a share-partition that
+    is over. To flatten a batch costs more than to replay some hundred events of it.
     """
 
     batch: pa.RecordBatch
@@ -173,7 +174,9 @@ def _stopped(
 
 
 def _flat(batch: pa.RecordBatch, members: Members, results: Ints) -> FlatEvents:
-    return FlatEvents(batch, members, events_of(batch, members), *_leaders_of(batch), results)
+    events, (leaders, rows, bad) = events_of(batch, members), _leaders_of(batch)
+    unreadable = np.union1d(bad, np.flatnonzero(~are_events(events)))
+    return FlatEvents(batch, members, events, leaders, rows, unreadable, results)
 
 
 def _result(
@@ -238,7 +241,7 @@ class _Replay:
         )
 
     def step(self, flat: FlatEvents, first: int, end: int) -> Stop:
-        """Replay the rows up to ``end``, or to the first leader that cannot be read."""
+        """Replay the rows up to ``end``, or to the first that cannot be read."""
         bad = flat.unreadable[np.searchsorted(flat.unreadable, first) :]
         readable = min([end, *bad[:1]])
         # The row and the leader are counted in each batch.

@@ -81,16 +81,8 @@ def _choose(state: State, first: int, last: int, most: int) -> int:
         if free:
             end = end if end - offset < wanted else offset + wanted - 1
             wanted -= end - offset + 1
-            _append(h, state.ranges, offset, end)
+            row = h[at.RANGES_TAIL]
+            state.ranges[row, 0], state.ranges[row, 1] = offset, end
+            h[at.RANGES_TAIL] = row + 1
         offset = end + 1
     return most - wanted
-
-
-@compiled
-def _append(header: Ints, ranges: Ints, first: int, last: int) -> None:
-    row = header[at.RANGES_TAIL]
-    if row > 0 and ranges[row - 1, 1] + 1 == first:
-        ranges[row - 1, 1] = last
-        return
-    ranges[row, 0], ranges[row, 1] = first, last
-    header[at.RANGES_TAIL] = row + 1

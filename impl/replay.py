@@ -31,7 +31,6 @@ from impl.progress import Mark, mark_in_progress
 from impl.reading import Noticed
 from impl.rows import Ints, copy_row, seek_range, sort_rows
 from impl.state import State, has_room, rows_needed
-from impl.validity import is_event
 from impl.window import complete_count
 from impl.writes import complete_write, compose, write_besides
 from impl.written import Earlier
@@ -39,7 +38,6 @@ from model.guards import Difference
 
 _PERSISTED = at.verdict(Difference.PERSISTED)
 _THREW = at.verdict(Difference.EXCEPTION)
-_NO_EVENT = at.verdict(at.NO_EVENT)
 _SEQ_GAP = at.verdict(at.SEQ_GAP)
 _OTHER_CLOCK = at.verdict(at.OTHER_CLOCK)
 
@@ -87,7 +85,7 @@ class Stop(NamedTuple):
 def replay_rows(
     state: State, events: Events, leaders: Leaders, results: Ints, position: Ints
 ) -> Stop:
-    """Replay events from ``position`` up to the first that is refused, differs or is no event.
+    """Replay events from ``position`` up to the first that is refused or differs.
 
     ``position`` has the next row, the next of the leaders, the next seq (-1: any) and the clock
     (ms); it is moved on. ``results`` (events, RESULTS) receives a row for each replayed event.
@@ -142,15 +140,13 @@ def _apply(state: State, events: Events, leaders: Leaders, position: Ints) -> in
 
 
 @inlined
-def _check(state: State, events: Events, row: int, position: Ints) -> int:  # noqa: PLR0911 - one for each verdict
+def _check(state: State, events: Events, row: int, position: Ints) -> int:
     """Return the verdict on a row before it is applied: whether it is the next event.
 
     A virtual clock moves where time passes, a real one between any two events, and never back. It
     moves before a checkpoint is taken.
     """
     h, f = state.header, events.fields
-    if not is_event(events, row):
-        return _NO_EVENT
     op = f[event.OP, row]
     anew = op == event.INITIALIZE or (op == event.CHECKPOINT and not h[at.INITIALIZED])
     begins = anew and (not h[at.INITIALIZED] or f[event.SEQ, row] == 0)

@@ -3,16 +3,19 @@
 Only the model reads the arguments of an Initialize or AlterConfig; they are not checked here.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
 from impl import events as event
 from impl import layout as at
 from impl.events import Events
-from impl.jit import compiled
-from impl.rows import Ints, sort_rows
+from impl.rows import Ints
 from model.checks import MAX_RANGE
 from model.operation_table import OPERATION_TABLE
+
+Flags = npt.NDArray[np.bool_]
 
 _MAX_OFFSET = at.MAX - 1
 _MAX_COUNT = 2**15 - 1
@@ -37,7 +40,7 @@ _OFFSETS = [
 ]  # fmt: skip
 
 
-def _needed() -> npt.NDArray[np.bool_]:
+def _needed() -> Flags:
     """Return for each operation the fields of Events that may not be negative."""
     needed = np.zeros((len(event.OPERATIONS), event.FIELDS), np.bool_)
     needed[:, [*_ALWAYS, event.RESULT]] = True
@@ -51,178 +54,126 @@ def _needed() -> npt.NDArray[np.bool_]:
 
 
 _NEEDED = _needed()
-_HIGHEST = np.full(event.FIELDS, at.MAX, np.int64)
+_HIGHEST = np.full((event.FIELDS, 1), at.MAX, np.int64)
 _HIGHEST[_OFFSETS] = _MAX_OFFSET
 
 
-@compiled
-def is_event(events: Events, row: int) -> bool:
-    """Tell whether a row holds an event, whatever the rows before it hold; sort its state batches.
+def are_events(events: Events) -> Flags:
+    """Tell of each row whether it holds an event, whatever the other rows hold.
 
-    The seq and the clock of an event must follow those before it, which is not checked here.
+    The state batches of each write are sorted, which are recorded in any order. The seq and the
+    clock of an event must follow those before it, which is not checked here.
     """
     f = events.fields
-    if f[event.OP, row] < 0:
-        return False
-    for field in range(event.FIELDS):
-        if _NEEDED[f[event.OP, row], field] and not 0 <= f[field, row] <= _HIGHEST[field]:
-            return False
-    return (
-        _are_arguments(events, row)
-        and _is_result(events, row)
-        and _are_writes(events, row)
-        and _is_after(events, row)
-    )
+    op = np.maximum(f[event.OP], 0)
+    within = (f >= 0) & (f <= _HIGHEST)
+    valid: Flags = (f[event.OP] >= 0) & (within | ~_NEEDED[op].T).all(axis=0)
+    for operations, fit in _arguments(events):
+        valid &= fit | ~np.isin(op, operations)
+    return valid & _are_results(events) & _are_writes(events) & _are_after(events)
 
 
-@compiled
-def _are_arguments(events: Events, row: int) -> bool:  # noqa: PLR0911 - one for each operation
-    """Check the lists of an operation, and the fields that depend on each other."""
-    f, batches = events.fields, events.log_batches
-    op, begin, end = f[event.OP, row], f[event.LOG_FROM, row], f[event.LOG_TO, row]
-    if op in (event.ACQUIRE, event.COMPACT):
-        return _ascend(batches, begin, end)
-    if op == event.EXPIRE:
-        return _is_time(f[event.DUE, row]) and _are_ranges(batches, begin, end)
-    if op == event.PRODUCE:
-        last = batches[end - 1, 1] if begin < end else at.NOWHERE
-        log_end, stable = f[event.ARG_LOG_END, row], f[event.ARG_STABLE, row]
-        is_stable = stable == event.MISSING or 0 <= stable <= log_end
-        return _ascend(batches, begin, end) and bool(last < log_end and is_stable)
-    if op in (event.FINISH_DEAD_LETTER, event.ARCHIVE_ABORTED):
-        return _are_ranges(batches, begin, end)
-    if op == event.ACKNOWLEDGE:
-        return _are_batches(events, row)
-    if op == event.MARK_IN_PROGRESS:
-        return _are_marks(events, row)
-    if op == event.GAP:
-        return _is_time(f[event.LOST, row])
-    if op == event.COMPLETE_WRITE:
-        return bool(f[event.RESULT, row] != at.S_PENDING) and _are_ranges(batches, begin, end)
-    return True
+def _arguments(events: Events) -> Iterator[tuple[tuple[int, ...], Flags]]:
+    """Yield operations, and of each row whether their lists and dependent fields are right."""
+    f, batches, bounds = events.fields, events.log_batches, _bounds(events, event.LOG_FROM)
+    ranges, ascend = _every(_are_ranges(batches), bounds), _ascend(batches, bounds)
+    lasts = np.append(batches[:, 1], at.NOWHERE)
+    last = lasts[np.where(bounds[0] < bounds[1], bounds[1] - 1, -1)]
+    log_end, stable = f[event.ARG_LOG_END], f[event.ARG_STABLE]
+    is_stable = _is_missing(stable) | ((stable >= 0) & (stable <= log_end))
+    acks, acked = events.acks, _bounds(events, event.ACKS_FROM)
+    typed = (acks[:, 2] >= 0) & _every(~_is_missing(events.types), acks[:, 2:].T)
+    yield (event.ACQUIRE, event.COMPACT), ascend
+    yield (event.EXPIRE,), ranges & _are_times(f[event.DUE])
+    yield (event.PRODUCE,), ascend & (last < log_end) & is_stable
+    yield (event.FINISH_DEAD_LETTER, event.ARCHIVE_ABORTED), ranges
+    # The operation refuses a batch that is malformed; here none lacks a value.
+    yield (event.ACKNOWLEDGE,), _every(typed & _are_given(acks[:, :2]), acked)
+    yield (event.MARK_IN_PROGRESS,), _every(_are_given(acks), acked)
+    yield (event.GAP,), _are_times(f[event.LOST])
+    yield (event.COMPLETE_WRITE,), ranges & (f[event.RESULT] != at.S_PENDING)
 
 
-@compiled
-def _is_time(time: int) -> bool:
-    """Tell whether a time may be in an event: it is not negative, or there is none."""
-    return bool(time >= 0 or time == event.MISSING)
+def _are_results(events: Events) -> Flags:
+    f, acquired, bounds = events.fields, events.acquired, _bounds(events, event.ACQUIRED_FROM)
+    taken = _are_ranges(acquired) & _are_counts(acquired[:, 2])
+    numbers = np.append(0, np.cumsum(acquired[:, 1] - acquired[:, 0] + 1))
+    number = f[event.ACQUIRED_COUNT]
+    counted = _is_missing(number) | (number == numbers[bounds[1]] - numbers[bounds[0]])
+    marked: Flags = counted & _every(events.types >= 0, _bounds(events, event.MARKED_FROM))
+    times = _are_times(f[event.RECORDED_NUMBER]) & _are_times(f[event.CLAIM])
+    return marked & times & _every(taken, bounds)
 
 
-@compiled
-def _are_batches(events: Events, row: int) -> bool:
-    """Check that no batch lacks a value; the operation refuses a malformed one."""
-    f, acks = events.fields, events.acks
-    for i in range(f[event.ACKS_FROM, row], f[event.ACKS_TO, row]):
-        if event.MISSING in (acks[i, 0], acks[i, 1]) or acks[i, 2] < 0:
-            return False
-        for j in range(acks[i, 2], acks[i, 3]):
-            if events.types[j] == event.MISSING:
-                return False
-    return True
+def _are_writes(events: Events) -> Flags:
+    answers, written, bounds = events.answers, events.written, _bounds(events, event.WRITES_FROM)
+    own = np.maximum(events.write_bounds.T, 0)
+    order = np.lexsort((written[:, 0], np.repeat(np.arange(len(answers)), own[1] - own[0])))
+    written[:] = written[order]
+    states = (written[:, 2] >= 0) & (written[:, 2] <= _LAST_STATE) & (written[:, 2] != at.ACQUIRED)
+    batches = _every(states & _are_counts(written[:, 3]), own) & _ascend(written, own)
+    made_after = answers[:, at.A_MADE_AFTER]
+    seq = np.repeat(events.fields[event.SEQ], bounds[1] - bounds[0])
+    is_pending = answers[:, at.A_STATUS] == at.S_PENDING
+    # It takes its numbers neither before its event nor after it is answered.
+    moment = _is_missing(made_after) | (made_after == seq) | ((made_after > seq) & is_pending)
+    starts = (events.starts >= -1) & (events.starts <= _MAX_OFFSET)
+    named = (answers[:, at.A_ID] >= 0) & (answers[:, at.A_STATUS] >= 0)
+    return _every(named & moment & starts & (events.write_bounds[:, 0] >= 0) & batches, bounds)
 
 
-@compiled
-def _are_marks(events: Events, row: int) -> bool:
-    """Check that no batch lacks a value; the operation refuses a malformed one."""
-    for i in range(events.fields[event.ACKS_FROM, row], events.fields[event.ACKS_TO, row]):
-        for column in range(events.acks.shape[1]):
-            if events.acks[i, column] == event.MISSING:
-                return False
-    return True
+def _are_after(events: Events) -> Flags:
+    f, records, completed = events.fields, events.records, events.completed
+    bounds = _bounds(events, event.RECORDS_FROM)
+    known = (records[:, 2] >= 0) & _are_counts(records[:, 3])
+    known &= (records[:, 4] >= at.NOBODY) & (records[:, 5] >= 0)
+    answered = ~_is_missing(completed[:, 0]) & (completed[:, 1] >= 0)
+    window: Flags = f[event.AFTER_START] <= f[event.AFTER_END]
+    window &= ~_is_missing(f[event.AFTER_COMPLETE])
+    lists = _every(known, bounds) & _ascend(records, bounds)
+    return window & lists & _every(answered, _bounds(events, event.COMPLETED_FROM))
 
 
-@compiled
-def _is_result(events: Events, row: int) -> bool:
-    f, acquired = events.fields, events.acquired
-    number = 0
-    for i in range(f[event.ACQUIRED_FROM, row], f[event.ACQUIRED_TO, row]):
-        if not _is_range(acquired, i) or not 0 <= acquired[i, 2] <= _MAX_COUNT:
-            return False
-        number += acquired[i, 1] - acquired[i, 0] + 1
-    if f[event.ACQUIRED_COUNT, row] not in (number, event.MISSING):
-        return False
-    for i in range(f[event.MARKED_FROM, row], f[event.MARKED_TO, row]):
-        if events.types[i] < 0:
-            return False
-    acquisition = f[event.RECORDED_NUMBER, row]
-    is_number = bool(acquisition >= 0 or acquisition == event.MISSING)
-    return is_number and _is_time(f[event.CLAIM, row])
+def _bounds(events: Events, begin: int) -> Ints:
+    """Return from where (inclusive) to where the lists of each event go; null ones are empty."""
+    return np.maximum(events.fields[begin : begin + 2], 0)
 
 
-@compiled
-def _are_writes(events: Events, row: int) -> bool:
-    f, answers = events.fields, events.answers
-    for i in range(f[event.WRITES_FROM, row], f[event.WRITES_TO, row]):
-        if answers[i, at.A_ID] < 0 or answers[i, at.A_STATUS] < 0:
-            return False
-        made_after = answers[i, at.A_MADE_AFTER]
-        if made_after != event.MISSING and not _is_moment(events, row, i):
-            return False
-        if not -1 <= events.starts[i] <= _MAX_OFFSET:
-            return False
-        if events.write_bounds[i, 0] < 0 or not _are_state_batches(events, i):
-            return False
-    return True
+def _is_missing(numbers: Ints) -> Flags:
+    missing: Flags = numbers == event.MISSING
+    return missing
 
 
-@compiled
-def _is_moment(events: Events, row: int, write: int) -> bool:
-    """Tell whether a write may take its numbers when it says: neither too early nor too late."""
-    made_after, seq = events.answers[write, at.A_MADE_AFTER], events.fields[event.SEQ, row]
-    is_pending = events.answers[write, at.A_STATUS] == at.S_PENDING
-    return bool(made_after == seq or (made_after > seq and is_pending))
+def _are_given(rows: Ints) -> Flags:
+    """Tell of each row whether it has all of its values."""
+    given: Flags = rows.min(axis=1, initial=at.MAX) > event.MISSING
+    return given
 
 
-@compiled
-def _are_state_batches(events: Events, write: int) -> bool:
-    """Check the state batches of a write and sort them: they are recorded in any order."""
-    written, bounds = events.written, events.write_bounds
-    low, high = bounds[write, 0], bounds[write, 1]
-    sort_rows(written, low, high)
-    for i in range(low, high):
-        if not 0 <= written[i, 2] <= _LAST_STATE or written[i, 2] == at.ACQUIRED:
-            return False
-        if not 0 <= written[i, 3] <= _MAX_COUNT:
-            return False
-    return _ascend(written, low, high)
+def _are_times(times: Ints) -> Flags:
+    """Tell of each time whether it may be in an event: it is not negative, or there is none."""
+    return (times >= 0) | _is_missing(times)
 
 
-@compiled
-def _is_after(events: Events, row: int) -> bool:
-    f, records = events.fields, events.records
-    if f[event.AFTER_START, row] > f[event.AFTER_END, row]:
-        return False
-    if f[event.AFTER_COMPLETE, row] == event.MISSING:
-        return False
-    for i in range(f[event.COMPLETED_FROM, row], f[event.COMPLETED_TO, row]):
-        if events.completed[i, 0] == event.MISSING or events.completed[i, 1] < 0:
-            return False
-    for i in range(f[event.RECORDS_FROM, row], f[event.RECORDS_TO, row]):
-        if records[i, 2] < 0 or not 0 <= records[i, 3] <= _MAX_COUNT:
-            return False
-        if records[i, 4] < at.NOBODY or records[i, 5] < 0:
-            return False
-    return _ascend(records, f[event.RECORDS_FROM, row], f[event.RECORDS_TO, row])
+def _are_counts(counts: Ints) -> Flags:
+    return (counts >= 0) & (counts <= _MAX_COUNT)
 
 
-@compiled
-def _is_range(rows: Ints, index: int) -> bool:
-    first, last = rows[index, 0], rows[index, 1]
-    return bool(0 <= first <= last < _MAX_OFFSET and last - first < MAX_RANGE)
+def _are_ranges(rows: Ints) -> Flags:
+    first, last = rows[:, 0], rows[:, 1]
+    return (first >= 0) & (first <= last) & (last < _MAX_OFFSET) & (last - first < MAX_RANGE)
 
 
-@compiled
-def _are_ranges(rows: Ints, begin: int, end: int) -> bool:
-    for i in range(begin, end):  # noqa: SIM110 - Numba compiles no generators
-        if not _is_range(rows, i):
-            return False
-    return True
+def _every(right: Flags, bounds: Ints) -> Flags:
+    """Tell of each list, by its bounds, whether all of its rows are right: of none they are."""
+    wrong = np.append(0, np.cumsum(~right))
+    begin, end = np.clip(bounds, 0, len(right))
+    none_between: Flags = wrong[begin] == wrong[end]
+    return none_between
 
 
-@compiled
-def _ascend(rows: Ints, begin: int, end: int) -> bool:
-    """Tell whether rows are ranges, each of which starts after the one before it ended."""
-    for i in range(begin, end):
-        if not _is_range(rows, i) or (i > begin and rows[i, 0] <= rows[i - 1, 1]):
-            return False
-    return True
+def _ascend(rows: Ints, bounds: Ints) -> Flags:
+    """Tell of each list whether it has ranges, each of which starts after the one before ended."""
+    after = np.append(True, rows[1:, 0] > rows[:-1, 1])[: len(rows)]
+    pairs = np.stack((np.minimum(bounds[0] + 1, bounds[1]), bounds[1]))
+    return _every(_are_ranges(rows), bounds) & _every(after, pairs)

@@ -6,7 +6,9 @@ import pyarrow as pa
 import pytest
 
 from impl.encode import Members
+from impl.events import events_of
 from impl.kernel import replay_partition
+from impl.validity import are_events
 from model.checks import MAX_INT64, MAX_RANGE
 from model.errors import InvalidValueError
 from model.profile import KAFKA
@@ -15,7 +17,6 @@ from model.trace_codec import event_from_row
 from model.trace_schema import EVENT, OPERATION_FIELDS, FieldKind, TraceField
 from replay.tables import first_bad_row
 from tests.impl.by_hand import after, story
-from tests.impl.helpers import interpreted
 
 Row = dict[str, Any]
 Path = tuple[str | int, ...]
@@ -185,10 +186,9 @@ def _is_event(row: Row, alone: pa.Table) -> bool:
 
 def _found_valid(rows: list[Row]) -> list[bool]:
     """Tell of each row whether the kernel takes it for an event."""
-    batch = table_from_rows(rows).to_batches()[0]
-    events = interpreted("events").events_of(batch, Members())
-    is_event = interpreted("validity").is_event
-    return [is_event(events, row) for row in range(len(rows))]
+    (batch,) = table_from_rows(rows).to_batches()
+    found: list[bool] = are_events(events_of(batch, Members())).tolist()
+    return found
 
 
 @pytest.mark.parametrize("operation", [o for o in OPERATION_FIELDS if o not in READ_BY_THE_MODEL])
