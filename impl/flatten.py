@@ -1,6 +1,7 @@
 """Turn Arrow arrays into int64 arrays, texts into numbers, lists into bounds and rows."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -31,13 +32,11 @@ def numbered(array: pa.Array, names: Sequence[str]) -> Ints:
     return integers(pc.index_in(array, value_set=pa.array(names, pa.string())), -1)
 
 
-class Lists:
+class Lists(NamedTuple):
     """Lists of an array: ``bounds`` (n, 2) of each in ``items``; both are -1 for a null list."""
 
-    def __init__(self, bounds: Ints, items: pa.Array) -> None:
-        """Take bounds and the items that they refer to."""
-        self.bounds = bounds
-        self.items = items
+    bounds: Ints
+    items: pa.Array
 
 
 def lists_of(array: pa.ListArray) -> Lists:

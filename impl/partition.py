@@ -66,7 +66,7 @@ from model.operations import (
 )
 from model.outcome import Answer, Choice, Completion, Composed, Outcome, Write
 from model.profile import Profile
-from model.ranges import AcquiredRange, RecordRange, StateBatch, record_range
+from model.ranges import AcquiredRange, RecordRange, StateBatch, join_neighbours, record_range
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import RecordState
 from model.whole_state import WholeState
@@ -313,16 +313,13 @@ def _composed(state: State) -> tuple[Composed, ...]:
 def _records(state: State, members: Members) -> tuple[RecordRange, ...]:
     """Return the runs, joined where they differ only in hidden columns."""
     header = state.header
-    joined: list[list[int]] = []
+    shown: list[tuple[int, int, tuple[int, int, int, bool]]] = []
     for row in state.runs[header[at.HEAD] : header[at.TAIL]].tolist():
         owner = row[at.OWNER] if row[at.STATE] in (at.ACQUIRED, at.IN_PROGRESS) else at.NOBODY
-        is_pending = row[at.WRITE] != at.NO_WRITE
-        run = [row[at.FIRST], row[at.LAST], row[at.STATE], row[at.COUNT], owner, is_pending]
-        if joined and joined[-1][1] + 1 == run[0] and joined[-1][2:] == run[2:]:
-            joined[-1][1] = run[1]
-        else:
-            joined.append(run)
+        is_pending = bool(row[at.WRITE] != at.NO_WRITE)
+        known = row[at.STATE], row[at.COUNT], owner, is_pending
+        shown.append((row[at.FIRST], row[at.LAST], known))
     return tuple(
-        record_range(first, last, _STATES[kind], count, members.name(owner), bool(pending))
-        for first, last, kind, count, owner, pending in joined
+        record_range(first, last, _STATES[kind], count, members.name(owner), pending)
+        for first, last, (kind, count, owner, pending) in join_neighbours(shown)
     )

@@ -4,6 +4,7 @@ States are taken rarely, so this is plain Python over the arrays, for both faces
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import attrs
 import numpy as np
@@ -16,7 +17,7 @@ from impl.state import State, new_state, with_room
 from impl.writes import forget_redundant
 from model.config import IsolationLevel, SharePartitionConfig
 from model.profile import Profile
-from model.ranges import PassedOver, StateBatch
+from model.ranges import PassedOver, StateBatch, join_neighbours
 from model.snapshot import DurableState
 from model.states import RecordState
 from model.whole_state import (
@@ -34,21 +35,35 @@ from model.whole_state import (
 _STATES = tuple(RecordState)  # In the order of the ids, from 0.
 _HELD = (int(at.ACQUIRED), int(at.IN_PROGRESS))
 _RESET_NAMES = {number: reset for reset, number in RESETS.items()}
+_LATE = {
+    AwaitedKind.WRITE: at.LATE_WRITE,
+    AwaitedKind.DEAD_LETTER: at.LATE_LETTER,
+    AwaitedKind.LOG: at.LATE_LOG,
+}
+_SINGLE: dict[str, tuple[int, type[int]]] = {
+    "now": (at.NOW, int),
+    "timed": (at.TIMED, bool),
+    "ready": (at.INITIALIZED, bool),
+    "start_offset": (at.START, int),
+    "end_offset": (at.END, int),
+    "next_write": (at.NEXT_WRITE, int),
+    "durable_whole": (at.DURABLE_WHOLE, bool),
+    "highest_limit": (at.HIGHEST_LIMIT, int),
+    "next_acquisition": (at.NEXT_ACQUISITION, int),
+}
+"""Where the header has what is one value of the whole state, and of which type that is."""
 
 
 def whole_state(state: State, members: Members) -> WholeState:
     """Return the whole state; what is durable is merged first, which changes nothing else."""
     forget_redundant(state)
     writes = list(_writes(state))
-    h, timed = state.header, bool(state.header[at.TIMED])
+    h = state.header
+    single: dict[str, Any] = {name: kind(h[place]) for name, (place, kind) in _SINGLE.items()}
     return WholeState(
+        **single,
         config=_config(h),
-        now=int(h[at.NOW]),
-        timed=timed,
-        last_event=int(h[at.LAST_EVENT]) if timed else 0,
-        ready=bool(h[at.INITIALIZED]),
-        start_offset=int(h[at.START]),
-        end_offset=int(h[at.END]),
+        last_event=int(h[at.LAST_EVENT]) if h[at.TIMED] else 0,
         records=tuple(join_records(_records(state, members))),
         log=LogState(
             int(h[at.LOG_START]),
@@ -59,11 +74,7 @@ def whole_state(state: State, members: Members) -> WholeState:
             _extents(state.log[h[at.LOG_HEAD] : h[at.LOG_TAIL]]),
         ),
         writes=tuple(sorted((w for w in writes if w.id >= 0), key=lambda write: write.id)),
-        next_write=int(h[at.NEXT_WRITE]),
         durable=durable_state(state),
-        durable_whole=bool(h[at.DURABLE_WHOLE]),
-        highest_limit=int(h[at.HIGHEST_LIMIT]),
-        next_acquisition=int(h[at.NEXT_ACQUISITION]),
         waiting=tuple(PassedOver(*row) for row in state.waiting[: h[at.WAITING_TAIL]].tolist()),
         stuck=_delayed(h),
         doubtful=tuple(sorted({attrs.evolve(w, id=0) for w in writes if w.id < 0}, key=_told)),
@@ -107,10 +118,9 @@ def recorded_numbers(state: State) -> tuple[RecordedNumbers, ...]:
 def awaited(state: State) -> tuple[Awaited, ...]:
     """Return what must come in time, in the order of its kinds."""
     h = state.header
-    places = zip(AwaitedKind, (at.LATE_WRITE, at.LATE_LETTER, at.LATE_LOG), strict=True)
     return tuple(
         Awaited(kind, int(h[place]), int(h[place + 1]))
-        for kind, place in places
+        for kind, place in _LATE.items()
         if h[place] != at.NOWHERE and h[at.INITIALIZED]
     )
 
@@ -139,7 +149,7 @@ def state_of(
     state.durable[: len(batches)] = batches
     h[at.DURABLE_TAIL] = len(batches)
     for late in since:
-        place = (at.LATE_WRITE, at.LATE_LETTER, at.LATE_LOG)[late.kind]
+        place = _LATE[late.kind]
         h[place], h[place + 1] = late.number, late.since
     h[at.WAITING_TAIL] = len(whole.waiting)
     for row, each in enumerate(whole.waiting):
@@ -198,17 +208,9 @@ def _marks(run: list[int]) -> tuple[int, int | None, int | None]:
 
 def join_records(records: Iterator[RecordsInFlight]) -> Iterator[RecordsInFlight]:
     """Join what the arrays keep apart though it is the same: hidden columns, an open write."""
-    held: RecordsInFlight | None = None
-    for each in records:
-        same = held is not None and attrs.evolve(each, first=held.first, last=held.last) == held
-        if held is not None and same and held.last + 1 == each.first:
-            held = attrs.evolve(held, last=each.last)
-            continue
-        if held is not None:
-            yield held
-        held = each
-    if held is not None:
-        yield held
+    pieces = ((each.first, each.last, attrs.evolve(each, first=0, last=0)) for each in records)
+    for first, last, alike in join_neighbours(pieces):
+        yield attrs.evolve(alike, first=first, last=last)
 
 
 def _writes(state: State) -> Iterator[WriteInFlight]:
@@ -248,24 +250,14 @@ def _fill_header(header: Ints, whole: WholeState) -> None:
     settings = settings_of(whole.config)
     header[at.DELIVERY_LIMIT : at.RESET + 1] = settings
     header[at.GIVEN_UP] = at.ARCHIVING if settings.dead_letters else at.ARCHIVED
-    for place, value in (
-        (at.NOW, whole.now),
-        (at.TIMED, whole.timed),
-        (at.LAST_EVENT, whole.last_event if whole.timed else whole.now),
-        (at.INITIALIZED, whole.ready),
-        (at.START, whole.start_offset),
-        (at.END, whole.end_offset),
-        (at.NEXT_WRITE, whole.next_write),
-        (at.DURABLE_START, whole.durable.start_offset),
-        (at.DURABLE_COMPLETE, whole.durable.delivery_complete_count),
-        (at.STATE_EPOCH, whole.durable.state_epoch),
-        (at.LEADER_EPOCH, whole.durable.leader_epoch),
-        (at.DURABLE_WHOLE, whole.durable_whole),
-        (at.DURABLE_KNOWN, whole.highest_limit > 0),
-        (at.HIGHEST_LIMIT, whole.highest_limit),
-        (at.NEXT_ACQUISITION, whole.next_acquisition),
-    ):
-        header[place] = value
+    for name, (place, _kind) in _SINGLE.items():
+        header[place] = getattr(whole, name)
+    durable = whole.durable
+    header[at.LAST_EVENT] = whole.last_event if whole.timed else whole.now
+    header[at.DURABLE_KNOWN] = whole.highest_limit > 0
+    header[at.DURABLE_START] = durable.start_offset
+    header[at.DURABLE_COMPLETE] = durable.delivery_complete_count
+    header[at.STATE_EPOCH], header[at.LEADER_EPOCH] = durable.state_epoch, durable.leader_epoch
     if whole.stuck is not None:
         header[at.STUCK_OFFSET], header[at.STUCK_FETCHES] = attrs.astuple(whole.stuck)
 
