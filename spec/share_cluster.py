@@ -22,7 +22,7 @@ from spec import share_broker, share_request
 from spec.coordinator import Durable
 from spec.log import Log
 from spec.share_broker import Handled, PartitionKey, ShareBroker
-from spec.share_coordinator import ShareCoordinator, read_state, serve
+from spec.share_coordinator import ShareCoordinator, serve
 
 _PENDING = Answer(ErrorCode.PENDING)
 _FREE = Conduct()
@@ -96,7 +96,7 @@ def handle(
     conduct = _pending(broker, conduct)
     for key in _read_by(broker, request):
         epoch = cluster.leader_epochs[broker_id, key[1]]
-        reply = read_state(cluster.coordinator, ReadState(state_key(key), epoch), now)
+        reply = serve(cluster.coordinator, ReadState(state_key(key), epoch), now)
         cluster = attrs.evolve(cluster, coordinator=reply.coordinator)
         read = reply.state and attrs.evolve(reply.state, leader_epoch=epoch)
         chosen = attrs.evolve(conduct.of(key[1]), read=read or reply.status)

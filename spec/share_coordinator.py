@@ -85,7 +85,11 @@ def serve(
 
     ``snapshot`` chooses the record of a read or a write: a snapshot may come at any time. None:
     an update, until a snapshot is due. IllegalChoiceError for an update when one is due.
+
+    Guard: ``_refusal``, of each request; what is refused changes nothing.
     """
+    if (status := _refusal(coordinator, request)) is not NONE:
+        return Reply(coordinator, status)
     match request:
         case InitializeState():
             return initialize_state(coordinator, request, now)
@@ -104,15 +108,13 @@ def serve(
 def initialize_state(coordinator: ShareCoordinator, request: InitializeState, now: int) -> Reply:
     """Serve InitializeShareGroupState (KIP-932): a new share-partition, or an altered start offset.
 
-    Guard: ``_refusal``; in the same state epoch as ``coordinator.repeated``.
+    Guard: that of ``serve``; in the same state epoch as ``coordinator.repeated``.
     Effect: what was in flight is discarded; older leaders stay fenced. Repeated in the same state
     epoch it changes nothing, so that it can be retried.
     Delivery count: all discarded.
     Persistence: a snapshot of the next snapshot epoch, 0 for what is new.
     """
     key, held = request.key, coordinator.held.get(request.key)
-    if (status := _refusal(coordinator, request)) is not NONE:
-        return Reply(coordinator, status)
     before = held.durable if held else Durable(snapshot_epoch=-1)
     known = held is not None and request.state_epoch == before.state_epoch
     if known and not coordinator.profile.defect_repeated_initialize_discards_state:
@@ -130,13 +132,11 @@ def read_state(
 ) -> Reply:
     """Serve ReadShareGroupState (KIP-932): a leader takes over.
 
-    Guard: ``_refusal``.
+    Guard: that of ``serve``.
     Effect: leaders before this one are fenced.
     Delivery count: unchanged.
     Persistence: the leader epoch, if it is new, in an update or a snapshot.
     """
-    if (status := _refusal(coordinator, request)) is not NONE:
-        return Reply(coordinator, status)
     held, epoch = coordinator.held[request.key], request.leader_epoch
     state = single.durable_state(held.durable)
     if epoch == held.leader_fence:
@@ -152,12 +152,10 @@ def write_state(
 ) -> Reply:
     """Serve WriteShareGroupState (KIP-932, KIP-1226).
 
-    Guard: ``_refusal``.
+    Guard: that of ``serve``.
     Effect, Delivery count: as in ``spec.coordinator.merge``; epochs stay as they were.
     Persistence: an update, or a snapshot: as chosen, and on time.
     """
-    if (status := _refusal(coordinator, request)) is not NONE:
-        return Reply(coordinator, status)
     held, epochs = coordinator.held[request.key], (request.leader_epoch, request.state_epoch)
     _, after = single.write(held.durable, request, epochs, coordinator.profile)
     return _log(coordinator, request, held, after, now, chosen=snapshot)
@@ -166,13 +164,11 @@ def write_state(
 def read_state_summary(coordinator: ShareCoordinator, request: ReadStateSummary) -> Reply:
     """Serve ReadShareGroupStateSummary (KIP-932, KIP-1226), from which lag is computed.
 
-    Guard: ``_refusal``.
+    Guard: that of ``serve``.
     Effect: none. Without state the answer has a start offset and a count of -1.
     Delivery count: unchanged.
     Persistence: none.
     """
-    if (status := _refusal(coordinator, request)) is not NONE:
-        return Reply(coordinator, status)
     held = coordinator.held.get(request.key)
     state = single.durable_state(held.durable if held else Durable())
     return Reply(coordinator, NONE, state=attrs.evolve(state, state_batches=()))
@@ -181,14 +177,13 @@ def read_state_summary(coordinator: ShareCoordinator, request: ReadStateSummary)
 def delete_state(coordinator: ShareCoordinator, request: DeleteState) -> Reply:
     """Serve DeleteShareGroupState (KIP-932): the share-partition leaves the group.
 
-    Guard: ``_refusal``.
+    Guard: that of ``serve``.
     Effect: all state is forgotten, epochs too. Without state nothing changes: it can be retried.
     Delivery count: all discarded.
     Persistence: a tombstone.
     """
-    status = _refusal(coordinator, request)
-    if status is not NONE or request.key not in coordinator.held:
-        return Reply(coordinator, status)
+    if request.key not in coordinator.held:
+        return Reply(coordinator, NONE)
     return _forget(coordinator, request.key)
 
 
@@ -255,20 +250,12 @@ def _epochs(request: StateRequest, profile: Profile) -> tuple[int | None, int | 
 
     The group coordinator, which leads nothing, asks for a summary with the leader epoch -1.
     """
-    match request:
-        case InitializeState():
-            return None, request.state_epoch
-        case WriteState():
-            return request.leader_epoch, request.state_epoch
-        case ReadState():
-            return request.leader_epoch, None
-        case ReadStateSummary(leader_epoch=epoch):
-            leads = profile.summary_compares_the_leader_epoch and epoch != -1
-            return epoch if leads else None, None
-        case DeleteState():
-            return None, None
-        case _:
-            assert_never(request)
+    if isinstance(request, ReadStateSummary):
+        leads = profile.summary_compares_the_leader_epoch and request.leader_epoch != -1
+        return request.leader_epoch if leads else None, None
+    leader = request.leader_epoch if isinstance(request, ReadState | WriteState) else None
+    state = request.state_epoch if isinstance(request, InitializeState | WriteState) else None
+    return leader, state
 
 
 def _log(  # noqa: PLR0913 - what a record is made of

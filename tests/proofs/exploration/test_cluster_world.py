@@ -9,13 +9,13 @@ from immutables import Map
 
 from model.errors import ErrorCode
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
-from model.share_state_requests import StateRequest, WriteState
+from model.share_state_requests import ReadState, StateRequest, WriteState
 from model.snapshot import DurableState
 from proofs.exploration.search import Search, search
 from spec import share_broker
 from spec.coordinator import Durable
 from spec.share_broker import PartitionKey, ShareBroker
-from spec.share_coordinator import Reply, ShareCoordinator, read_state, serve
+from spec.share_coordinator import Reply, ShareCoordinator, serve
 from tests.proofs.exploration.cluster_world import (
     TWO_RECORDS,
     Bounds,
@@ -63,8 +63,9 @@ def _unfenced(coordinator: ShareCoordinator) -> ShareCoordinator:
     return attrs.evolve(coordinator, held=Map(held))
 
 
-def _reads_unfenced(coordinator: ShareCoordinator, request: Any, now: int) -> Reply:  # noqa: ANN401 - as the right one
-    return read_state(_unfenced(coordinator), request, now)
+def _reads_unfenced(coordinator: ShareCoordinator, request: StateRequest, now: int) -> Reply:
+    reads = isinstance(request, ReadState)
+    return serve(_unfenced(coordinator) if reads else coordinator, request, now)
 
 
 def _forgets_writes(coordinator: ShareCoordinator, request: StateRequest, now: int) -> Reply:
@@ -85,7 +86,7 @@ OTHERWISE = "broker 1 takes something else for durable than what is"
     [
         (["share_request.load"], _takes_no_fence, "broker 1 acquires although it was fenced"),
         (["share_broker.FENCING"], frozenset(), "broker 1: fenced_is_not_in_memory"),
-        (["share_cluster.read_state"], _reads_unfenced, OTHERWISE),
+        (["share_cluster.serve"], _reads_unfenced, OTHERWISE),
         (["share_cluster.serve"], _forgets_writes, OTHERWISE),
         (
             ["writes.merge", "coordinator.merge"],

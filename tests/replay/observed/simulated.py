@@ -40,7 +40,7 @@ from spec.log import Log
 from spec.partition import SharePartition
 from spec.share_broker import ShareBroker
 from spec.share_cluster import SentWrite, ShareCluster
-from spec.share_coordinator import Reply, ShareCoordinator, read_state, serve
+from spec.share_coordinator import Reply, ShareCoordinator, serve
 from spec.window import replace
 from tests.doubles.broker_faults import (
     BrokerFault,
@@ -443,7 +443,7 @@ class Simulated:
         self._log(name, 2, (flying.received, end), body, answer)
 
     def _log_read(self, coordinator: ShareCoordinator, within: tuple[float, float]) -> None:
-        reply = read_state(coordinator, ReadState(share_cluster.state_key(KEY), 0), 0)
+        reply = serve(coordinator, ReadState(share_cluster.state_key(KEY), 0), 0)
         assert reply.state is not None
         self._durable(reply)
         answer = {
