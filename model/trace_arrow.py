@@ -88,15 +88,22 @@ def _is_readable(given: pa.DataType, field: TraceField) -> bool:
     )
 
 
-def completed(table: pa.Table) -> pa.Table:
-    """Return the columns of a trace in order; a column that may be missing is null."""
-    columns = [
-        table.column(field.name).cast(field.type)
-        if field.name in table.column_names
-        else pa.nulls(table.num_rows, field.type)
-        for field in SCHEMA
-    ]
-    return pa.table(columns, schema=SCHEMA)
+def completed(table: pa.Table, schema: pa.Schema = SCHEMA, **missing: Any) -> pa.Table:  # noqa: ANN401 - of any type
+    """Return the columns of a schema in order, by default those of a trace.
+
+    ``missing`` has the values of a column that is missing, or the one value of all its rows; any
+    other is null.
+    """
+
+    def column(field: pa.Field) -> Any:  # noqa: ANN401 - an array, or one in chunks
+        if field.name in table.column_names:
+            return table.column(field.name).cast(field.type)
+        values = missing.get(field.name)
+        if isinstance(values, pa.Array | pa.ChunkedArray):
+            return values
+        return pa.repeat(pa.scalar(values, field.type), table.num_rows)
+
+    return pa.table([column(field) for field in schema], schema=schema)
 
 
 def table_from_rows(rows: Iterable[Mapping[str, Any]], schema: pa.Schema = SCHEMA) -> pa.Table:

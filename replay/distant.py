@@ -233,12 +233,11 @@ def in_files(
 
 def _in_file(table: pa.Table, bases: Mapping[tuple[str, int], int]) -> pa.Table:
     if not bases:
-        return table.select(STORED.names).cast(STORED)
+        return completed(table, STORED)
     parts = zip(table.column("source").to_pylist(), table.column("start").to_pylist(), strict=True)
     base = pa.array([bases.get(part, 0) for part in parts], pa.int64())
     line = pc.add(table.column("line"), base)
-    table = table.set_column(table.schema.get_field_index("line"), "line", line)
-    return table.select(STORED.names).cast(STORED)
+    return completed(table.drop(["line"]), STORED, line=line)
 
 
 def shown(path: str) -> str:
@@ -391,7 +390,7 @@ def table_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             rows = table.slice(first, end - first)
             read = _begun(rows.column("path")[0].as_py(), Form.PARQUET)
             nth = rows.column("nth")[0].as_py()
-            yield from _batches(placed(completed(rows), nth + 1, read), 0)
+            yield from completed(placed(rows, nth + 1, read), READ, start=0).to_batches()
             yield _summary(read)
 
 
@@ -440,15 +439,8 @@ def _begun(path: str, form: Form, start: int = 0) -> Gathered:
 
 def _events(read: Gathered, lines: Iterable[Line | Bad]) -> Iterator[pa.RecordBatch]:
     for table in tables_of_lines(lines, read):
-        yield from _batches(table, read.task.start)
+        yield from completed(table, READ, start=read.task.start).to_batches()
     yield _summary(read)
-
-
-def _batches(table: pa.Table, start: int) -> Iterator[pa.RecordBatch]:
-    count = table.num_rows
-    table = table.append_column(READ.field("start"), pa.array([start] * count, pa.int64()))
-    table = table.append_column(READ.field("summary"), pa.nulls(count, pa.binary()))
-    yield from table.cast(READ).to_batches()
 
 
 def _summary(read: Gathered) -> pa.RecordBatch:

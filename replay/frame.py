@@ -144,9 +144,7 @@ def check_rows(
             judged = {"verdict": pickle.dumps(each.verdict)}
             yield pa.RecordBatch.from_pylist([judged], schema=CHECKED)
         else:
-            nothing = pa.nulls(each.num_rows, pa.binary())
-            table = each.append_column(CHECKED.field("verdict"), nothing)
-            yield from table.cast(CHECKED).to_batches()
+            yield from completed(each, CHECKED).to_batches()
 
 
 def check_columns(schema: StructType) -> None:
@@ -179,7 +177,7 @@ def placed_rows(source: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.T
     """Yield the rows with their places in their share-partitions, from 1."""
     before, done = None, 0
     for batch in batches:
-        table = completed(pa.Table.from_batches([batch]))
+        table = pa.Table.from_batches([batch])
         names, lines = table.column("partition"), np.empty(table.num_rows, np.int64)
         for start, end in runs_of(names):
             name = names[start].as_py()

@@ -255,9 +255,8 @@ def _from_parquet(read: Gathered) -> Iterator[pa.Table]:
         for group in range(file.metadata.num_row_groups):
             try:
                 rows = file.read_row_group(group, columns=SCHEMA.names, use_threads=False)
-                table = completed(rows)
-                first, read.lines = read.lines + 1, read.lines + table.num_rows
-                yield placed(table, first, read)
+                first, read.lines = read.lines + 1, read.lines + rows.num_rows
+                yield placed(rows, first, read)
             except (pa.ArrowException, OSError) as error:
                 text = f"row group {group} cannot be read: {' '.join(str(error).split())[:200]}"
                 read.refuse(Bad(read.lines + 1, text))
@@ -266,10 +265,7 @@ def _from_parquet(read: Gathered) -> Iterator[pa.Table]:
 
 def with_places(table: pa.Table, source: str, lines: npt.NDArray[np.int64]) -> pa.Table:
     """Return the rows with where they were read: in a file, and the line or row of each."""
-    places = pa.repeat(source, table.num_rows), pa.array(lines)
-    for field, column in zip(PLACE, places, strict=True):
-        table = table.append_column(field, column)
-    return table
+    return completed(table, STORED, source=source, line=pa.array(lines))
 
 
 def placed(table: pa.Table, first: int, read: Gathered) -> pa.Table:

@@ -18,7 +18,7 @@ from judge.finding import Finding, FindingKind
 from model.guards import Difference
 from model.operations import Checkpoint
 from model.trace import TraceEvent
-from model.trace_arrow import SCHEMA
+from model.trace_arrow import SCHEMA, table_from_rows
 from model.whole_state import ReplayState, WholeState
 from replay.check import (
     agreed,
@@ -33,7 +33,7 @@ from replay.check import (
 )
 from replay.pieces import PartitionRows
 from replay.plan import Plan
-from replay.result_schema import Lag, lag_row, lag_table, table_of_lag
+from replay.result_schema import LAG, Lag, lag_row, lag_table
 from replay.state_file import Carried
 from replay.tables import BEGINNINGS, events_of
 from replay.verdict import PartitionVerdict, merged
@@ -241,7 +241,7 @@ def _follow(
     if lag.wanted:
         adopted = chosen.state.state
         behind = adopted.log.end_offset - adopted.start_offset - complete(adopted)
-        lag.add(table_of_lag([lag_row(event, adopted, behind)]))
+        lag.add(table_from_rows([lag_row(event, adopted, behind)], LAG))
     return _from(rest, chosen.state), course
 
 

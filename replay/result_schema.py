@@ -19,6 +19,7 @@ from judge.finding import Finding, FindingPlace
 from model.snapshot import SharePartitionSnapshot
 from model.states import RecordState
 from model.trace import TraceEvent
+from model.trace_arrow import completed
 from model.whole_state import WholeState
 from replay.verdict import PartitionVerdict
 from report.scratch import whole_file
@@ -89,36 +90,22 @@ RESULTS = VERDICTS.append(pa.field("diverging", pa.list_(pa.struct(list(DIVERGEN
 """The columns of verdicts, and the divergences as structs."""
 
 
-LAG = pa.schema(
-    [
-        ("partition", pa.string()),
-        ("seq", pa.int64()),
-        ("time_ms", pa.int64()),
-        ("start_offset", pa.int64()),
-        ("end_offset", pa.int64()),
-        ("lag", pa.int64()),
-        ("available", pa.int64()),
-        ("acquired", pa.int64()),
-        ("acknowledged", pa.int64()),
-        ("archived", pa.int64()),
-        ("archiving", pa.int64()),
-        ("in_progress", pa.int64()),
-        ("group", pa.string()),
-        ("topic", pa.string()),
-        ("topic_partition", pa.int64()),
-    ]
-)
-"""The columns: offsets, the leader's ``lag`` in offsets, and the records of each state."""
+COUNTED = {
+    state.name.lower(): state
+    for state in (
+        RecordState.AVAILABLE,
+        RecordState.ACQUIRED,
+        RecordState.ACKNOWLEDGED,
+        RecordState.ARCHIVED,
+        RecordState.ARCHIVING,
+        RecordState.IN_PROGRESS,
+    )
+}
+"""The states that are counted, by their columns and in the order of these."""
 
-COUNTED = (
-    RecordState.AVAILABLE,
-    RecordState.ACQUIRED,
-    RecordState.ACKNOWLEDGED,
-    RecordState.ARCHIVED,
-    RecordState.ARCHIVING,
-    RecordState.IN_PROGRESS,
-)
-"""The states that are counted, in the order of the columns."""
+_NUMBERED = ("seq", "time_ms", "start_offset", "end_offset", "lag", *COUNTED)
+LAG = pa.schema([("partition", pa.string()), *((n, pa.int64()) for n in _NUMBERED), *_NAME])
+"""The columns: offsets, the leader's ``lag`` in offsets, and the records of each state."""
 
 
 def name_parts(partition: str) -> dict[str, Any]:
@@ -189,39 +176,30 @@ def result_tables(
 
 def lag_table(partition: str, events: pa.Table, result: "KernelResult") -> pa.Table:
     """Return the rows of what the kernel replayed."""
-    count = result.events
-    columns: list[Any] = [
-        pa.array([partition] * count, pa.string()),
-        events.column("seq").slice(0, count),
-        events.column("time_ms").slice(0, count),
-        *(pa.array(np.asarray(a)[:count]) for a in (result.start_offsets, result.end_offsets)),
-        pa.array(np.asarray(result.lag)[:count]),
-        *(pa.array(np.asarray(result.counts)[:count, state]) for state in COUNTED),
-    ]
-    named = zip(name_parts(partition).values(), LAG.types[-3:], strict=True)
-    columns += [pa.array([part] * count, kind) for part, kind in named]
-    return pa.table(columns, names=LAG.names).cast(LAG)
+    table, counts = events.select(["seq", "time_ms"]), np.asarray(result.counts)
+    numbers = {
+        "start_offset": result.start_offsets,
+        "end_offset": result.end_offsets,
+        "lag": result.lag,
+        **{name: counts[:, state] for name, state in COUNTED.items()},
+    }
+    arrays = {name: pa.array(np.asarray(each)[: result.events]) for name, each in numbers.items()}
+    table = table.slice(0, result.events)
+    return completed(table, LAG, partition=partition, **arrays, **name_parts(partition))
 
 
 def lag_row(
     event: TraceEvent,
     state: SharePartitionSnapshot | WholeState,
     lag: int,
-) -> tuple[Any, ...]:
+) -> dict[str, Any]:
     """Return the row of an event, after which a state tells its window and its records."""
     counts = dict.fromkeys(COUNTED, 0)
     for record in state.records or ():
-        counts[RecordState(record.state)] += record.last - record.first + 1
-    window = state.start_offset, state.end_offset
-    head = event.partition, event.seq, event.time_ms
-    return (*head, *window, lag, *counts.values(), *name_parts(event.partition).values())
-
-
-def table_of_lag(rows: Sequence[tuple[Any, ...]]) -> pa.Table:
-    """Return rows of lag as a table."""
-    columns = zip(*rows, strict=True) if rows else [[] for _ in LAG]
-    arrays = [pa.array(c, f.type) for c, f in zip(columns, LAG, strict=True)]
-    return pa.table(arrays, schema=LAG)
+        counts[RecordState(record.state).name.lower()] += record.last - record.first + 1
+    row = {name: getattr(event, name) for name in ("partition", "seq", "time_ms")}
+    window = {name: getattr(state, name) for name in ("start_offset", "end_offset")}
+    return row | window | counts | {"lag": lag} | name_parts(event.partition)
 
 
 @attrs.frozen

@@ -120,19 +120,9 @@ def topic_stream(session: SparkSession, topic: StreamTopic) -> DataFrame:
 def completed_rows(source: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield rows with all columns of a stream; a row without a place has that of its ``seq``."""
     for batch in batches:
-        given = pa.Table.from_batches([batch])
-        table = completed(given)
-        kept = set(given.column_names)
-        for field in list(ARRIVED)[len(table.column_names) :]:
-            values: Any = pa.nulls(table.num_rows, field.type)
-            if field.name in kept:
-                values = given.column(field.name).cast(field.type)
-            elif field.name == "source":
-                values = pa.array([source] * table.num_rows, field.type)
-            elif field.name == "line":
-                values = table.column("seq")
-            table = table.append_column(field, values)
-        yield from table.to_batches()
+        table = pa.Table.from_batches([batch])
+        seq = table.column("seq").cast(pa.int64())
+        yield from completed(table, ARRIVED, source=source, line=seq).to_batches()
 
 
 def file_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -150,7 +140,7 @@ def read_file(path: str, came_ms: int) -> Iterator[pa.RecordBatch]:
         for source in sources.files:
             read = Gathered(GatherTask(0, source, 0, None, 1, ""))
             for table in tables_of(read):
-                yield from _arrived(table, came_ms)
+                yield from completed(table, ARRIVED, arrived_ms=came_ms).to_batches()
             problems += read.problems
             if read.is_empty:
                 problems.append(Problem(path, None, NO_EVENTS))
@@ -200,10 +190,3 @@ def _of_record(
         if mark_of(content):
             return None
         return {**place, "partition": partition_hint(content), "unreadable": str(error)}
-
-
-def _arrived(table: pa.Table, came_ms: int) -> Iterator[pa.RecordBatch]:
-    count = table.num_rows
-    table = table.append_column(ARRIVED.field("unreadable"), pa.nulls(count, pa.string()))
-    came = pa.array([came_ms] * count, pa.int64())
-    yield from table.append_column(ARRIVED.field("arrived_ms"), came).to_batches()

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from model.errors import InvalidValueError
-from model.trace_arrow import SCHEMA, completed
+from model.trace_arrow import SCHEMA
 from replay.gather import STORED, Gathered, GatherTask, bucket_of, opened, with_places
 from replay.pauses import pauses_of
 from replay.pieces import PartitionRows, UnreadError, begun, keys_of, partitions
@@ -379,7 +379,7 @@ def _in_file(task: CheckTask) -> Iterator[pa.Table]:
             place = first
             for batch in file.iter_batches(MOST_ROWS, [group], SCHEMA.names, use_threads=False):
                 rows = np.arange(place + 1, place + 1 + batch.num_rows)
-                table = with_places(completed(pa.Table.from_batches([batch])), path, rows)
+                table = with_places(pa.Table.from_batches([batch]), path, rows)
                 wanted = pc.is_in(table.column("partition"), value_set=chosen)
                 yield table if pc.all(wanted).as_py() else table.filter(wanted)
                 place, found = place + batch.num_rows, found + pc.sum(wanted).as_py()

@@ -23,7 +23,7 @@ from model.snapshot import SharePartitionSnapshot
 from model.trace import TraceEvent
 from model.trace_arrow import table_from_rows
 from model.trace_codec import row_from_event
-from replay.result_schema import lag_row, lag_table, table_of_lag
+from replay.result_schema import LAG, lag_row, lag_table
 from replay.tables import BadRowError, events_of, first_bad_row
 from tests.lockstep.world import HASTY, OPERATIONS, new_world, step
 
@@ -69,7 +69,7 @@ def found_by_specification(case: Case) -> Found:
     """Return where and what the specification finds wrong, where no event stands, or each state."""
     bad = first_bad_row(case.table)
     events = _Counted(case.table.slice(0, bad.row) if bad else case.table)
-    states: list[tuple[Any, ...]] = []
+    states: list[dict[str, Any]] = []
 
     def observe(event: TraceEvent, engine: Engine, state: SharePartitionSnapshot) -> None:
         states.append(lag_row(event, state, engine.lag()))
@@ -80,7 +80,7 @@ def found_by_specification(case: Case) -> Found:
         return "unreadable", events.row
     if found:
         return _located(events.row, found.name, found.offset)
-    return ("unreadable", bad.row) if bad else ("conforms", table_of_lag(states))
+    return ("unreadable", bad.row) if bad else ("conforms", table_from_rows(states, LAG))
 
 
 def found_by_kernel(case: Case) -> Found:
