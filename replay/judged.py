@@ -20,7 +20,7 @@ from replay.gather import STORED
 from replay.pieces import parts_of
 from replay.plan import CheckedPartition, InputFacts, Plan, is_sampled
 from replay.state_file import Carried
-from replay.tables import BadRow, Rows, first_bad_row, places_of, without_copies
+from replay.tables import BadRow, Rows, first_bad_row, places_of, repeated, without_copies
 from replay.verdict import PartitionVerdict, Problem, Verdict
 
 ARRIVED = pa.schema([*STORED, ("unreadable", pa.string()), ("arrived_ms", pa.int64())])
@@ -277,7 +277,7 @@ def _refused(
     rows: pa.Table, bad: npt.NDArray[np.bool_], message: str
 ) -> tuple[pa.Table, list[Problem]]:
     """Return the rows without the bad ones, and a problem for each of these."""
-    problems = [_problem(rows, int(row), message) for row in np.flatnonzero(bad)]
+    problems = [_problem(rows, row, message) for row in np.flatnonzero(bad).tolist()]
     return rows.filter(pa.array(~bad)), problems
 
 
@@ -319,11 +319,8 @@ def _is_known(places: Rows, before: Carried | None) -> npt.NDArray[np.bool_]:
     """Return which rows come before the one that is next."""
     epoch, instance, seq = _next(before)
     led, object_, number = places.T
-    same = led == epoch
-    return np.asarray(
-        (led < epoch) | (same & (object_ < instance))
-        | (same & (object_ == instance) & (number < seq))
-    )  # fmt: skip
+    is_before = (object_ < instance) | ((object_ == instance) & (number < seq))
+    return np.asarray((led < epoch) | ((led == epoch) & is_before))
 
 
 def _without_twice(rows: pa.Table) -> tuple[pa.Table, int, list[Problem]]:
@@ -333,22 +330,13 @@ def _without_twice(rows: pa.Table) -> tuple[pa.Table, int, list[Problem]]:
     """
     once = without_copies(rows)
     twice, rows = rows.num_rows - once.num_rows, once
-    places = _places(rows)
-    again = np.concatenate([[False], (np.diff(places, axis=0) == 0).all(axis=1)])[: len(places)]
-    keep, problems = ~again, []
-    for start, end in _groups(again):
-        keep[start] = False
-        text = f"seq {places[start, 2]} occurs twice, and the two differ"
-        problems.append(_problem(rows, end - 1, text))
-    return (rows.filter(pa.array(keep)) if again.any() else rows), twice, problems
-
-
-def _groups(again: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-    """Yield the first row and the row after each group of several."""
-    starts = np.flatnonzero(~again) if again.any() else np.array([], np.int64)
-    for start, end in zip(starts, [*starts[1:], len(again)], strict=False):
-        if end - start > 1:
-            yield int(start), int(end)
+    again, keep, seq = repeated(_places(rows)), np.ones(rows.num_rows, bool), rows.column("seq")
+    keep[again] = keep[again - 1] = False
+    problems = [
+        _problem(rows, row, f"seq {seq[row].as_py()} occurs twice, and the two differ")
+        for row in np.setdiff1d(again, again - 1).tolist()
+    ]
+    return (rows.filter(pa.array(keep)) if problems else rows), twice, problems
 
 
 def _holes(rows: pa.Table, before: Carried | None) -> list[int]:
@@ -356,20 +344,16 @@ def _holes(rows: pa.Table, before: Carried | None) -> list[int]:
 
     None is where a leader begins, nor where the recorder says that they are lost.
     """
-    places = _places(rows)
+    places, led = _places(rows), not rows.column("leader_epoch").null_count
     epoch, instance, seq = _next(before)
-    if not rows.column("leader_epoch").null_count:
-        first = [epoch, instance, seq - 1]
-    else:
-        first = [0, 0, seq - 1]
+    first = [epoch, instance, seq - 1] if led else [0, 0, seq - 1]
     earlier = np.concatenate([[first], places[:-1]])[: len(places)]
     same = (places[:, :2] == earlier[:, :2]).all(axis=1)
     fits = np.where(same, places[:, 2] == earlier[:, 2] + 1, places[:, 2] == 0)
-    if not rows.column("leader_epoch").null_count:
-        fits |= pc.fill_null(pc.equal(rows.column("op"), "gap"), False).to_numpy(  # noqa: FBT003 - pyarrow's
-            zero_copy_only=False
-        )
-    return [int(row) for row in np.flatnonzero(~fits)]
+    if led:
+        is_gap = pc.fill_null(pc.equal(rows.column("op"), "gap"), False)  # noqa: FBT003 - pyarrow's
+        fits |= is_gap.to_numpy(zero_copy_only=False)
+    return np.flatnonzero(~fits).tolist()
 
 
 def _cut(rows: pa.Table, before: Carried | None, waiting: Waiting, patience: Patience) -> Arrival:

@@ -178,8 +178,8 @@ def in_sequence(
     if rows.column("leader_epoch").null_count:
         problem, usable = _sequence(name, rows, before.state.seq if before and before.state else 0)
         return rows.slice(0, usable), problem
-    twice = _twice(rows)
-    if twice is not None:
+    if len(again := repeated(places_of(rows))):
+        twice = int(again[0])
         seq, source, line = _of(rows, twice, "seq", "source", "line")
         other = _of(rows, twice - 1, "source", "line")
         text = f"seq {seq} occurs twice; the other event is in {other[0]}, line {other[1]}"
@@ -238,10 +238,9 @@ def places_of(rows: pa.Table) -> Rows:
     return np.stack([_numbers(rows, name) for name in KEYS], axis=1)
 
 
-def _twice(rows: pa.Table) -> int | None:
-    """Return the first row that has the place of the one before it."""
-    again = np.flatnonzero((np.diff(places_of(rows), axis=0) == 0).all(axis=1))
-    return int(again[0]) + 1 if len(again) else None
+def repeated(places: Rows) -> Rows:
+    """Return the rows that have the place of the one before."""
+    return np.flatnonzero((np.diff(places, axis=0) == 0).all(axis=1)) + 1
 
 
 def without_copies(rows: pa.Table) -> pa.Table:
@@ -249,7 +248,7 @@ def without_copies(rows: pa.Table) -> pa.Table:
 
     Whoever delivers at least once may deliver twice. Two events of one ``seq`` that differ stay.
     """
-    again = np.flatnonzero((np.diff(places_of(rows), axis=0) == 0).all(axis=1)) + 1
+    again = repeated(places_of(rows))
     if not len(again):
         return rows
     keep, events = np.ones(rows.num_rows, bool), rows.select(SCHEMA.names)
@@ -312,10 +311,9 @@ def _stretches(rows: pa.Table) -> Iterator[tuple[int, int]]:
     """Yield the first row and the row after each stretch in which no row is missing."""
     if not rows.num_rows:
         return
-    epoch, instance, seq = (_numbers(rows, n) for n in ("leader_epoch", "instance", "seq"))
-    breaks = (np.diff(epoch) != 0) | (np.diff(instance) != 0) | (np.diff(seq) != 1)
+    breaks = (np.diff(places_of(rows), axis=0) != (0, 0, 1)).any(axis=1)
     starts = [0, *(np.flatnonzero(breaks) + 1).tolist()]
-    yield from zip(starts, [*starts[1:], len(seq)], strict=True)
+    yield from zip(starts, [*starts[1:], rows.num_rows], strict=True)
 
 
 def _leader(rows: pa.Table, row: int) -> tuple[int, int]:
