@@ -55,7 +55,7 @@ from replay.sources import (
     too_long,
 )
 from replay.tasks import Inputs, bucket_count, facts_of, inputs_of, line_bases
-from replay.verdict import Problem, Recording, Replay, counted
+from replay.verdict import Problem, Recording, Replay
 
 _GLOB = str.maketrans({sign: f"\\{sign}" for sign in "{}[]*?\\"})
 """What Spark would take for a pattern in an address."""
@@ -116,7 +116,6 @@ def replay_distant(
     return Replay(
         tuple(verdicts),
         inputs.problems,
-        counted(verdicts, list(inputs.problems)),
         time.monotonic() - started,
         sources.passed_over,
         generated,

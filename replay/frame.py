@@ -31,7 +31,7 @@ from replay.result_schema import LAG, RESULTS, divergence_row, result_tables, ve
 from replay.session import SPARK_ERRORS, first_line, for_workers
 from replay.sources import NoSuchTraceError, in_lots
 from replay.tables import KEYS
-from replay.verdict import PartitionVerdict, Replay, counted, weighed
+from replay.verdict import PartitionVerdict, Replay, weighed
 
 CHECKED = LAG.append(pa.field("verdict", pa.binary()))
 """The columns in which workers hand over what they checked: the lag, or a verdict."""
@@ -208,7 +208,7 @@ def replay_table(session: SparkSession, table: str, plan: Plan, out: str | None 
     except SPARK_ERRORS as error:
         raise SessionError(f"Spark gave up: {_reason(error)}") from error
     seconds = time.monotonic() - started
-    return Replay(tuple(verdicts), (), counted(verdicts, []), seconds, runner="Spark")
+    return Replay(tuple(verdicts), (), seconds, runner="Spark")
 
 
 def _opened(session: SparkSession, table: str) -> DataFrame:

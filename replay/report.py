@@ -117,27 +117,23 @@ _TOLD = ("seq", "time_ms", "time", "kind", "name", "headline", "offset", "record
 
 def json_line(replay: Replay) -> str:
     """Return the totals as one line: ``events`` are those that were checked, in ``seconds``."""
-    seconds = round(replay.seconds, 3)
+    counts = attrs.asdict(replay.counts)
     return json.dumps(
         {
-            "events": replay.counts.checked,
-            "partitions": replay.counts.partitions,
-            "diverged": replay.counts.diverged,
-            "unreadable": replay.counts.unreadable,
-            "unchecked": replay.counts.unchecked,
-            "unknown": replay.counts.unknown,
+            "events": counts["checked"],
+            **{name: counts[name] for name in _TOTALS},
             "skipped_files": len(replay.passed_over),
-            "log_unknown": replay.counts.log_unknown,
-            "log_partly": replay.counts.log_partly,
-            "gaps": replay.counts.gaps,
-            "lost": replay.counts.lost,
-            "latest_ms": replay.counts.latest_ms,
+            **{name: counts[name] for name in _LOSSES},
             **_files(replay.recordings),
             "runner": replay.runner,
-            "seconds": seconds,
-            "events_per_second": round(replay.counts.checked / max(replay.seconds, 1e-9), 1),
+            "seconds": round(replay.seconds, 3),
+            "events_per_second": round(counts["checked"] / max(replay.seconds, 1e-9), 1),
         }
     )
+
+
+_TOTALS = ("partitions", "diverged", "unreadable", "unchecked", "unknown")
+_LOSSES = ("log_unknown", "log_partly", "gaps", "lost", "latest_ms")
 
 
 def _files(recordings: Sequence[Recording]) -> dict[str, int]:

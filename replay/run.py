@@ -33,7 +33,6 @@ from replay.verdict import (
     Recording,
     Replay,
     Verdict,
-    counted,
     not_checked,
     weighed,
 )
@@ -129,7 +128,6 @@ def _replayed(
     return Replay(
         tuple(verdicts),
         tuple(problems),
-        counted(verdicts, problems),
         time.monotonic() - started,
         sources.passed_over,
         any(part.survey.generated for part in inputs.gathered),

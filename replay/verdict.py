@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
@@ -155,13 +156,17 @@ class Replay:
 
     verdicts: tuple[PartitionVerdict, ...]
     problems: tuple[Problem, ...]
-    counts: Totals
     seconds: float
     passed_over: tuple[str, ...] = ()
     generated: bool = False
     interrupted: bool = False
     recordings: tuple[Recording, ...] = ()
     runner: str = ""
+
+    @cached_property
+    def counts(self) -> Totals:
+        """The totals over all share-partitions, and the problems that belong to none."""
+        return counted(self.verdicts, self.problems)
 
 
 V = TypeVar("V", bound=PartitionVerdict)

@@ -29,7 +29,7 @@ from replay.tasks import (
     groups_of,
     line_bases,
 )
-from replay.verdict import Problem, Replay, Verdict, counted, weighed
+from replay.verdict import Problem, Replay, Verdict, weighed
 from report.scratch import scratch_folder, whole_file
 
 ROWS_AT_ONCE = 20_000
@@ -97,7 +97,6 @@ def judge_inputs(
     return JudgedLogs(
         verdicts=found,
         problems=(),
-        counts=counted(found, ()),
         seconds=time.monotonic() - started,
         interrupted=not whole,
         runner=runner.place,

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import sharespec
 from replay.pandas_frames import to_pandas
 from replay.result_schema import DIVERGENCES, VERDICTS
-from replay.verdict import Replay, Totals
+from replay.verdict import Replay
 from tests.replay.samples import kafka_rows, replayed, write_lines
 
 HIGH = 2**53 + 1
@@ -47,7 +47,7 @@ def test_a_number_stays_whole_where_others_are_missing(tmp_path: Path) -> None:
 
 
 def test_of_nothing_there_are_the_columns() -> None:
-    frames = to_pandas(Replay((), (), Totals(0, 0, 0, 0, 0, 0, 0), 0.0))
+    frames = to_pandas(Replay((), (), 0.0))
     assert list(frames.verdicts.columns) == VERDICTS.names
     assert (len(frames.verdicts), len(frames.divergences)) == (0, 0)
 

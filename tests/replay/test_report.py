@@ -16,7 +16,6 @@ from replay.verdict import (
     Recording,
     Replay,
     Verdict,
-    counted,
     weighed,
 )
 from report.markdown import markdown_text
@@ -46,9 +45,8 @@ def sample(count: int = 1, *, interrupted: bool = False) -> Replay:
         ),
     ]
     problems = [Problem("file", None, "holds no events")]
-    counts = counted(verdicts, problems)
     return Replay(
-        tuple(verdicts), tuple(problems), counts, 2.0, ("README.md",), generated=True,
+        tuple(verdicts), tuple(problems), 2.0, ("README.md",), generated=True,
         interrupted=interrupted,
     )  # fmt: skip
 
@@ -131,7 +129,7 @@ def test_a_disagreement_is_loud_and_comes_first() -> None:
             divergence=attrs.evolve(divergence("b", FindingKind.DISAGREEMENT), name="OTHER"),
         ),
     ]
-    text = printed(Replay(tuple(verdicts), (), counted(verdicts, []), 1.0))
+    text = printed(Replay(tuple(verdicts), (), 1.0))
     loud = text.index("SPECIFICATION AND IMPLEMENTATION DISAGREE: b")
     assert loud < text.index("Divergence: a")
 
@@ -143,7 +141,7 @@ def test_the_offending_value_comes_first_and_json_only_when_asked_for() -> None:
         place=FindingPlace("p", "f", 8, '{"seq": 7}'),
     )  # fmt: skip
     verdicts = [PartitionVerdict("p", Verdict.DIVERGES, 9, 8, divergence=told)]
-    result = Replay(tuple(verdicts), (), counted(verdicts, []), 1.0)
+    result = Replay(tuple(verdicts), (), 1.0)
     lines = printed(result).splitlines()
     title = next(i for i, line in enumerate(lines) if line.startswith("Divergence: p, seq 7, "))
     assert lines[title + 1] == "  start offset 144 → 78"
@@ -201,7 +199,7 @@ def test_the_bar_shows_progress_on_a_terminal_only() -> None:
 def test_gaps_and_what_a_recorder_says_of_its_files_are_told() -> None:
     told = PartitionVerdict("p", Verdict.CONFORMS, 9, 9, gaps=2, lost=31, latest_ms=207)
     files = (Recording(1, 1, dropped=4, faults=1), Recording(headers=1, cut=1))
-    text = printed(Replay((told,), (), counted([told], []), 1.0, recordings=files))
+    text = printed(Replay((told,), (), 1.0, recordings=files))
     for part in (
         "conforms, 2 gaps",
         "2 gaps, in which 31 events or more are lost",

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.known import KnownDeviation, KnownError, as_toml, read_known
 from judge.finding import Finding, FindingKind
-from replay.verdict import PartitionVerdict, Replay, Verdict, counted
+from replay.verdict import PartitionVerdict, Replay, Verdict
 from sharespec.known_faults import default_known, known_after, known_of, sorted_out
 
 BACK = Finding(
@@ -28,7 +28,7 @@ def replay_of(*divergences: Finding) -> Replay:
     verdict = PartitionVerdict(
         "g:t:0", Verdict.DIVERGES, 20, 20, divergence=first, more=tuple(more)
     )
-    return Replay((verdict,), (), counted([verdict], []), 1.0)
+    return Replay((verdict,), (), 1.0)
 
 
 def known_as(divergence: Finding) -> str | None:

@@ -21,7 +21,8 @@ from conformance.cluster.rules import judge_history
 from conformance.target import TargetError
 from judge.finding import Finding, FindingKind, FindingPlace
 from replay.observed.run import JudgedLogs
-from replay.verdict import PartitionVerdict, Replay, Verdict, counted
+from replay.observed.verdict import ObservedVerdict
+from replay.verdict import PartitionVerdict, Replay, Verdict
 from sharespec import cluster_run
 from sharespec.cli import cli
 from sharespec.cluster_judges import JudgedCluster, judge_cluster
@@ -41,12 +42,10 @@ def judged(
     run = ClusterRun(7, SETTINGS, PLAN, Path())
     run.happened.append((0, InjectedFault(0, "reset")))
     verdicts = (PartitionVerdict("g:t:0", Verdict.CONFORMS, 10, checked),)
-    counts = counted(verdicts, ())
-    traces = Replay(verdicts=verdicts, problems=(), counts=counts, seconds=0)
+    traces = Replay(verdicts=verdicts, problems=(), seconds=0)
     logs = JudgedLogs(
-        verdicts=(),
+        verdicts=(ObservedVerdict("g:t:0", Verdict.CONFORMS, 10, checked),),
         problems=(),
-        counts=counted(verdicts, ()),
         seconds=0,
         troubles=(),
         gaps=(),

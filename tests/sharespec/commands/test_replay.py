@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from replay.processes import SessionError
-from replay.verdict import PartitionVerdict, Problem, Replay, Verdict, counted
+from replay.verdict import PartitionVerdict, Problem, Replay, Verdict
 from tests.replay.conftest import spark
 from tests.replay.samples import kafka_rows, recorded, write_lines, write_parquet
 from tests.sharespec.running import runner
@@ -167,9 +167,7 @@ def test_a_report_that_cannot_be_written_costs_nothing_else(tmp_path: Path) -> N
 def _result(*, interrupted: bool = False, problems: int = 0) -> Replay:
     verdicts = (PartitionVerdict("p", Verdict.UNCHECKED, 3, 0, "stopped before it was"),)
     found = [Problem("f", None, "x")] * problems
-    return Replay(
-        verdicts, tuple(found), counted(list(verdicts), found), 1.0, interrupted=interrupted
-    )
+    return Replay(verdicts, tuple(found), 1.0, interrupted=interrupted)
 
 
 def test_an_interrupted_replay_reports_its_findings_so_far(
