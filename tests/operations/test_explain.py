@@ -21,7 +21,7 @@ from tests.replay.samples import (
     kafka_rows,
     renamed,
     write_lines,
-    write_parquet,
+    write_trace,
 )
 
 ROWS = [*kafka_rows(count=30), *kafka_rows(partition=1, count=10)]
@@ -29,8 +29,7 @@ ROWS = [*kafka_rows(count=30), *kafka_rows(partition=1, count=10)]
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.jsonl.gz", "t.parquet"])
 def test_the_events_of_a_share_partition_are_read_from_any_form(tmp_path: Path, name: str) -> None:
-    write = write_parquet if name.endswith("parquet") else write_lines
-    path = write(tmp_path / name, ROWS[::-1])
+    path = write_trace(tmp_path / name, ROWS[::-1])
     found = partition_events(path, "core:orders:0")
     assert [event.seq for event in found] == list(range(30))
     with pytest.raises(ExplainError, match=r"--partition is needed; there are 2: core:orders:1"):
@@ -55,9 +54,8 @@ def test_the_only_share_partition_need_not_be_named(tmp_path: Path) -> None:
 def test_an_error_is_one_line(
     tmp_path: Path, name: str, rows: list[dict[str, object]], message: str
 ) -> None:
-    write = write_parquet if name.endswith("parquet") else write_lines
     with pytest.raises(ExplainError, match=message):
-        partition_events(write(tmp_path / name, rows), "core:orders:0")
+        partition_events(write_trace(tmp_path / name, rows), "core:orders:0")
 
 
 def test_a_bad_line_of_another_share_partition_is_ignored(tmp_path: Path) -> None:

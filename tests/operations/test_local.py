@@ -14,15 +14,21 @@ from operations.local import (
 from replay.pieces import PartitionRows
 from replay.sources import NoSuchTraceError
 from replay.verdict import Problem
-from tests.replay.samples import kafka_rows, placed, renamed, write_lines, write_parquet
+from tests.replay.samples import (
+    kafka_rows,
+    placed,
+    renamed,
+    write_lines,
+    write_parquet,
+    write_trace,
+)
 
 ROWS = [row for p in range(3) for row in kafka_rows(partition=p, count=20)]
 
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.jsonl.gz", "t.parquet", "sorted.parquet"])
 def test_each_share_partition_comes_whole_and_in_order(tmp_path: Path, name: str) -> None:
-    write = write_parquet if name.endswith("parquet") else write_lines
-    path = write(tmp_path / name, ROWS if name.startswith("sorted") else ROWS[::-1])
+    path = write_trace(tmp_path / name, ROWS if name.startswith("sorted") else ROWS[::-1])
     with opened_traces([path]) as traces:
         found = {rows.partition: rows for rows in share_partitions(traces)}
         only = [rows.partition for rows in share_partitions(traces, "core:orders:1".__eq__)]

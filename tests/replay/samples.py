@@ -90,6 +90,11 @@ def write_parquet(path: Path, rows: list[Row], rows_per_group: int = 1000) -> Pa
     return path
 
 
+def write_trace(path: Path, rows: list[Row]) -> Path:
+    """Write rows in the form of the name."""
+    return write_parquet(path, rows) if path.suffix == ".parquet" else write_lines(path, rows)
+
+
 @functools.cache
 def walked_trace(name: str, moment: TraceTime) -> dict[str, Walked]:
     """Return each share-partition of a trace of Apache Kafka as it is at a moment."""

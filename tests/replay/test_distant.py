@@ -1,10 +1,6 @@
 """Files at addresses get the verdicts that the same files get as files, with the same places."""
 
 import gzip
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -222,26 +218,3 @@ def test_an_out_that_cannot_be_opened_is_one_line_before_anything_runs(
     path = write_lines(tmp_path / "t.jsonl", rows_of(0))
     with pytest.raises(NoSuchTraceError, match=r"^nothing://at/all cannot be opened: [^\n]+$"):
         replay_distant(spark, [f"file:{path}"], FAST, "nothing://at/all")
-
-
-@pytest.mark.slow
-def test_a_path_on_a_cluster_needs_no_folder_that_its_nodes_share(tmp_path: Path) -> None:
-    rows = rows_of(0, 1)
-    rows[60]["after"]["delivery_complete_count"] += 1
-    path = write_lines(tmp_path / "t.jsonl", rows)
-    command = Path(sys.executable).with_name("sharespec")
-    done = [
-        subprocess.run(
-            [command, "replay", path, "--json", *master],
-            env={**os.environ, "NUMBA_DISABLE_JIT": "1", "SPARK_WORKER_DIR": str(tmp_path / "w")},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=900,
-        )
-        for master in ([], ["--master", "local-cluster[1,1,1024]"])
-    ]
-    assert [each.returncode for each in done] == [1, 1], done
-    here, far = (each.stdout.splitlines() for each in done)
-    assert far[:-1] == here[:-1]
-    assert json.loads(far[-1])["runner"] == "Spark local-cluster[1,1,1024]"

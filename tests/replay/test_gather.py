@@ -9,7 +9,7 @@ from model.trace_json import line_from_row
 from replay.gather import STORED, Gathered, GatherTask, bucket_of, gather
 from replay.sources import find_sources
 from replay.verdict import Recording
-from tests.replay.samples import kafka_rows, write_lines, write_parquet
+from tests.replay.samples import kafka_rows, write_lines, write_parquet, write_trace
 
 ROWS = [*kafka_rows(count=50), *kafka_rows(partition=1, count=30)]
 LINES = [line_from_row(row) for row in ROWS]
@@ -30,9 +30,8 @@ def stored(found: Gathered) -> list[tuple[str, int, str, int]]:
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.jsonl.gz", "t.parquet"])
 def test_every_event_is_stored_with_its_place_and_bucket(tmp_path: Path, name: str) -> None:
-    write = write_parquet if name.endswith("parquet") else write_lines
     rows = ROWS[::-1]  # What is in order stays in its Parquet file.
-    path = write(tmp_path / name, rows)
+    path = write_trace(tmp_path / name, rows)
     found = gathered(path)
     assert (found.lines, found.events, found.bad, found.problems) == (80, 80, 0, [])
     assert found.partitions == {"core:orders:1": (1, 30), "core:orders:0": (31, 50)}

@@ -20,8 +20,7 @@ from tests.replay.samples import (
     lag_of,
     recorded,
     replayed,
-    write_lines,
-    write_parquet,
+    write_trace,
 )
 from tests.replay.test_arrivals import arrived
 from tests.replay.test_segments import placed_table, plan_for
@@ -210,14 +209,12 @@ def test_specification_and_implementation_agree_on_all_divergences(seed: int) ->
     assert diverged > 1
 
 
-@pytest.mark.parametrize("write", [write_lines, write_parquet])
-def test_segments_answer_alike(write: object, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["t.jsonl", "t.parquet"])
+def test_segments_answer_alike(name: str, tmp_path: Path) -> None:
     rows, _seq = spoiled("END_OFFSET", kafka_rows(count=120), 40)
     rows[90]["after"]["end_offset"] += 1
     rows = [*kafka_rows(partition=1, count=20), *rows]
-    name = "t.jsonl" if write is write_lines else "t.parquet"
-    ordered = sorted(rows, key=lambda r: (r["partition"], r["seq"]))
-    path = (write_lines if write is write_lines else write_parquet)(tmp_path / name, ordered)
+    path = write_trace(tmp_path / name, sorted(rows, key=lambda r: (r["partition"], r["seq"])))
     whole, parts = (
         replayed(path, plan=Plan(segment_events=n, max_divergences=9)) for n in (None, 17)
     )

@@ -6,7 +6,6 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from model.guards import Difference
 from model.trace_json import line_from_row
 from replay.plan import Plan
 from replay.verdict import PartitionVerdict, Replay, Verdict
@@ -16,6 +15,7 @@ from tests.replay.samples import (
     rows_of,
     write_lines,
     write_parquet,
+    write_trace,
 )
 
 FAST = Plan(against=("impl",), invariants_every=0)
@@ -34,35 +34,6 @@ def test_every_event_that_apache_kafka_recorded_conforms(tmp_path: Path) -> None
     assert pq.read_table(tmp_path / "out" / "divergences.parquet").num_rows == 0
     names = ["divergences.parquet", "lag", "verdicts.parquet"]
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == names
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("against", [("impl",), ("spec", "impl")])
-def test_all_forms_give_the_same_verdicts(tmp_path: Path, against: tuple[str, ...]) -> None:
-    rows = rows_of(0, 1, 2)
-    rows[60]["after"]["delivery_complete_count"] += 1
-    paths = [
-        write_lines(tmp_path / "a.jsonl", rows),
-        write_lines(tmp_path / "b.jsonl.gz", rows),
-        write_parquet(tmp_path / "c.parquet", rows, 30),
-        write_parquet(tmp_path / "d.parquet", rows[::-1], 30),
-    ]
-    lines = [60 + 1, 60 + 1, 60 + 1, len(rows) - 60]
-    for path, line in zip(paths, lines, strict=True):
-        out = tmp_path / f"{path.name}.out"
-        found = replayed(path, plan=Plan(against=against), out=out)
-        assert [v.verdict for v in found.verdicts] == [
-            Verdict.CONFORMS,
-            Verdict.DIVERGES,
-            Verdict.CONFORMS,
-        ]
-        assert found.counts.checked == 40 + 21 + 40
-        divergence = found.verdicts[1].divergence
-        assert divergence
-        assert (divergence.place.source, divergence.place.line) == (str(path), line)
-        assert divergence.name == Difference.DELIVERY_COMPLETE_COUNT.name
-        (written,) = pq.read_table(out / "divergences.parquet").to_pylist()
-        assert (written["name"], written["line"]) == (divergence.name, line)
 
 
 def _swap(index: int, new: bytes) -> Callable[[list[bytes]], list[bytes]]:
@@ -131,8 +102,7 @@ def test_a_share_partition_in_two_files_is_unreadable_and_the_others_are_not(
     tmp_path: Path, name: str
 ) -> None:
     write_parquet(tmp_path / "a.parquet", rows_of(0, 1))
-    write = write_lines if name.endswith("jsonl") else write_parquet
-    write(tmp_path / name, rows_of(1, 2))
+    write_trace(tmp_path / name, rows_of(1, 2))
     found = named(replayed(tmp_path, plan=FAST))
     assert found["core:orders:0"].verdict is found["core:orders:2"].verdict is Verdict.CONFORMS
     verdict = found["core:orders:1"]

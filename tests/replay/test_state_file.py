@@ -31,7 +31,7 @@ from tests.replay.samples import (
     led,
     replayed,
     write_lines,
-    write_parquet,
+    write_trace,
 )
 from tests.whole_states import FULL
 
@@ -56,8 +56,7 @@ def rows_of_two() -> list[Row]:
 
 
 def write(path: Path, rows: list[Row]) -> Path:
-    rows = sorted(rows, key=lambda row: (row["partition"], row["seq"]))
-    return write_parquet(path, rows) if path.suffix == ".parquet" else write_lines(path, rows)
+    return write_trace(path, sorted(rows, key=lambda row: (row["partition"], row["seq"])))
 
 
 def split(folder: Path, rows: list[Row], *cuts: int, suffix: str = "jsonl") -> list[Path]:

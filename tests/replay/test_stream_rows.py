@@ -12,7 +12,7 @@ from model.trace_arrow import table_from_rows
 from model.trace_json import line_from_row
 from replay.judged import ARRIVED
 from replay.stream_source import completed_rows, file_rows, read_file, record_rows
-from tests.replay.samples import kafka_rows, write_lines, write_parquet
+from tests.replay.samples import kafka_rows, write_trace
 
 
 def listed(batches: Iterable[pa.RecordBatch]) -> list[dict[str, Any]]:
@@ -23,8 +23,7 @@ def listed(batches: Iterable[pa.RecordBatch]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", ["a b.jsonl", "t.jsonl.gz", "t.parquet"])
 def test_the_events_of_a_file_with_their_places(tmp_path: Path, name: str) -> None:
-    write = write_parquet if name.endswith("parquet") else write_lines
-    path = write(tmp_path / name, kafka_rows(count=30))
+    path = write_trace(tmp_path / name, kafka_rows(count=30))
     batch = pa.RecordBatch.from_pylist([{"path": f"file:{path}", "came": 5}])
     rows = listed(file_rows([batch]))
     assert [(row["seq"], row["line"]) for row in rows] == [(i, i + 1) for i in range(30)]
