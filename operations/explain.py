@@ -28,6 +28,7 @@ from operations.frames import Frame, frames, lag_after, reported_lag_after
 from operations.local import MAX_NAMES, opened_traces, share_partitions
 from replay.pieces import PartitionRows
 from replay.plan import Plan
+from replay.result_schema import STATES, UNWRITTEN, record_row
 from replay.tables import BadRowError, events_of
 from replay.verdict import Problem
 
@@ -131,9 +132,7 @@ def step_json(frame: Frame, *, full: bool = False) -> dict[str, Any]:
         }
         for each in changes(frame.before, state)
     ]
-    records = [
-        {"first": r.first, "last": r.last, **(_record_json(r) or {})} for r in state.records or ()
-    ]
+    records = list(map(record_row, state.records or ()))
     return {
         "seq": event.seq,
         "time_ms": event.time_ms,
@@ -152,10 +151,7 @@ def step_json(frame: Frame, *, full: bool = False) -> dict[str, Any]:
     }
 
 
-_ELSEWHERE = {
-    "state_before", "state_expected", "state_recorded", "place", "operations_before",
-    "last", "evidence", "cause", "vector", "pins", "rests_on",
-}  # fmt: skip
+_ELSEWHERE = {*STATES, *UNWRITTEN, "operations_before"}
 """Fields of a finding that the step has, or that only a target has which was driven."""
 
 
@@ -225,14 +221,9 @@ def _fact(name: str, text: str, width: int) -> str:
 
 
 def _record_json(record: RecordRange | None) -> dict[str, Any] | None:
-    if record is None:
-        return None
-    return {
-        "state": record.state.name,
-        "delivery_count": record.delivery_count,
-        "member": record.owner,
-        "pending": record.pending,
-    }
+    """Return a record without its offsets, which are those of a change."""
+    row = record_row(record) if record else {}
+    return {name: row[name] for name in row if name not in ("first", "last")} or None
 
 
 def _unexplained(problem: Problem) -> ExplainError:

@@ -13,6 +13,7 @@ from model.errors import InvalidValueError
 from replay.gather import STORED, gather
 from replay.pieces import PartitionRows
 from replay.plan import Plan
+from replay.result_schema import name_parts
 from replay.sources import NoSuchTraceError, find_sources
 from replay.tasks import (
     Inputs,
@@ -94,10 +95,10 @@ def parsed_name(text: str) -> SharePartitionName:
 
     Raises InvalidValueError.
     """
-    group, *rest = text.rsplit(":", 2)
-    if len(rest) == 2 and group and rest[0] and rest[1].isascii() and rest[1].isdigit():  # noqa: PLR2004 - the two after the group
-        return SharePartitionName(group, rest[0], int(rest[1]))
-    raise InvalidValueError("partition", text, "group:topic:partition")
+    parts = name_parts(text)
+    if parts["group"] is None:
+        raise InvalidValueError("partition", text, "group:topic:partition")
+    return SharePartitionName(*parts.values())
 
 
 def chosen(

@@ -5,6 +5,7 @@ Lag and state counts are those over time: one row for each event that was checke
 The version of these schemas is ``SCHEMA_VERSION``; it is in the metadata of every file.
 """
 
+import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,10 +17,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from judge.finding import Finding, FindingPlace
+from model.ranges import RecordRange
 from model.snapshot import SharePartitionSnapshot
 from model.states import RecordState
 from model.trace import TraceEvent
-from model.trace_arrow import completed
+from model.trace_arrow import SCHEMA, completed
 from model.whole_state import WholeState
 from replay.verdict import PartitionVerdict
 from report.scratch import whole_file
@@ -36,22 +38,17 @@ _NUMBERS = {
     *("recorded_value", "expected_value", "time_ms"),
 }
 _WINDOW = ("start_offset", "end_offset", "delivery_complete_count")
-_STATES = {"state_before": "before", "state_expected": "expected", "state_recorded": "recorded"}
-_UNWRITTEN = ("place", "last", "evidence", "cause", "vector", "pins", "rests_on")
+STATES = {"state_before": "before", "state_expected": "expected", "state_recorded": "recorded"}
+"""The fields of a finding that are whole states, and what columns of their records are called."""
+
+UNWRITTEN = ("place", "last", "evidence", "cause", "vector", "pins", "rests_on")
 """Fields of a finding that are no columns: its place is several, the others are of no trace."""
 
+_NAMED = re.compile(r"(?s)(?P<group>.+):(?P<topic>[^:]+):(?P<topic_partition>[0-9]{1,10})")
 _NAME = [("group", pa.string()), ("topic", pa.string()), ("topic_partition", pa.int64())]
 
-RECORD = pa.struct(
-    [
-        *((name, pa.int64()) for name in ("first", "last")),
-        ("state", pa.string()),
-        ("delivery_count", pa.int64()),
-        ("member", pa.string()),
-        ("pending", pa.bool_()),
-    ]
-)
-"""Records in equal states, as in ``after.records`` of a trace."""
+_RECORDS = SCHEMA.field("after").type.field("records").type
+"""Records in equal states, as a trace has them."""
 
 
 def _columns(cls: type, *without: str) -> list[tuple[str, pa.DataType]]:
@@ -68,9 +65,9 @@ def _type(name: str) -> pa.DataType:
 DIVERGENCES = pa.schema(
     [
         *_columns(FindingPlace),
-        *_columns(Finding, *_STATES, *_UNWRITTEN),
+        *_columns(Finding, *STATES, *UNWRITTEN),
         *((f"{name}_before", pa.int64()) for name in _WINDOW),
-        *((f"records_{name}", pa.list_(RECORD)) for name in _STATES.values()),
+        *((f"records_{name}", _RECORDS) for name in STATES.values()),
         *_NAME,
     ]
 )
@@ -110,12 +107,11 @@ LAG = pa.schema([("partition", pa.string()), *((n, pa.int64()) for n in _NUMBERE
 
 def name_parts(partition: str) -> dict[str, Any]:
     """Return group, topic and number of a share-partition; null where its name has no such."""
-    parts = partition.rsplit(":", 2)
-    if len(parts) == len(_NAME) and parts[2].isascii() and parts[2].isdigit():
-        number = int(parts[2])
+    if parts := _NAMED.fullmatch(partition):
+        number = int(parts["topic_partition"])
         if number < 2**31:
-            return {"group": parts[0], "topic": parts[1], "topic_partition": number}
-    return dict.fromkeys((name for name, _ in _NAME))
+            return parts.groupdict() | {"topic_partition": number}
+    return dict.fromkeys(name for name, _ in _NAME)
 
 
 def divergence_row(finding: Finding) -> dict[str, Any]:
@@ -124,24 +120,25 @@ def divergence_row(finding: Finding) -> dict[str, Any]:
     kept = {f.name: getattr(finding, f.name) for f in attrs.fields(Finding) if f.name in columns}
     before = finding.state_before
     window = {f"{name}_before": before and getattr(before, name) for name in _WINDOW}
-    records = {f"records_{to}": _records(getattr(finding, name)) for name, to in _STATES.items()}
+    states = {to: getattr(finding, name) for name, to in STATES.items()}
+    records = {
+        f"records_{to}": list(map(record_row, (state and state.records) or ()))
+        for to, state in states.items()
+    }
     place = attrs.asdict(finding.place)
     return place | kept | window | records | name_parts(finding.place.partition)
 
 
-def _records(state: SharePartitionSnapshot | None) -> list[dict[str, Any]]:
-    """Return the records of a state as data."""
-    return [
-        {
-            "first": record.first,
-            "last": record.last,
-            "state": record.state.name,
-            "delivery_count": record.delivery_count,
-            "member": record.owner,
-            "pending": record.pending,
-        }
-        for record in (state.records if state else None) or ()
-    ]
+def record_row(record: RecordRange) -> dict[str, Any]:
+    """Return records in equal states as a trace has them."""
+    return {
+        "first": record.first,
+        "last": record.last,
+        "state": record.state.name,
+        "delivery_count": record.delivery_count,
+        "member": record.owner,
+        "pending": record.pending,
+    }
 
 
 def verdict_row(verdict: PartitionVerdict) -> dict[str, Any]:

@@ -101,17 +101,8 @@ def _page(
 
 
 def _partition(listed: Listed, drawings: dict[str, int]) -> dict[str, Any]:
-    return {
-        "name": printable(listed.name, MAX_NAME),
-        "verdict": listed.verdict,
-        "events": listed.events,
-        "checked": listed.checked,
-        "fault": printable(listed.fault, MAX_TEXT),
-        "lag": listed.lag,
-        "times": listed.times,
-        "faults": listed.faults,
-        "drawing": drawings.get(listed.name),
-    }
+    texts = {"name": printable(listed.name, MAX_NAME), "fault": printable(listed.fault, MAX_TEXT)}
+    return attrs.asdict(listed) | texts | {"drawing": drawings.get(listed.name)}
 
 
 def _left_out(
