@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, TypeVar
 import attrs
 import pyarrow.parquet as pq
 
-from replay.gather import Gathered, GatherTask, gather
+from replay.gather import gather
 from replay.plan import CheckedPartition, InputFacts, Plan, is_sampled
-from replay.processes import HereRunner, ProcessRunner, Progress, Runner, Silent
+from replay.processes import HereRunner, Progress, Runner, Silent
 from replay.result_schema import result_tables
 from replay.sources import Form, Source, Sources, text_of
 from replay.state_file import Carried, diverged_before, locked, read_states, write_states
@@ -60,18 +60,6 @@ COMPILED_PARTS = 2
 """In how many parts the kernel is compiled; as in ``impl.ahead``, which who waits does not load."""
 
 T_ = TypeVar("T_")
-
-
-@attrs.frozen
-class _Part:
-    """A part to compile; a result if it had to be."""
-
-    plan: Plan
-    part: int
-
-
-_FirstTask = tuple[GatherTask, ...] | _Part
-"""Files to gather, or a part to compile."""
 
 
 def replay_sources(
@@ -142,34 +130,27 @@ def _first_stage(
 ) -> tuple[Inputs, bool]:
     """Gather the events of all files that are not in order.
 
-    Meanwhile compile what the plan needs, so that the workers of this machine have it cached.
+    Then compile what the plan needs, so that the children have it cached.
     """
     parallelism = runner.parallelism
     gathering = gather_tasks(files, bucket_count(files, parallelism), folder)
     lines = [task for task in gathering if task.source.form is not Form.PARQUET]
     columns = [task for task in gathering if task.source.form is Form.PARQUET]
-    tasks: list[_FirstTask] = [*_shares(columns, parallelism), *((task,) for task in lines)]
-    parts: list[_FirstTask] = []
-    if tasks and parallelism > 1:
-        parts += (_Part(plan, part) for part in range(COMPILED_PARTS))
-    if isinstance(runner, ProcessRunner) and not columns and text_of(files) <= HERE_BYTES:
-        results, whole = HereRunner().run("read", tasks, _prepare, progress)
-        if whole:
-            more, whole = runner.run("compile", parts, _prepare, progress)
-            results += more
-    else:
-        results, whole = runner.run("read", [*parts, *tasks], _prepare, progress)
-    if whole and any(isinstance(result, _Part) for result in results):
-        _, whole = runner.run("compile", [plan], _compile, progress)
-    return inputs_of([result for result in results if isinstance(result, Gathered)]), whole
+    tasks = [*_shares(columns, parallelism), *((task,) for task in lines)]
+    is_little = not columns and text_of(files) <= HERE_BYTES
+    results, whole = (HereRunner() if is_little else runner).run("read", tasks, gather, progress)
+    if whole and tasks and parallelism > 1:
+        part = functools.partial(_compile_part, plan)
+        compiled, whole = runner.run("compile", range(COMPILED_PARTS), part, progress)
+        if whole and any(compiled):
+            _, whole = runner.run("compile", [plan], _compile, progress)
+    return inputs_of(results), whole
 
 
-def _prepare(task: _FirstTask) -> Iterable[Gathered | _Part]:
-    if not isinstance(task, _Part):
-        return gather(task)
+def _compile_part(plan: Plan, part: int) -> Iterable[bool]:
     from replay.check import compile_part  # noqa: PLC0415 - who only waits needs no Numba
 
-    return [task] if compile_part(task.plan, task.part) else []
+    return [compile_part(plan, part)]
 
 
 def _compile(plan: Plan) -> Iterable[None]:

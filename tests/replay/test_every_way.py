@@ -11,7 +11,7 @@ import attrs
 import pytest
 from pyspark.sql import SparkSession
 
-from replay.gather import Gathered, GatherTask, gather
+from replay.gather import Gathered, GatherTask
 from replay.plan import CheckedPartition, Plan
 from replay.processes import HereRunner, ProcessRunner, Runner, open_processes
 from replay.report import json_line
@@ -69,15 +69,15 @@ def test_a_little_text_is_read_in_this_process(
     children: ProcessRunner,
     here: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
-    read: list[GatherTask] = []
+    read: list[HereRunner] = []
 
-    def noted(tasks: Sequence[GatherTask]) -> Iterator[Gathered]:
-        read.extend(tasks)
-        return gather(tasks)
+    def noted() -> HereRunner:
+        read.append(HereRunner())
+        return read[-1]
 
     path = write_lines(tmp_path / "t.jsonl", kafka_rows())
     monkeypatch.setattr("replay.run.HERE_BYTES", path.stat().st_size - (not here))
-    monkeypatch.setattr("replay.run.gather", noted)
+    monkeypatch.setattr("replay.run.HereRunner", noted)
     result = replay_sources(children, find_sources([path]), FAST)
     assert (result.counts.conforms, result.counts.checked) == (1, 60)
     assert bool(read) is here
