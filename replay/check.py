@@ -259,24 +259,14 @@ def _kernel_disagreement(
     answers = f"kernel: {of_kernel} — but — event by event: {of_engines}"
     if finding is None:
         return _disagreement(place, "the other engines", answers)
-    kept = (finding.recorded, finding.before, finding.after, finding.offset)
-    return _disagreement(place, finding.engine, answers, *kept)
+    kept = {name: getattr(finding, name) for name in ("recorded", "before", "after", "offset")}
+    return attrs.evolve(_disagreement(place, finding.engine, answers), **kept)
 
 
-def _disagreement(  # noqa: PLR0913, PLR0917 - what a finding says
-    place: int,
-    engines: str,
-    answers: str,
-    recorded: str = "",
-    before: str = "",
-    after: str = "",
-    offset: int | None = None,
-) -> Finding:
+def _disagreement(place: int, engines: str, answers: str) -> Finding:
     sentence = "the columnar kernel and the replay event by event give different answers"
     kind, engine = FindingKind.DISAGREEMENT, f"impl kernel, {engines}"
-    return Finding(
-        place, engine, kind, DISAGREEMENT, sentence, recorded, answers, before, after, offset
-    )
+    return Finding(place, engine, kind, DISAGREEMENT, sentence, "", answers, "", "")
 
 
 def _windows_differ(windows: Windows, kernel: KernelResult) -> tuple[int | None, Finding | None]:

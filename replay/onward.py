@@ -17,9 +17,8 @@ from judge.engine import engines_for
 from judge.finding import Finding, FindingKind
 from model.guards import Difference
 from model.operations import Checkpoint
-from model.trace import TraceEvent
 from model.trace_arrow import SCHEMA, table_from_rows
-from model.whole_state import ReplayState, WholeState
+from model.whole_state import ReplayState
 from replay.check import (
     agreed,
     divergence_at,
@@ -237,9 +236,10 @@ def _follow(
         state = forgotten(stretch.before, event.seq + 1, plan.rules)
         lost = _TO_COME if plan.state_folder else untold or _UNTOLD
         return found_again(_from(rest, state), attrs.evolve(course, lost=lost))
-    course = attrs.evolve(course, standing=_standing(event, chosen.state.state))
+    adopted = chosen.state.state
+    standing = event.after.delivery_complete_count - complete(adopted)
+    course = attrs.evolve(course, standing=standing)
     if lag.wanted:
-        adopted = chosen.state.state
         behind = adopted.log.end_offset - adopted.start_offset - complete(adopted)
         lag.add(table_from_rows([lag_row(event, adopted, behind)], LAG))
     return _from(rest, chosen.state), course
@@ -254,16 +254,13 @@ def _ends(course: Course, finding: Finding, plan: Plan) -> str:
     return "its delivery complete count stays wrong" if course.repeats > _MOST_REPEATS else ""
 
 
-def _standing(event: TraceEvent, adopted: WholeState) -> int:
-    return event.after.delivery_complete_count - complete(adopted)
-
-
 def _chosen(states: Sequence[Candidate], rest: PartitionRows, plan: Plan) -> Candidate | None:
     """Return the state from which the recording goes on longest, the first of several.
 
     One that is not the recorded one is used only where the next recorded one confirms it.
     """
-    confirmed = _first_told(rest.table.slice(0, _AWAITED))
+    after = rest.table.column("after").slice(0, _AWAITED)
+    confirmed = _first(pc.is_valid(pc.struct_field(after, "records")))
     table = rest.table.slice(0, max(_TRIED, 1 + (confirmed or 0)))
     best, reach = None, -1
     for each in states:
@@ -280,12 +277,6 @@ def _is_whole(state: ReplayState, plan: Plan) -> bool:
     """Return whether each engine can be in a state, and shows it as it is."""
     engines = engines_for(plan.against, plan.rules, state.state).values()
     return all(engine.whole() == state.state for engine in engines)
-
-
-def _first_told(table: pa.Table) -> int | None:
-    """Return the first row that tells the records in flight after it."""
-    tells = pc.is_valid(pc.struct_field(table.column("after"), "records"))
-    return _first(tells)
 
 
 def _first(wanted: pa.ChunkedArray) -> int | None:
