@@ -147,13 +147,7 @@ def read_file(path: str, came_ms: int) -> Iterator[pa.RecordBatch]:
     except NoSuchTraceError as error:
         problems = [Problem(path, None, str(error))]
     rows = [
-        {
-            "partition": problem.partition,
-            "source": problem.source,
-            "line": problem.line,
-            "unreadable": problem.message,
-            "arrived_ms": came_ms,
-        }
+        attrs.asdict(problem) | {"unreadable": problem.message, "arrived_ms": came_ms}
         for problem in problems
     ]
     if rows:

@@ -20,6 +20,7 @@ from replay.session import SparkRunner
 from replay.sources import find_sources
 from replay.verdict import Replay
 from tests.replay.samples import RECORDED, TRACES, kafka_rows, write_lines
+from tests.replay.watching import Watching
 from tests.traces import QUICK
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -123,20 +124,8 @@ def test_a_worker_that_dies_changes_nothing(runners: tuple[Runner, ...], tmp_pat
     assert expected.counts.conforms == 4
 
 
-class Interrupting:
-    """Progress that stops the replay as Ctrl-C does once something is checked."""
-
-    def __init__(self) -> None:
-        self.stages: list[str] = []
-
-    def stage(self, name: str, total: int) -> None:
-        assert total > 0
-        self.stages.append(name)
-
-    def done(self, tasks: int, results: Sequence[Any]) -> None:
-        assert tasks >= 0
-        if any(isinstance(result, CheckedPartition) for result in results):
-            raise KeyboardInterrupt
+def is_checking(_tasks: int, results: Sequence[Any]) -> bool:
+    return any(isinstance(result, CheckedPartition) for result in results)
 
 
 @pytest.mark.slow
@@ -146,9 +135,9 @@ def test_an_interrupted_replay_keeps_its_results(
     rows = [row for partition in range(6) for row in kafka_rows(partition=partition, count=500)]
     sources = find_sources([write_lines(tmp_path / "t.jsonl", rows)])
     for runner in runners[:-1]:  # What Spark has done it does not tell before all is done.
-        before, progress = threading.active_count(), Interrupting()
+        before, progress = threading.active_count(), Watching(is_checking)
         found = replay_sources(runner, sources, FAST, None, progress)
-        assert (found.interrupted, progress.stages[-1]) == (True, "check")
+        assert (found.interrupted, progress.stages[-1][0]) == (True, "check")
         assert 1 <= found.counts.conforms < 6
         assert found.counts.conforms + found.counts.unchecked == 6
         assert threading.active_count() <= before + 1

@@ -53,16 +53,6 @@ def of_leaders(count: int) -> list[Row]:
     return [row | {"leader_epoch": 0} for row in kafka_rows(count=count)]
 
 
-def test_gathered_events_are_in_order_with_the_line_each_was_read_from(tmp_path: Path) -> None:
-    task = gathered(tmp_path, [*kafka_rows(count=30)[::-1], *kafka_rows(partition=1, count=20)])
-    first, second = whole_rows(task)
-    assert first.table.column("seq").to_pylist() == list(range(30))
-    assert [rows.place(0) for rows in (first, second)] == [
-        (str(tmp_path / "0.jsonl"), line) for line in (30, 31)
-    ]
-    assert (first.events, first.problem) == (30, None)
-
-
 @pytest.mark.parametrize("per_group", [7, 20, 1000])
 @pytest.mark.parametrize("most", [20, 1000])
 def test_a_file_in_order_is_read_whatever_its_row_groups_are(

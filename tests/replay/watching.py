@@ -1,19 +1,19 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 
 class Watching:
-    """Progress that notes what it is shown, and stops the run as Ctrl-C does if asked."""
+    """Progress that notes what it is shown, and stops the run as Ctrl-C does where asked."""
 
-    def __init__(self, stop_at: int | None = None) -> None:
+    def __init__(self, stops: Callable[[int, Sequence[Any]], bool] = lambda *_: False) -> None:
         self.stages: list[tuple[str, int]] = []
         self.seen: list[int] = []
-        self._stop_at = stop_at
+        self._stops = stops
 
     def stage(self, name: str, total: int) -> None:
         self.stages.append((name, total))
 
-    def done(self, tasks: int, results: Sequence[Any]) -> None:  # noqa: ARG002
+    def done(self, tasks: int, results: Sequence[Any]) -> None:
         self.seen.append(tasks)
-        if self._stop_at is not None and tasks >= self._stop_at:
+        if self._stops(tasks, results):
             raise KeyboardInterrupt
