@@ -172,7 +172,7 @@ def _started(subject: TargetChoice) -> AbstractContextManager[Any]:
         return closing(core_target(subject.command, subject.silence))
     target = BrokerTarget(
         str(subject.bootstrap),
-        partial(admin_hooks, sweep_ms=subject.sweep_ms),
+        partial(admin_hooks, can={"sweep_ms": subject.sweep_ms}),
         profile=subject.profile,
         lock_ms=subject.lock_ms,
         bounds=Bounds(seconds=subject.silence),

@@ -1,7 +1,8 @@
 """What differs between brokers: how to create topics, records and groups, and capabilities."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from typing import Any
 from uuid import uuid4
 
 import attrs
@@ -47,12 +48,13 @@ class Hooks:
     empty: Callable[[str], None]
 
 
-def admin_hooks(admin: Admin, sweep_ms: int = 1000) -> Hooks:
+def admin_hooks(admin: Admin, can: Mapping[str, Any] | None = None, *, joins: bool = True) -> Hooks:
     """Do everything over Kafka's protocol, as Apache Kafka does it.
 
-    ``sweep_ms``: how long after its end a lock may be released.
+    ``can`` are capabilities that the broker's versions and settings do not tell. ``joins``: a group
+    needs a member before anybody fetches.
     """
-    over = _OverAdmin(admin, sweep_ms)
+    over = _OverAdmin(admin, can or {}, joins=joins)
     return Hooks(
         capabilities=over.capabilities,
         create_topic=admin.create_topic,
@@ -86,8 +88,8 @@ _DELIVERY_LIMITS, _LOCK_LIMITS = (2, 3, 5), (100, 200)
 class _OverAdmin:
     """Hooks with the members and settings that they leave behind."""
 
-    def __init__(self, admin: Admin, sweep_ms: int) -> None:
-        self._admin, self._sweep_ms = admin, sweep_ms
+    def __init__(self, admin: Admin, can: Mapping[str, Any], *, joins: bool) -> None:
+        self._admin, self._can, self._joins = admin, can, joins
         name = f"sharespec-{uuid4().hex[:12]}"
         self._marking, self._aborting = f"{name}-marking", f"{name}-aborting"
         self._opening = f"{name}-open"
@@ -97,7 +99,10 @@ class _OverAdmin:
         self._own = frozenset(_OF_A_GROUP)
 
     def capabilities(self) -> WireCapabilities:
-        """Return what the broker's versions and settings allow."""
+        """Return what the broker's versions and settings allow, and what is known besides."""
+        return attrs.evolve(self._told(), **self._can)
+
+    def _told(self) -> WireCapabilities:
         spoken = self._admin.spoken
         fetch, acknowledge = spoken("share_fetch"), spoken("share_acknowledge")
         if fetch is None or acknowledge is None:
@@ -126,7 +131,6 @@ class _OverAdmin:
             coordinators=(spoken("find_coordinator") or (0, 0))[1] >= _KNOWS_SHARE,
             config=configures,
             committed=configures,
-            sweep_ms=self._sweep_ms,
         )
         if spoken("describe_configs") is None:
             return can
@@ -221,6 +225,8 @@ class _OverAdmin:
 
     def join(self, group: str, topic: str, topic_id: str, partitions: int) -> None:
         """Join with a member, so that the coordinator initializes the share-partitions."""
+        if not self._joins:
+            return
         self._members[group] = str(uuid4())
         self._admin.join(group, self._members[group], topic, topic_id, partitions)
 

@@ -72,7 +72,7 @@ def kafka_broker(settings: Sequence[str] = (), version: str = NEWEST) -> Iterato
         with _running(command, Path(folder), settings) as address:
             target = BrokerTarget(
                 str(address),
-                partial(admin_hooks, sweep_ms=_SWEEP_MS),
+                partial(admin_hooks, can={"sweep_ms": _SWEEP_MS}),
                 name="Apache Kafka",
                 version=jar.removeprefix("kafka_2.13-"),
                 profile="kafka",

@@ -10,11 +10,21 @@ from conformance.wire.admin import Admin
 from conformance.wire.broker import served_target
 from conformance.wire.hooks import Hooks, admin_hooks
 from conformance.wire.servers import kfake_server
-from conformance.wire.target import WireCapabilities, WireTarget
+from conformance.wire.target import WireTarget
 from model.config import SharePartitionConfig
 
 _SWEEP_MS, _LATE_MS = 20, 180
 _LOCK_MS = 500
+_CAN = {
+    "alters": False,
+    "recreates": False,
+    "group_limits": True,
+    "sweep_ms": _SWEEP_MS + _LATE_MS,
+    "lock_ms": _LOCK_MS,
+    "delivery_limits": (2, 3, 5),
+    "lock_limits": (4, 10, 200),
+}
+"""It accepts any limits, so that the narrowest are chosen."""
 _CONFIGS = {"share.record.lock.sweep.interval.ms": str(_SWEEP_MS)}
 
 
@@ -23,27 +33,10 @@ def kfake_hooks(admin: Admin) -> Hooks:
 
     The first fetch creates the group, so that no member has to join.
     """
-    others = admin_hooks(admin)
     return attrs.evolve(
-        others,
-        capabilities=lambda: _capabilities(others),
+        admin_hooks(admin, _CAN, joins=False),
         configure=partial(_configure, admin),
-        join=lambda _group, _topic, _topic_id, _partitions: None,
         leave=lambda group: admin.configure(group, dict.fromkeys(_OF_A_GROUP)),
-    )
-
-
-def _capabilities(others: Hooks) -> WireCapabilities:
-    """Kfake accepts any limits, so that the narrowest are chosen."""
-    return attrs.evolve(
-        others.capabilities(),
-        alters=False,
-        recreates=False,
-        group_limits=True,
-        sweep_ms=_SWEEP_MS + _LATE_MS,
-        lock_ms=_LOCK_MS,
-        delivery_limits=(2, 3, 5),
-        lock_limits=(4, 10, 200),
     )
 
 

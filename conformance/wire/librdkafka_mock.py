@@ -11,10 +11,23 @@ from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Bounds
 from conformance.wire.hooks import Hooks, admin_hooks
 from conformance.wire.librdkafka import MockCluster
-from conformance.wire.target import WireCapabilities
 
-_LOCK_MS, _SWEEP_MS = 1000, 1100
-_DELIVERY_LIMITS, _LOCK_LIMITS = (2, 3, 5), (3, 10, 200)
+_CAN = {
+    "alters": False,
+    "recreates": False,
+    "config": True,
+    "group_limits": True,
+    "delete_records": True,
+    "gaps": False,
+    "aborted": False,
+    "transactions": False,
+    "lock_ms": 1000,
+    "sweep_ms": 1100,
+    "delivery_limits": (2, 3, 5),
+    "lock_limits": (3, 10, 200),
+}
+"""With what it has by functions; it sweeps locks that have ended once a second. Its transactions
+are of no use here: without records they leave no marker, and markers have a wrong checksum."""
 
 
 def mock_hooks(admin: Admin, cluster: MockCluster) -> Hooks:
@@ -23,44 +36,17 @@ def mock_hooks(admin: Admin, cluster: MockCluster) -> Hooks:
     Its groups need no member that joins, and cannot be removed: each is used once. Settings apply
     to every group at once, which is enough since the kit uses one group at a time.
     """
-    others = admin_hooks(admin)
 
     def create_topic(name: str, partitions: int) -> str:
         cluster.create_topic(name, partitions)
         return admin.topic_id(name, partitions)
 
     return attrs.evolve(
-        others,
-        capabilities=lambda: _capabilities(others),
+        admin_hooks(admin, _CAN, joins=False),
         create_topic=create_topic,
         delete_topic=cluster.delete_topic,
         delete_records=cluster.delete_records,
         configure=lambda _group, config: cluster.configure(config),
-        join=lambda _group, _topic, _topic_id, _partitions: None,
-        leave=lambda _group: None,
-    )
-
-
-def _capabilities(others: Hooks) -> WireCapabilities:
-    """Add what the cluster has by functions; it sweeps expired locks once a second.
-
-    Its transactions are of no use here: without records they leave no marker, and markers have a
-    wrong checksum.
-    """
-    return attrs.evolve(
-        others.capabilities(),
-        alters=False,
-        recreates=False,
-        config=True,
-        group_limits=True,
-        delete_records=True,
-        gaps=False,
-        aborted=False,
-        transactions=False,
-        lock_ms=_LOCK_MS,
-        sweep_ms=_SWEEP_MS,
-        delivery_limits=_DELIVERY_LIMITS,
-        lock_limits=_LOCK_LIMITS,
     )
 
 

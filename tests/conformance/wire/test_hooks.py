@@ -26,7 +26,7 @@ def fake() -> Fake:
 def hooks(fake: Fake) -> Iterator[Hooks]:
     with faking(fake) as address:
         wire = Wire(Address.parse(address))
-        yield admin_hooks(Admin(wire, seconds=60), sweep_ms=70)
+        yield admin_hooks(Admin(wire, seconds=60), {"sweep_ms": 70})
         wire.close()
 
 
