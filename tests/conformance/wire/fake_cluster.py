@@ -3,10 +3,9 @@
 import base64
 import hashlib
 import hmac
-from typing import Any
 
 from conformance.wire.messages import Message
-from tests.conformance.wire.fake import Fake
+from tests.conformance.wire.fake import Fake, whole
 
 EVERYTHING = (1 << 3) | (1 << 11)
 SALT, ROUNDS = b"salt", 64
@@ -29,8 +28,7 @@ class FakeCluster(Fake):
             {"name": name, "max_version_level": level, "min_version_level": level}
             for name, level in self.features.items()
         ]
-        more: dict[str, Any] = {"finalized_features": level, "supported_features": []}
-        return super().api_versions(request) | more | {"throttle_time": 0}
+        return super().api_versions(request) | {"finalized_features": level}
 
     def metadata(self, request: Message) -> Message:
         body = super().metadata(request)
@@ -39,29 +37,16 @@ class FakeCluster(Fake):
         return body | {"topics": topics}
 
     def describe_cluster(self, _request: Message) -> Message:
-        brokers = [{"broker_id": b["node_id"], **b, "rack": None} for b in self.brokers]
-        return {
-            "error_code": 0,
-            "endpoint_type": 1,
-            "cluster_id": "c",
-            "controller_id": 1,
-            "brokers": brokers,
-            "cluster_authorized_operations": self.may,
-        }
+        brokers = [{"broker_id": broker["node_id"], **broker} for broker in self.brokers]
+        return {"cluster_id": "c", "brokers": brokers, "cluster_authorized_operations": self.may}
 
     def describe_configs(self, request: Message) -> Message:
-        body = super().describe_configs(request)
-        (one,) = body["results"]
-        found = self.logger if one["resource_type"] == 8 else self.settings
-        plain = {"read_only": False, "config_source": 1, "is_sensitive": False, "synonyms": []}
-        plain |= {"config_type": 0, "documentation": None}
-        one["configs"] = [{"name": n, "value": v, **plain} for n, v in found.items()]
-        return body
+        found = self.logger if request.resources[0].resource_type == 8 else self.settings
+        configs = [{"name": name, "value": value} for name, value in found.items()]
+        return whole("describe_configs", configs=configs)
 
     def list_groups(self, _request: Message) -> Message:
-        group = {"group_id": "g", "protocol_type": "share"}
-        state = {"group_state": "Stable", "group_type": "share"}
-        return {"error_code": 0, "groups": [group | state]}
+        return {"groups": [{"group_id": "g"}]}
 
 
 class Guarded(FakeCluster):
@@ -100,9 +85,4 @@ class Guarded(FakeCluster):
     def _verdict(self, well: bool, data: bytes) -> Message:  # noqa: FBT001
         text = None if well else "Authentication failed"
         code = 0 if well else 58
-        return {
-            "error_code": code,
-            "error_message": text,
-            "auth_bytes": data,
-            "session_lifetime": 0,
-        }
+        return {"error_code": code, "error_message": text, "auth_bytes": data}

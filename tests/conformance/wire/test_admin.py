@@ -10,7 +10,7 @@ from conformance.wire.admin import SPOKEN, Admin, Transaction
 from conformance.wire.connection import Address, Wire
 from conformance.wire.messages import Message
 from conformance.wire.records import Producer, record_batch
-from tests.conformance.wire.fake import TOPIC_ID, Fake, faking
+from tests.conformance.wire.fake import TOPIC_ID, Fake, faking, whole
 
 LOADING, EXISTS = 14, 36
 LONG_S = 60.0  # A machine that stalls is no reason to fail.
@@ -118,7 +118,7 @@ def failing(fake: Fake, api: str, times: int, fail: Callable[[Message], Message]
 
 
 def coordinator(code: int) -> Callable[[Message], Message]:
-    return lambda said: {"coordinators": [{**said["coordinators"][0], "error_code": code}]}
+    return lambda _said: whole("find_coordinator", error_code=code)
 
 
 def test_a_retriable_error_is_repeated(fake: Fake, admin: Admin) -> None:
@@ -145,18 +145,16 @@ def test_another_error_is_reported_at_once(fake: Fake, admin: Admin) -> None:
 
 def test_a_topic_is_waited_for_until_it_is_led(fake: Fake, admin: Admin) -> None:
     admin.check_alone()
-    nobody = {"topics": [fake.topic("t", leader=-1)]}
+    nobody = {"topics": [fake.topic(leader=-1)]}
     tried = failing(fake, "metadata", 2, lambda said: said | nobody)
     assert admin.create_topic("t", 1) == str(TOPIC_ID)
     assert len(tried) == 3
 
 
 def test_an_error_quotes_the_broker(fake: Fake, admin: Admin) -> None:
-    def refused(said: Message) -> Message:
-        one = {**said["responses"][0], "error_code": 40, "error_message": "at most 60000"}
-        return {"responses": [one]}
-
-    failing(fake, "incremental_alter_configs", 1, refused)
+    api = "incremental_alter_configs"
+    refused = whole(api, error_code=40, error_message="at most 60000")
+    failing(fake, api, 1, lambda _said: refused)
     with pytest.raises(TargetError, match="configuring group g: INVALID_CONFIG, at most 60000"):
         admin.configure("g", {})
 
@@ -170,8 +168,7 @@ def test_a_member_whose_session_is_over_has_left(fake: Fake, admin: Admin) -> No
 
 
 def test_a_group_that_is_gone_is_deleted(fake: Fake, admin: Admin) -> None:
-    gone = {"results": [{"group_id": "g", "error_code": 69}]}
-    failing(fake, "delete_groups", 1, lambda _said: gone)
+    failing(fake, "delete_groups", 1, lambda _said: whole("delete_groups", error_code=69))
     admin.delete_group("g")
 
 
@@ -189,12 +186,7 @@ def test_a_request_for_one_entry_gets_one(fake: Fake, admin: Admin, many: int) -
 
 
 def test_settings_that_were_not_asked_for_are_passed_over(fake: Fake, admin: Admin) -> None:
-    def described(said: Message) -> Message:
-        usual = {"read_only": False, "config_source": 5, "is_sensitive": False, "synonyms": [],
-                 "config_type": 0, "documentation": None}  # fmt: skip
-        names = {"a": "1", "b": None, "c": "3"}
-        configs = [{"name": name, "value": value, **usual} for name, value in names.items()]
-        return {"results": [{**said["results"][0], "configs": configs}]}
-
-    failing(fake, "describe_configs", 1, described)
+    names = {"a": "1", "b": None, "c": "3"}
+    configs = [{"name": name, "value": value} for name, value in names.items()]
+    fake.said["describe_configs"] = lambda _request: whole("describe_configs", configs=configs)
     assert admin.broker_settings(("a", "b")) == {"a": "1"}

@@ -7,12 +7,11 @@ import pytest
 from conformance.target import TargetError
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Bounds, monotonic_ms
-from conformance.wire.messages import Message
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
 from model.share_messages import PartitionRequest, ShareAcknowledge, TopicPartition
-from tests.conformance.wire.fake import TOPIC_ID, Fake, faking
+from tests.conformance.wire.fake import TOPIC_ID, Fake, faking, whole
 
 CONFIG = SharePartitionConfig()
 
@@ -128,14 +127,8 @@ def test_a_request_goes_over_its_connection(fake: Fake, target: BrokerTarget) ->
 
 
 def described(fake: Fake, **values: object) -> None:
-    answer = fake.said["describe_share_group_offsets"]
-
-    def said(request: Message) -> Message:
-        whole = answer(request)
-        whole["groups"][0]["topics"][0]["partitions"][0] |= values
-        return whole
-
-    fake.said["describe_share_group_offsets"] = said
+    said = whole("describe_share_group_offsets", **values)
+    fake.said["describe_share_group_offsets"] = lambda _request: said
 
 
 def test_offsets_and_lag_are_described(fake: Fake, target: BrokerTarget) -> None:
@@ -151,14 +144,6 @@ def test_offsets_and_lag_are_described(fake: Fake, target: BrokerTarget) -> None
 
 def test_a_version_that_has_no_lag_tells_none(fake: Fake, target: BrokerTarget) -> None:
     fake.versions[90] = (0, 0)
-    answer = fake.said["describe_share_group_offsets"]
-
-    def said(request: Message) -> Message:
-        whole = answer(request)
-        del whole["groups"][0]["topics"][0]["partitions"][0]["lag"]
-        return whole
-
-    fake.said["describe_share_group_offsets"] = said
     assert target.describe(target.open(CONFIG, 1), 0).lag is None
 
 

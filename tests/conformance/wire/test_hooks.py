@@ -12,7 +12,7 @@ from conformance.wire.messages import Message
 from conformance.wire.target import WireCapabilities
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.ranges import OffsetRange
-from tests.conformance.wire.fake import TOPIC_ID, Fake, faking
+from tests.conformance.wire.fake import TOPIC_ID, Fake, faking, whole
 
 EARLIEST = SharePartitionConfig(auto_offset_reset=AutoOffsetReset.EARLIEST)
 
@@ -87,15 +87,8 @@ def test_without_share_groups_nothing_can_be_done(fake: Fake, hooks: Hooks, name
 
 def answers(fake: Fake, settings: dict[str, str]) -> None:
     """Make the broker say that it and its groups have these settings, of those asked for."""
-    usual = {"read_only": False, "config_source": 5, "is_sensitive": False, "synonyms": [],
-             "config_type": 0, "documentation": None}  # fmt: skip
-    answer = fake.said["describe_configs"]
-
-    def described(request: Message) -> Message:
-        configs = [{"name": name, "value": value, **usual} for name, value in settings.items()]
-        return {"results": [{**answer(request)["results"][0], "configs": configs}]}
-
-    fake.said["describe_configs"] = described
+    configs = [{"name": name, "value": value} for name, value in settings.items()]
+    fake.said["describe_configs"] = lambda _request: whole("describe_configs", configs=configs)
 
 
 def test_settings_of_the_broker_bound_what_can_be_configured(fake: Fake, hooks: Hooks) -> None:

@@ -29,15 +29,27 @@ Asked = tuple[ShareRequest, Exchange]
 OPENED: Asked = (fetch("a", 0), answer((0, 1, 1)))
 
 
-def named(*asked: Asked, records: int = 3) -> str | None:
+def shown(made: Judge, *asked: Asked) -> str | None:
     """Return the name of the deviation that the last of these shows; the others show none."""
-    made = judge(records)
     for request, said in asked[:-1]:
         assert made.exchange(request, request.member_id, said) is None
     request, said = asked[-1]
     found = made.exchange(request, request.member_id, said)
-    assert not made.over
     return found.name if found else None
+
+
+def named(*asked: Asked, records: int = 3) -> str | None:
+    made = judge(records)
+    name = shown(made, *asked)
+    assert not made.over
+    return name
+
+
+def opened() -> Judge:
+    """Return a judge after member a acquired 0 and 1."""
+    made = judge()
+    assert shown(made, OPENED) is None
+    return made
 
 
 @pytest.mark.parametrize(
@@ -99,14 +111,12 @@ def test_a_wrong_lock_duration_is_named() -> None:
 
 def test_a_window_past_its_limit_is_a_deviation() -> None:
     whole = fetch("a", 0), answer((0, 5, 1))
-    assert judge(6, KAFKA).exchange(whole[0], "a", whole[1]) is None, "one log batch may cross it"
+    assert shown(judge(6, KAFKA), whole) is None, "one log batch may cross it"
     assert named(whole, records=6) == "WITHIN_WINDOW_LIMIT"
     made = judge(records=4)
     made.produced(0, [OffsetRange(4, 5)], 6)
-    assert made.exchange(fetch("a", 0), "a", answer((0, 3, 1))) is None
-    found = made.exchange(fetch("a", 1), "a", answer((4, 5, 1)))
-    assert found is not None
-    assert found.name == "WITHIN_WINDOW_LIMIT"
+    full = fetch("a", 0), answer((0, 3, 1))
+    assert shown(made, full, (fetch("a", 1), answer((4, 5, 1)))) == "WITHIN_WINDOW_LIMIT"
 
 
 def test_a_second_acknowledgement_may_be_ignored_or_refused() -> None:
@@ -140,12 +150,10 @@ def test_in_the_sweep_interval_a_lock_may_be_held_or_not() -> None:
 
 def test_an_impossible_answer_while_locks_are_undecided_is_not_judged() -> None:
     made = judge()
-    for request, said in (OPENED, (fetch("b", 0), answer((2, 2, 1), at=10))):
-        assert made.exchange(request, request.member_id, said) is None
-    request, said = acknowledge("b", 1, (2, 2, ACCEPT)), answer(at=1200, refused=REFUSED)
+    other = fetch("b", 0), answer((2, 2, 1), at=10)
+    refused = acknowledge("b", 1, (2, 2, ACCEPT)), answer(at=1200, refused=REFUSED)
     again = acknowledge("b", 1, (2, 2, ACCEPT)), answer(at=1210)
-    assert made.exchange(request, "b", said) is None
-    assert made.exchange(*again[:1], "b", again[1]) is None
+    assert shown(made, OPENED, other, refused, again) is None
     assert made.over
 
 
@@ -160,30 +168,24 @@ def test_a_renewed_lock_lasts_its_whole_duration() -> None:
 def test_deleted_records_are_not_delivered_even_if_the_leader_has_not_noticed() -> None:
     made = judge()
     made.deleted(0, 2)
-    assert made.exchange(fetch("a", 0), "a", answer((2, 2, 1))) is None
-    made = judge()
-    assert made.exchange(fetch("a", 0), "a", answer((0, 0, 1))) is None
-    made.deleted(0, 2)
-    for refused in (NONE, REFUSED):
-        twin = judge()
-        twin.exchange(fetch("a", 0), "a", answer((0, 0, 1)))
-        twin.deleted(0, 2)
-        said = answer(refused=refused)
-        assert twin.exchange(acknowledge("a", 1, (1, 1, ACCEPT)), "a", said) is None
-    found = made.exchange(fetch("a", 1), "a", answer((1, 2, 1)))
-    assert found is not None
-    assert found.name == "ONLY_LOGGED_IS_ACQUIRED"
+    assert shown(made, (fetch("a", 0), answer((2, 2, 1)))) is None
+    accept = acknowledge("a", 1, (1, 1, ACCEPT))
+    allowed: list[Asked] = [(accept, answer(refused=refused)) for refused in (NONE, REFUSED)]
+    gone: Asked = fetch("a", 1), answer((1, 2, 1))
+    for asked in (*allowed, gone):
+        made = judge()
+        assert shown(made, (fetch("a", 0), answer((0, 0, 1)))) is None
+        made.deleted(0, 2)
+        assert shown(made, asked) == ("ONLY_LOGGED_IS_ACQUIRED" if asked is gone else None)
 
 
 def test_a_broker_notices_a_closed_connection_by_a_deadline() -> None:
     for at, epoch, error in ((100, 1, NONE), (100, 1, ErrorCode.SHARE_SESSION_NOT_FOUND)):
-        made = judge()
-        made.exchange(*OPENED[:1], "a", OPENED[1])
+        made = opened()
         made.disconnected("a", 1)
         said = answer(at=at, error=error)
         assert made.exchange(acknowledge("a", epoch, (0, 1, ACCEPT)), "a-1", said) is None
-    made = judge()
-    made.exchange(*OPENED[:1], "a", OPENED[1])
+    made = opened()
     made.disconnected("a", 1)
     assert made.exchange(acknowledge("a", 1), "a-1", answer(at=2100)) is not None
 
@@ -225,9 +227,8 @@ def told(start: int, lag: int | None, error: ErrorCode = NONE) -> Described:
 def test_start_offset_and_lag_are_those_in_memory_or_durable(
     start: int, lag: int | None, name: str | None
 ) -> None:
-    made = judge()
-    made.exchange(*OPENED[:1], "a", OPENED[1])
-    made.exchange(acknowledge("a", 1, (0, 0, ACCEPT)), "a", answer())
+    made = opened()
+    assert shown(made, (acknowledge("a", 1, (0, 0, ACCEPT)), answer())) is None
     found = made.described(0, told(start, lag))
     assert (found and found.name) == name
 
@@ -247,8 +248,7 @@ def test_an_error_and_a_leader_epoch_of_the_future_are_no_description() -> None:
     }
     for name, description in wrong.items():
         found = made.described(0, description)
-        assert found is not None
-        assert found.name == name
+        assert (found and found.name) == name
     for epochs in ((-1, 0), (0, 0), (99, -1)):
         assert made.described(0, attrs.evolve(right, leader_epoch=epochs[0], led=epochs[1])) is None
 
@@ -301,9 +301,8 @@ def test_the_rest_of_a_batch_may_or_may_not_be_in_the_window(end: int) -> None:
 
 
 def test_the_judge_reports_undecided_locks_and_states() -> None:
-    made = judge()
-    assert made.settled() == 0
-    made.exchange(*OPENED[:1], "a", OPENED[1])
+    assert judge().settled() == 0
+    made = opened()
     assert made.settled() == 1501
     assert made.undecided(900, 950) == 0
     assert made.undecided(900, 1100) == 1501
@@ -401,11 +400,8 @@ def test_records_kept_back_leave_the_lag_and_cannot_be_acknowledged() -> None:
     assert made.exchange(fetch("a", 0), "a", answer((4, 5, 1))) is None
     assert made.kept_back(1) == 0
     assert made.exchange(acknowledge("a", 1, (4, 4, ACCEPT)), "a", answer()) is None
-    for lag, name in ((1, None), (0, "LAG"), (4, "LAG")):
-        twin = with_aborted(3)
-        twin.exchange(fetch("a", 0), "a", answer((4, 5, 1)))
-        twin.exchange(acknowledge("a", 1, (4, 4, ACCEPT)), "a", answer())
-        found = twin.described(0, told(5, lag))
+    for lag, name in ((0, "LAG"), (4, "LAG"), (1, None)):
+        found = made.described(0, told(5, lag))
         assert (found and found.name) == name
     held = with_aborted(3)
     held.exchange(fetch("a", 0), "a", answer((4, 5, 1)))
@@ -470,15 +466,9 @@ def test_aborted_records_at_the_start_of_the_window_need_no_room_in_it(
 
 
 def test_an_answer_to_a_whole_request_is_no_acceptance() -> None:
-    made = judge()
-    assert made.exchange(*OPENED[:1], "a", OPENED[1]) is None
     said = answer(error=ErrorCode.UNKNOWN_SERVER_ERROR)
-    found = made.exchange(acknowledge("a", 1, (7, 8, ACCEPT)), "a", said)
-    assert found is not None
-    assert found.name == "SESSION_ERROR"
-    twin = judge()
-    assert twin.exchange(*OPENED[:1], "a", OPENED[1]) is None
-    found = twin.exchange(acknowledge("a", 1, (7, 8, ACCEPT)), "a", answer())
+    assert named(OPENED, (acknowledge("a", 1, (7, 8, ACCEPT)), said)) == "SESSION_ERROR"
+    found = opened().exchange(acknowledge("a", 1, (7, 8, ACCEPT)), "a", answer())
     assert found is not None
     assert (found.name, found.operation) == (
         "ACKNOWLEDGED_WAS_DELIVERED",

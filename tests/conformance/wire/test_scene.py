@@ -1,5 +1,7 @@
 """Asks become requests that mean the same wherever they stand."""
 
+from collections.abc import Sequence
+
 import attrs
 import pytest
 
@@ -43,11 +45,19 @@ class Recorder(SpecBroker):
         super().finish(place)
 
 
+def played(sequence: Sequence[asks.Ask], broker: SpecBroker) -> tuple[WireScene, Finding | None]:
+    """Return the scene after a sequence, of which only the last command may show a deviation."""
+    made = WireScene(broker, broker.hello())
+    *others, last = sequence
+    for ask in others:
+        assert made.ask(ask) is None
+    return made, made.ask(last)
+
+
 def scene(*more: asks.Ask, partitions: int = 1) -> tuple[WireScene, Recorder]:
     broker = Recorder()
-    made = WireScene(broker, broker.hello())
-    for ask in (asks.Open(CONFIG, partitions), asks.Produce(0, ((0, 3),)), *more):
-        assert made.ask(ask) is None
+    made, found = played((asks.Open(CONFIG, partitions), asks.Produce(0, ((0, 3),)), *more), broker)
+    assert found is None
     return made, broker
 
 
@@ -166,7 +176,6 @@ def test_every_ask_is_a_step_in_words() -> None:
 
 def test_a_fetch_is_repeated_while_it_gets_nothing_that_there_is() -> None:
     broker = Recorder(fault_named("passes over records that were released"))
-    made = WireScene(broker, broker.hello())
     release = asks.Acknowledged(0, (asks.AskBatch("m1", types=(2,)),))
     sequence = (
         asks.Open(CONFIG),
@@ -175,26 +184,21 @@ def test_a_fetch_is_repeated_while_it_gets_nothing_that_there_is() -> None:
         asks.Acknowledge("m1", (release,)),
         asks.Fetch("m1"),
     )
-    found = [made.ask(ask) for ask in sequence][-1]
-    assert found is not None
-    assert found.name == "AVAILABLE_RECORDS_ARE_DELIVERED"
+    _, found = played(sequence, broker)
+    assert (found and found.name) == "AVAILABLE_RECORDS_ARE_DELIVERED"
     waits = [request.max_wait_ms for request, _ in broker.asked if isinstance(request, ShareFetch)]
     assert waits[-4:] == [50, 500, 500, 500]
 
 
 def test_an_aborted_transaction_is_told_and_its_marker_follows() -> None:
-    broker = Recorder()
-    made = WireScene(broker, broker.hello())
-    for ask in (asks.Open(COMMITTED), asks.ProduceAborted(1, ((0, 2), (1, 1)))):
-        assert made.ask(ask) is None
+    sequence = asks.Open(COMMITTED), asks.ProduceAborted(1, ((0, 2), (1, 1)))
+    made, _ = played(sequence, SpecBroker())
     assert made.steps[0].asked == "1 partitions, delivery limit 2, window limit 4, read_committed"
     assert made.steps[1].asked == "produce 0–1, 3 of an aborted transaction in partition 0"
     assert made.judge.logs[made.judge.key(0)[1]].end == 5
 
 
 def test_a_transaction_stays_open_until_it_ends_and_nothing_of_it_is_deleted() -> None:
-    broker = Recorder()
-    made = WireScene(broker, broker.hello())
     sequence = (
         asks.Open(COMMITTED),
         asks.EndTransaction(0),
@@ -207,7 +211,8 @@ def test_a_transaction_stays_open_until_it_ends_and_nothing_of_it_is_deleted() -
         asks.EndTransaction(0),
         asks.EndTransaction(0),
     )
-    assert [made.ask(ask) for ask in sequence] == [None] * len(sequence)
+    made, found = played(sequence, SpecBroker())
+    assert found is None
     assert [step.asked for step in made.steps if not step.answered][1:] == [
         "produce 0 in partition 0",
         "produce 1–2 of an open transaction in partition 0",
@@ -230,7 +235,6 @@ def test_a_fetch_is_repeated_as_often_as_what_it_read_may_be_kept_back(
             return attrs.evolve(told, response=ShareResponse(), read=())
 
     broker = Silent()
-    made = WireScene(broker, broker.hello())
     one_by_one = asks.Fetch("m1", max_records=most, mode=AcquireMode.RECORD_LIMIT)
     sequence = (
         asks.Open(COMMITTED),
@@ -238,9 +242,8 @@ def test_a_fetch_is_repeated_as_often_as_what_it_read_may_be_kept_back(
         asks.Produce(0, ((0, 1),)),
         one_by_one,
     )
-    found = [made.ask(ask) for ask in sequence][-1]
-    assert found is not None
-    assert found.name == "AVAILABLE_RECORDS_ARE_DELIVERED"
+    _, found = played(sequence, broker)
+    assert (found and found.name) == "AVAILABLE_RECORDS_ARE_DELIVERED"
     assert len(broker.asked) == 1 + TIMES_STARVED + repeated
 
 
@@ -254,11 +257,8 @@ def test_a_lag_that_is_wrong_is_asked_for_again() -> None:
             return attrs.evolve(told, start_offset=2, lag=7)
 
     broker = Wrong()
-    made = WireScene(broker, broker.hello())
-    made.ask(asks.Open(CONFIG))
-    found = made.ask(asks.Describe(0))
-    assert found is not None
-    assert found.name == "START_OFFSET"
+    made, found = played((asks.Open(CONFIG), asks.Describe(0)), broker)
+    assert (found and found.name) == "START_OFFSET"
     assert broker.described == 4
     assert made.steps[-1].answered == "start offset 2, lag 7"
 
@@ -278,10 +278,9 @@ def test_a_sequence_ends_before_its_place_may_be_gone() -> None:
 def test_a_sequence_may_begin_with_any_answer_at_any_time() -> None:
     broker = Recorder()
     broker.wait(10**9)
-    made = WireScene(broker, broker.hello())
-    for ask in (asks.Open(CONFIG), asks.Describe(0), asks.Fetch("m1")):
-        made.ask(ask)
-        assert not made.over
+    sequence = asks.Open(CONFIG), asks.Describe(0), asks.Fetch("m1")
+    for number in range(1, len(sequence) + 1):
+        assert not played(sequence[:number], broker)[0].over
 
 
 def test_a_place_is_removed_when_a_search_is_interrupted(
@@ -324,13 +323,11 @@ def test_an_error_of_a_description_may_pass_and_is_a_deviation_if_it_does_not() 
 
     broker = Failing()
     broker.left = 2
-    made = WireScene(broker, broker.hello())
-    made.ask(asks.Open(CONFIG))
-    assert made.ask(asks.Describe(0)) is None
+    made, found = played((asks.Open(CONFIG), asks.Describe(0)), broker)
+    assert found is None
     broker.left = 99
     found = made.ask(asks.Describe(0))
-    assert found is not None
-    assert found.signature == ("DESCRIBED", "describe")
+    assert (found and found.signature) == ("DESCRIBED", "describe")
     assert made.steps[-1].answered == "NOT_COORDINATOR"
 
 
@@ -342,20 +339,15 @@ def test_a_connection_that_is_closed_instead_of_an_answer_is_a_deviation() -> No
 
     broker.ask = closing  # type: ignore[method-assign] # it breaks from now on
     found = made.ask(asks.Acknowledge("m1", (TYPES,)))
-    assert found is not None
-    assert found.signature == ("UNANSWERED", "acknowledge")
+    assert (found and found.signature) == ("UNANSWERED", "acknowledge")
     assert made.steps[-1].answered == "the connection was closed"
 
 
 @pytest.mark.parametrize("partitions", [1, 2])
 def test_the_step_before_a_deviation_has_the_state_before_it(partitions: int) -> None:
-    broker = SpecBroker(UNCOUNTED)
-    made = WireScene(broker, broker.hello())
     again = asks.Fetch("m1"), asks.Acknowledge("m1", (RELEASES,)), asks.Fetch("m2")
-    found = None
-    for ask in (asks.Open(CONFIG, partitions), asks.Produce(0, ((0, 2),)), *again):
-        assert found is None
-        found = made.ask(ask)
+    sequence = asks.Open(CONFIG, partitions), asks.Produce(0, ((0, 2),)), *again
+    made, found = played(sequence, SpecBroker(UNCOUNTED))
     assert found is not None
     *_earlier, before, last = made.steps
     assert last.state is None
@@ -364,7 +356,6 @@ def test_the_step_before_a_deviation_has_the_state_before_it(partitions: int) ->
     assert [(r.first, r.last, r.state.name) for r in before.state.records or ()] == [
         (0, 1, "AVAILABLE")
     ]
-    sequence = asks.Open(CONFIG, partitions), asks.Produce(0, ((0, 2),)), *again
     shown = picture(Fault(found, sequence, tuple(made.steps), ()))
     assert shown is not None
     assert [str(row[0]).split(":")[0] for row in shown.rows] == ["before"]
@@ -372,12 +363,10 @@ def test_the_step_before_a_deviation_has_the_state_before_it(partitions: int) ->
 
 def test_a_deviation_of_a_whole_request_shows_the_only_share_partition() -> None:
     for partitions, shows in ((1, True), (2, False)):
-        broker = SpecBroker(WireFault.EPOCH_UNCHECKED)
-        made = WireScene(broker, broker.hello())
-        odd = asks.Fetch("m1", epoch=asks.Epoch.SKIP)
-        for ask in (asks.Open(CONFIG, partitions), asks.Produce(0, ((0, 2),)), asks.Fetch("m1")):
-            assert made.ask(ask) is None
-        assert made.ask(odd) is not None
+        opened = asks.Open(CONFIG, partitions), asks.Produce(0, ((0, 2),)), asks.Fetch("m1")
+        sequence = *opened, asks.Fetch("m1", epoch=asks.Epoch.SKIP)
+        made, found = played(sequence, SpecBroker(WireFault.EPOCH_UNCHECKED))
+        assert found is not None
         state = made.steps[-2].state
         assert (state is not None) == shows
         assert not state or {record.owner for record in state.records or ()} == {"m1"}
