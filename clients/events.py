@@ -11,6 +11,12 @@ import attrs
 Place: TypeAlias = tuple[str, int]
 """The name of a topic, and a partition of it."""
 
+
+def place_name(place: Place) -> str:
+    """Return a place as text, such as ``t-0``."""
+    return f"{place[0]}-{place[1]}"
+
+
 GAP, ACCEPT, RELEASE, REJECT, RENEW = 0, 1, 2, 3, 4
 UNREADABLE = "unreadable"
 """The value that an application with a deserializer refuses."""

@@ -6,7 +6,7 @@ from enum import Enum
 
 import attrs
 
-from clients.events import RENEW, Granted, Place
+from clients.events import RENEW, Granted, Place, place_name
 
 
 class Fate(Enum):
@@ -81,7 +81,7 @@ class Held:
     @property
     def where(self) -> str:
         """Its share-partition and offset as a text."""
-        return f"{self.place[0]}-{self.place[1]} offset {self.offset}"
+        return f"{place_name(self.place)} offset {self.offset}"
 
     @property
     def is_idle(self) -> bool:

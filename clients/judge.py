@@ -34,6 +34,7 @@ from clients.events import (
     Returned,
     Settings,
     Waited,
+    place_name,
 )
 from clients.held import FAILED, REPEATABLE, RESENT, Fate, Held, Holdings
 from clients.leadership import Leadership
@@ -162,11 +163,11 @@ class _Judging:
         """Judge acknowledgements to a broker; yield the acquisitions, each with its type."""
         if not 0 <= batch.last - batch.first < LONGEST_BATCH or not batch.types:
             text = f"a batch of acknowledgements from {batch.first} to {batch.last}"
-            self.violated(Duty.HELD, f"{text} of {_name(batch.place)}")
+            self.violated(Duty.HELD, f"{text} of {place_name(batch.place)}")
             return
         for nth, offset in enumerate(range(batch.first, batch.last + 1)):
             given = batch.types[min(nth, len(batch.types) - 1)]
-            where = f"{_name(batch.place)} offset {offset}"
+            where = f"{place_name(batch.place)} offset {offset}"
             known = self.holdings.of(batch.place, offset)
             if not known:
                 self.violated(Duty.HELD, f"{where} is acknowledged and was never acquired for it")
@@ -358,8 +359,7 @@ class _Judging:
     def _polled(self, event: Returned) -> None:
         explicit, most = self.settings.explicit, self.settings.max_poll_records
         if explicit and self.unfinished and event.error is None:
-            first = self.unfinished[0]
-            text = f"{_name(first.place)} offset {first.offset} is unacknowledged, and poll returns"
+            text = f"{self.unfinished[0].where} is unacknowledged, and poll returns"
             self.violated(Duty.UNFINISHED_POLL, text)
         if self.settings.record_limit and len(event.records) > most:
             text = f"a poll returns {len(event.records)} records, max.poll.records is {most}"
@@ -384,7 +384,7 @@ class _Judging:
 
     def _receive(self, record: Delivered) -> Held | None:
         """Judge a record that a poll returned; return the acquisition that it must be of."""
-        where = f"{_name(record.place)} offset {record.offset}"
+        where = f"{place_name(record.place)} offset {record.offset}"
         known = self.holdings.of(record.place, record.offset)
         again = [held for held in known if held.renewed is not None and held.count == record.count]
         waiting = [held for held in known if held.delivered is None]
@@ -429,7 +429,7 @@ class _Judging:
                     held.told_failure = True
             elif not any(held.take_success() for held in known):
                 what = known[-1].fate.value if known else "is of no record that it had"
-                where = f"{_name(completed.place)} offset {offset}"
+                where = f"{place_name(completed.place)} offset {offset}"
                 text = f"a callback tells success of {where}, whose acknowledgement {what}"
                 self.violated(Duty.REFUSAL_TOLD, text)
 
@@ -441,7 +441,7 @@ class _Judging:
             if error is not None:
                 held.told_failure = True
             elif held.sent is not None and held.sent > self.began and held.due is not None:
-                text = f"a commit tells success of {_name(place)}, where offset {held.offset}"
+                text = f"a commit tells success of {place_name(place)}, where offset {held.offset}"
                 self.violated(Duty.REFUSAL_TOLD, f"{text} {held.fate.value}")
 
     def end(self) -> None:
@@ -486,7 +486,3 @@ _TAKES: Mapping[type[Any], Callable[[_Judging, Any], None]] = {
     Returned: _Judging.returned,
     Ended: lambda judging, event: judging.violated(Duty.RETURNS, event.text),
 }
-
-
-def _name(place: Place) -> str:
-    return f"{place[0]}-{place[1]}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import attrs
 
 from clients.duties import Duty
-from clients.events import Answered, Asked, Moved, Place
+from clients.events import Answered, Asked, Moved, Place, place_name
 from model.share_messages import INITIAL_EPOCH
 
 MOST_ASKED = 50
@@ -63,7 +63,7 @@ class Leadership:
                 continue
             self._told[event.broker, place] = count + 1
             if count == MOST_ASKED:
-                text = f"broker {event.broker} is asked for {_name(place)} {count + 1} times"
+                text = f"broker {event.broker} is asked for {place_name(place)} {count + 1} times"
                 yield Duty.FOLLOWS, f"{text} after it has named another leader"
 
     def _unassigned(self, broker: int, place: Place) -> Iterator[tuple[Duty, str]]:
@@ -72,7 +72,7 @@ class Leadership:
         count = self._strange.get((broker, place), 0)
         self._strange[broker, place] = count + 1
         if count == MOST_UNASSIGNED:
-            text = f"{count + 1} fetches to broker {broker} ask for {_name(place)}"
+            text = f"{count + 1} fetches to broker {broker} ask for {place_name(place)}"
             yield Duty.ASSIGNED, f"{text}, which is not assigned to the member"
 
     def answered(self, broker: int, event: Answered) -> None:
@@ -84,9 +84,5 @@ class Leadership:
     def starved(self, waited_ms: int) -> Iterator[tuple[Duty, str]]:
         """Judge that polls brought nothing for so long although there were records."""
         for place, leader in sorted(self._unvisited.items()):
-            text = f"broker {leader}, which leads {_name(place)} now, is not asked for it"
+            text = f"broker {leader}, which leads {place_name(place)} now, is not asked for it"
             yield Duty.FOLLOWS, f"{text} in {waited_ms} ms of polls"
-
-
-def _name(place: Place) -> str:
-    return f"{place[0]}-{place[1]}"

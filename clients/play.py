@@ -10,8 +10,6 @@ from clients.broker import Broker, running
 from clients.drivers import Driver, opened, returned
 from clients.events import (
     ACCEPT,
-    REJECT,
-    RELEASE,
     RENEW,
     Called,
     Delivered,
@@ -23,12 +21,20 @@ from clients.events import (
     Waited,
 )
 from clients.judge import keeps_back
-from clients.scripts import HABITS, ODD, PRODUCES, SUBSCRIPTIONS, TRANSACTIONS, Do, Script
+from clients.scripts import (
+    ACKNOWLEDGE,
+    HABITS,
+    ODD,
+    PRODUCES,
+    SUBSCRIPTIONS,
+    TRANSACTIONS,
+    Do,
+    Script,
+)
 from conformance.target import GoneError
 from serve.rare import Habit
 
 TOPIC, OTHER = SUBSCRIPTIONS[-1]
-_TYPES = {Do.ACCEPT: ACCEPT, Do.RELEASE: RELEASE, Do.REJECT: REJECT, Do.RENEW: RENEW}
 _REFUSED = "share.renew.acknowledge.enable", "false"
 _COMMITTED = "share.isolation.level", "read_committed"
 _EMPTY_POLLS = 2
@@ -92,33 +98,8 @@ class _Application:
         for do, number in self.script.steps:
             if self.broker.journal.full:
                 return
-            self.step(do, number)
+            _STEPS[do](self, number)
         self.call("close")
-
-    def step(self, do: Do, number: int) -> None:
-        """Take one step."""
-        if do in HABITS:
-            self.broker.do(lambda cluster: cluster.rare.arm(HABITS[do]))
-        elif do in _TYPES:
-            self.acknowledge(_TYPES[do], number)
-        elif do in PRODUCES:
-            self.produce(do, number)
-        elif do in _REJOINED:
-            self.rejoined(_REJOINED[do](self.broker))
-        elif do is Do.SUBSCRIBE:
-            self.subscribe(SUBSCRIPTIONS[number - 1])
-        elif do is Do.ANSWER_LAST:
-            self.broker.do(lambda cluster: cluster.rare.answer_last(number))
-        elif do is Do.RESTART:
-            self.broker.restart(number)
-        elif do is Do.IDLE:
-            time.sleep(number / 1000)
-        elif do in (Do.MOVE_LEADER, Do.MOVE_LEADER_UNNAMED):
-            place = (TOPIC, self.moves % self.script.partitions)
-            self.broker.move_leader(place, named=do is Do.MOVE_LEADER)
-            self.moves += 1
-        else:
-            _STEPS[do](self)
 
     def produce(self, do: Do, number: int) -> None:
         """Append a batch of some kind to the partition whose turn it is."""
@@ -168,10 +149,6 @@ class _Application:
         if not result.records:
             time.sleep(max(0.0, until - time.monotonic()))
         return result
-
-    def poll_once(self) -> None:
-        """Poll once."""
-        self.poll()
 
     def poll_on(self) -> None:
         """Poll until something comes, as long as there is something."""
@@ -282,6 +259,11 @@ class _Application:
         while not self.broker.hang_up() and time.monotonic() < until:
             time.sleep(_STEP_SECONDS)
 
+    def move_leader(self, *, named: bool) -> None:
+        """Let the next broker lead the partition whose turn that is."""
+        self.broker.move_leader((TOPIC, self.moves % self.script.partitions), named=named)
+        self.moves += 1
+
     def at_once(self) -> None:
         """Let the next step that waits for heartbeats not do so."""
         self.awaits = False
@@ -290,33 +272,50 @@ class _Application:
         """Commit, and wait for the outcome."""
         self.call("commit", timeout_ms=int(self.pace.patience_seconds * 1000))
 
-    def commit_async(self) -> None:
-        """Commit without waiting."""
-        self.call("commit_async")
+
+_Step = Callable[[_Application, int], object]
 
 
-_REJOINED: dict[Do, Callable[[Broker], int | None]] = {
-    Do.EXPEL: Broker.expel,
-    Do.FENCE: Broker.fence,
-    Do.SECOND_MEMBER: lambda broker: broker.second_member(TOPIC),
-    Do.SECOND_LEAVES: Broker.second_leaves,
-    Do.ADD_PARTITION: lambda broker: broker.add_partition(TOPIC, late=False),
-    Do.ADD_PARTITION_LATE: lambda broker: broker.add_partition(TOPIC, late=True),
-}
-"""What a broker does after which the client joins again, or learns another assignment."""
+def _arming(habit: Habit) -> _Step:
+    return lambda app, _n: app.broker.do(lambda cluster: cluster.rare.arm(habit))
 
-_STEPS: dict[Do, Callable[[_Application], None]] = {
-    Do.POLL: _Application.poll_on,
-    Do.POLL_ONCE: _Application.poll_once,
-    Do.COMMIT: _Application.commit,
-    Do.COMMIT_ASYNC: _Application.commit_async,
-    Do.DRAIN: _Application.drain,
-    Do.EVICT: lambda application: application.broker.evict(),
-    Do.MISNUMBER: lambda application: application.broker.misnumber(),
-    Do.LAPSE: lambda application: application.broker.lapse(),
-    Do.REFUSE_RENEWALS: lambda application: application.broker.set_group(*_REFUSED),
-    Do.READ_COMMITTED: lambda application: application.broker.set_group(*_COMMITTED),
-    Do.MOVE_COORDINATOR: _Application.move_coordinator,
-    Do.HANG_UP: _Application.hang_up,
-    Do.AT_ONCE: _Application.at_once,
+
+def _acknowledging(type_: int) -> _Step:
+    return lambda app, number: app.acknowledge(type_, number)
+
+
+def _producing(do: Do) -> _Step:
+    return lambda app, number: app.produce(do, number)
+
+
+_STEPS: dict[Do, _Step] = {
+    **{do: _arming(habit) for do, habit in HABITS.items()},
+    **{do: _acknowledging(type_) for type_, do in enumerate(ACKNOWLEDGE, start=ACCEPT)},
+    **{do: _producing(do) for do in PRODUCES},
+    Do.POLL: lambda app, _n: app.poll_on(),
+    Do.POLL_ONCE: lambda app, _n: app.poll(),
+    Do.COMMIT: lambda app, _n: app.commit(),
+    Do.COMMIT_ASYNC: lambda app, _n: app.call("commit_async"),
+    Do.DRAIN: lambda app, _n: app.drain(),
+    Do.IDLE: lambda _app, number: time.sleep(number / 1000),
+    Do.AT_ONCE: lambda app, _n: app.at_once(),
+    Do.SUBSCRIBE: lambda app, number: app.subscribe(SUBSCRIPTIONS[number - 1]),
+    Do.EVICT: lambda app, _n: app.broker.evict(),
+    Do.MISNUMBER: lambda app, _n: app.broker.misnumber(),
+    Do.LAPSE: lambda app, _n: app.broker.lapse(),
+    Do.REFUSE_RENEWALS: lambda app, _n: app.broker.set_group(*_REFUSED),
+    Do.READ_COMMITTED: lambda app, _n: app.broker.set_group(*_COMMITTED),
+    Do.ANSWER_LAST: lambda app, number: app.broker.do(lambda c: c.rare.answer_last(number)),
+    Do.RESTART: lambda app, number: app.broker.restart(number),
+    Do.MOVE_LEADER: lambda app, _n: app.move_leader(named=True),
+    Do.MOVE_LEADER_UNNAMED: lambda app, _n: app.move_leader(named=False),
+    Do.MOVE_COORDINATOR: lambda app, _n: app.move_coordinator(),
+    Do.HANG_UP: lambda app, _n: app.hang_up(),
+    # After these the client joins again, or learns another assignment.
+    Do.EXPEL: lambda app, _n: app.rejoined(app.broker.expel()),
+    Do.FENCE: lambda app, _n: app.rejoined(app.broker.fence()),
+    Do.SECOND_MEMBER: lambda app, _n: app.rejoined(app.broker.second_member(TOPIC)),
+    Do.SECOND_LEAVES: lambda app, _n: app.rejoined(app.broker.second_leaves()),
+    Do.ADD_PARTITION: lambda app, _n: app.rejoined(app.broker.add_partition(TOPIC, late=False)),
+    Do.ADD_PARTITION_LATE: lambda app, _n: app.rejoined(app.broker.add_partition(TOPIC, late=True)),
 }

@@ -7,9 +7,8 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-import attrs
 import pytest
 
 from clients.drivers import Driver, Values
@@ -27,7 +26,7 @@ from conformance.plain import as_json
 from conformance.report import KitVerdict, Report, document, totals_text
 from conformance.target import TargetError
 from report.markdown import markdown_text
-from tests.clients.controls import CONTROLS, LIMIT, PART, REJECTED, TWO_POLLS
+from tests.clients.controls import CONTROLS, LIMIT, PART, TWO_POLLS
 from tests.doubles.share_client import FailureError, ShareClient
 from tests.doubles.share_faults import Fault
 
@@ -102,31 +101,13 @@ def test_every_fault_is_found_by_chance(fault: Fault) -> None:
     pytest.fail(f"{expected} is not found in 100 scripts")
 
 
-class Broken(ShareClient):
-    """A driver that ends at its first poll."""
-
-    def ask(self, command: Values) -> Values:
-        if command["do"] == "poll":
+def test_a_driver_that_ends_is_refused() -> None:
+    class Broken(ShareClient):
+        def poll(self, command: Values) -> Values:  # noqa: ARG002 - it ends at its first
             raise TargetError("it ended")
-        return super().ask(command)
 
-
-def test_a_driver_that_ends_or_describes_nothing_is_refused() -> None:
-    class Silent(ShareClient):
-        def ask(self, command: Values) -> Values:  # noqa: ARG002 - it says nothing to anything
-            return {}
-
-    for start, said_ in ((Broken, "it ended"), (Silent, "protocol")):
-        with pytest.raises(TargetError, match=said_):
-            campaign(start, limits(50), FAST)
-
-
-def test_one_script_is_played_alone() -> None:
-    def start() -> Driver:
-        return ShareClient(Fault.UNSAID)
-
-    assert duties(played(start, PART)) == [Duty.NOTHING_UNSAID.value]
-    assert duties(played(ShareClient, REJECTED)) == []
+    with pytest.raises(TargetError, match="it ended"):
+        campaign(Broken, limits(50), FAST)
 
 
 def test_a_report_has_the_duty_its_sentence_and_the_last_events() -> None:
@@ -175,15 +156,25 @@ def test_nothing_is_shown_before_records_are_delivered_and_acknowledged() -> Non
     assert not FAST.lack(every + Counter({DELIVERED: 1, ACKNOWLEDGED: 1}), hello)
 
 
-class Without(ShareClient):
-    """A client that has only one mode, and whose polls may leave records unacknowledged."""
+class Lacking(ShareClient):
+    """A client that says of itself what it has not."""
+
+    lacks: ClassVar[Values] = {}
 
     def hello(self, command: Values) -> Values:
-        return {
-            **super().hello(command),
-            "modes": ["explicit"],
-            "without": [Duty.UNFINISHED_POLL.value],
-        }
+        return super().hello(command) | self.lacks
+
+
+class Without(Lacking):
+    """It has only one mode, and its polls may leave records unacknowledged."""
+
+    lacks: ClassVar[Values] = {"modes": ["explicit"], "without": [Duty.UNFINISHED_POLL.value]}
+
+
+class Batches(Lacking):
+    """It has no record_limit, as Apache Kafka's of 4.1."""
+
+    lacks: ClassVar[Values] = {"acquire_modes": ["batch_optimized"]}
 
 
 def test_a_client_is_not_held_to_a_call_that_it_does_not_have() -> None:
@@ -222,13 +213,6 @@ def test_a_client_that_releases_what_it_cannot_read_goes_on_and_one_that_drops_i
     drained = Script(Settings(explicit=True), 1, ((Do.PRODUCE, 1), (Do.DRAIN, 0)))
     assert alone(Unreadable, commands_of(drained), HASTY).faults == ()
     assert Duty.RECEIVES.value in duties(alone(Dropping, commands_of(drained), HASTY))
-
-
-class Batches(ShareClient):
-    """A client that has no record_limit, as Apache Kafka's of 4.1."""
-
-    def hello(self, command: Values) -> Values:
-        return {**super().hello(command), "acquire_modes": ["batch_optimized"]}
 
 
 def test_a_client_without_record_limit_is_not_held_to_it() -> None:
@@ -271,21 +255,6 @@ def test_what_does_not_come_back_is_unconfirmed_and_fails_nothing() -> None:
     assert 'failures="0"' in junit
 
 
-@pytest.mark.slow
-def test_what_comes_back_once_is_confirmed_and_a_doubt_about_it_is_dropped() -> None:
-    lives = (2, 8, 11)  # In vain in the third to the seventh; the eighth shows it, the eleventh.
-    result = campaign(at_starts(Fault.STAYS, *lives), limits(5, 0), FAST)
-    assert (duties(result), result.unconfirmed) == ([Duty.LEAVES.value], ())
-
-
-def test_a_shorter_script_that_does_not_come_back_is_not_the_one_reported() -> None:
-    # Life 1 shows it, 2 confirms it, 3 shows it in a shorter script, and no later life does.
-    result = campaign(at_starts(Fault.STAYS, 1, 2, 3), limits(1), FAST)
-    (fault,) = result.faults
-    whole = campaign(at_starts(Fault.STAYS, 1), limits(1, 0), FAST).unconfirmed[0]
-    assert fault.sequence == whole.sequence
-
-
 STAYS = KnownDeviation(
     "stays", "It stays.", (Duty.LEAVES.value, ""), sequence=commands_of(TWO_POLLS)
 )
@@ -303,13 +272,6 @@ def test_what_is_known_is_counted_and_not_shrunk() -> None:
     assert f"Shown by {result.met['stays']} random sequence" in markdown_text(document(report))
     gone = replayed(ShareClient, FAST.hello(start), (STAYS,), FAST)
     assert gone == [Replayed(STAYS, None)]
-
-
-def test_a_violation_of_the_same_duty_in_another_script_is_new() -> None:
-    known = attrs.evolve(STAYS, after=frozenset({Do.IDLE.value}))
-    result = campaign(lambda: ShareClient(Fault.STAYS), limits(6, 0), FAST, known=(known,))
-    assert {*duties(result)} == {Duty.LEAVES.value}
-    assert all(Do.IDLE.value not in fault.kinds for fault in result.faults)
 
 
 ENTRY = """

@@ -157,3 +157,15 @@ def test_what_does_not_come_back_is_unconfirmed(
     found = campaign(Meter(5, shown.__contains__), limits, DOUBTED)
     assert len(found.faults) == faults
     assert [(each.seen, each.in_vain) for each in found.unconfirmed] == unconfirmed
+
+
+def test_a_shorter_sequence_that_does_not_come_back_is_not_the_one_reported() -> None:
+    def reported(*shown: int, plays: float) -> tuple[Add, ...]:
+        limits = Limits(sequences=1, examples=1, shrink_plays=plays)
+        (fault,) = campaign(Meter(20, shown.__contains__), limits, DOUBTED, 5).faults
+        return fault.sequence
+
+    # Stage 0 shows it and 1 confirms it; the next 20 shorten it, and the last show what is left.
+    whole = reported(*range(99), plays=0)
+    assert reported(*range(22), plays=20) == whole
+    assert len(reported(*range(99), plays=20)) < len(whole)

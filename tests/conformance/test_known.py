@@ -145,6 +145,8 @@ def test_a_known_deviation_matches_signature_and_features(fault: Fault[Any]) -> 
     assert unknown([fault], [known(fault)]) == []
     assert unknown([fault], [known(fault, needs=frozenset({"Fetch"}))]) == []
     assert unknown([fault], [known(fault, needs=frozenset({"Compact"}))]) == [fault]
+    assert unknown([fault], [known(fault, after=frozenset({"Compact", "Fetch"}))]) == []
+    assert unknown([fault], [known(fault, after=frozenset({"Compact"}))]) == [fault]
     assert unknown([fault], [known(fault, signature=("X", "y"))]) == [fault]
     assert unknown([fault], []) == [fault]
     vector = attrs.evolve(fault, deviation=attrs.evolve(fault.deviation, vector="some-vector"))

@@ -1,7 +1,5 @@
 """Apache Kafka as a target: built when needed, and told in one line when it cannot be."""
 
-import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -57,18 +55,3 @@ def test_a_driver_that_does_not_compile_is_not_skipped(
         skip_unbuilt(broken.value)
     with pytest.raises(pytest.skip.Exception, match="no mvn"):
         skip_unbuilt(TargetError("no mvn on the path"))
-
-
-def test_it_is_built_once_for_the_same_sources(
-    monkeypatch: pytest.MonkeyPatch, project: Path, tmp_path: Path
-) -> None:
-    building = "open('builds', 'a').write('x'); import os; os.makedirs('target', exist_ok=True)"
-    on_path(monkeypatch, tmp_path / "bin", java=JAVA, mvn=building)
-    for _ in range(2):
-        driver(project).close()
-    assert (project / "builds").read_text() == "x"
-    later = (project / "target" / "built").stat().st_mtime + 5
-    os.utime(project / "src" / "A.java", (later, later))
-    driver(project).close()
-    assert (project / "builds").read_text() == "xx"
-    assert shutil.which("java") is not None
