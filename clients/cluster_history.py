@@ -26,6 +26,7 @@ from conformance.cluster.history import (
     WriteAnswered,
     history_line,
 )
+from conformance.cluster.run_state import offsets_of
 from model.state_topic import ShareSnapshot, StateRecord
 
 LATE_MS = 500
@@ -161,7 +162,7 @@ def _row_events(
             yield ReadAnswered(id_, _AS_SENT.get(status, status))
         case "acquire" if acquired := row["result"].get("acquired"):
             ranges = tuple((first, last, count) for first, last, count in acquired)
-            for offset, count in _offsets(ranges):
+            for offset, count in offsets_of(ranges):
                 held[offset] = row["member"]
                 asks.acquired[partition, offset, count].append((ms, row["member"], epoch))
             yield LeaderAcquired(partition, each.node, epoch, row["member"], ranges)
@@ -175,12 +176,6 @@ def _row_events(
                 yield _asked(each, asks, start, offset, RELEASE)
         case _:
             pass
-
-
-def _offsets(ranges: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield each offset of ranges with a count, and the count."""
-    for first, last, count in ranges:
-        yield from ((offset, count) for offset in range(first, last + 1))
 
 
 def _asked(each: NodeRow, asks: _Asks, start: int, offset: int, kind: int) -> LeaderAsked:

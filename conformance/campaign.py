@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from random import Random
 from typing import Any, Generic, TypeVar
@@ -333,21 +333,16 @@ class _Search(Generic[C, T, H, S]):
 
     def sorted_faults(self) -> tuple[Fault[C], ...]:
         """Return the faults, the most frequent signature first."""
-        faults = (
-            attrs.evolve(fault, seen=self.seen[kind])
-            for (kind, _features), fault in self.faults.items()
-        )
-        return tuple(sorted(faults, key=lambda f: (-f.seen, f.deviation.signature, f.kinds)))
+        return self._sorted((kind, fault) for (kind, _features), fault in self.faults.items())
 
     def sorted_doubts(self) -> tuple[Fault[C], ...]:
         """Return what did not come back in any sequence, the most frequent first."""
         shown = {kind for kind, _features in self.faults}
-        doubts = (
-            attrs.evolve(fault, seen=self.seen[kind])
-            for kind, fault in self.doubts.items()
-            if kind not in shown
-        )
-        return tuple(sorted(doubts, key=lambda f: (-f.seen, f.deviation.signature)))
+        return self._sorted(doubt for doubt in self.doubts.items() if doubt[0] not in shown)
+
+    def _sorted(self, faults: Iterable[tuple[_Kind, Fault[C]]]) -> tuple[Fault[C], ...]:
+        counted = (attrs.evolve(fault, seen=self.seen[kind]) for kind, fault in faults)
+        return tuple(sorted(counted, key=lambda f: (-f.seen, f.deviation.signature, f.kinds)))
 
     def _note(self, fault: Fault[C]) -> None:
         if accounting := next((each for each in self._known if _accounts(each, fault)), None):

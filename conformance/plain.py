@@ -78,6 +78,9 @@ def _target(hello: Hello) -> dict[str, Any]:
     return json.loads(text)  # type: ignore[no-any-return] # an object
 
 
+_but_states = attrs.filters.exclude("state")
+
+
 def _plain(report: Report, fault: Fault[object]) -> dict[str, object]:
     deviation, citation = fault.deviation, cited(fault.deviation)
     return {
@@ -91,14 +94,6 @@ def _plain(report: Report, fault: Fault[object]) -> dict[str, object]:
         "expected": deviation.expected,
         "met": fault.seen,
         "rests_on": attrs.asdict(citation) if citation else None,
-        "steps": [
-            {
-                "asked": step.asked,
-                "answered": step.answered,
-                "after": step.after,
-                "time_ms": step.time_ms,
-            }
-            for step in fault.steps
-        ],
+        "steps": [attrs.asdict(step, filter=_but_states) for step in fault.steps],
         "sequence": report.kit.plain(fault.sequence),
     }

@@ -14,7 +14,12 @@ from model.errors import InvalidValueError
 
 
 @attrs.frozen
-class GroupSettings:
+class Happening:
+    """What can happen; its classes are in ``EVENTS``."""
+
+
+@attrs.frozen
+class GroupSettings(Happening):
     """The settings that were drawn for a run."""
 
     delivery_count_limit: int
@@ -26,7 +31,7 @@ class GroupSettings:
 
 
 @attrs.frozen
-class GroupAltered:
+class GroupAltered(Happening):
     """The settings of the group that can be altered, as they are from here on."""
 
     delivery_count_limit: int
@@ -36,7 +41,7 @@ class GroupAltered:
 
 
 @attrs.frozen
-class MemberJoined:
+class MemberJoined(Happening):
     """A node has begun a session of a member."""
 
     member: str
@@ -44,7 +49,7 @@ class MemberJoined:
 
 
 @attrs.frozen
-class MemberLeft:
+class MemberLeft(Happening):
     """A node learns that a member has left it, and how; what it holds is released."""
 
     member: str
@@ -53,7 +58,7 @@ class MemberLeft:
 
 
 @attrs.frozen
-class InjectedFault:
+class InjectedFault(Happening):
     """A fault that was done to the cluster; ``number`` is its place among those of the run.
 
     ``kind`` is what faults are counted by.
@@ -67,7 +72,7 @@ class InjectedFault:
 
 
 @attrs.frozen
-class RecordsDeleted:
+class RecordsDeleted(Happening):
     """Records were deleted from the log: it begins at ``log_start_offset`` now."""
 
     partition: int
@@ -75,7 +80,7 @@ class RecordsDeleted:
 
 
 @attrs.frozen
-class RecordsAborted:
+class RecordsAborted(Happening):
     """The transaction of records was aborted; ranges [first, last]."""
 
     partition: int
@@ -83,7 +88,7 @@ class RecordsAborted:
 
 
 @attrs.frozen
-class LettersGiven:
+class LettersGiven(Happening):
     """A leader gives records to the dead-letter queue (KIP-1191), the last one included."""
 
     id: int
@@ -94,7 +99,7 @@ class LettersGiven:
 
 
 @attrs.frozen
-class LettersAnswered:
+class LettersAnswered(Happening):
     """The dead-letter queue is done with what it was given; ``error`` as it is told."""
 
     id: int
@@ -102,7 +107,7 @@ class LettersAnswered:
 
 
 @attrs.frozen
-class LetterAppended:
+class LetterAppended(Happening):
     """The topic of dead letters has a record."""
 
     partition: int
@@ -110,12 +115,12 @@ class LetterAppended:
 
 
 @attrs.frozen
-class FaultsOver:
+class FaultsOver(Happening):
     """No fault is done from here on."""
 
 
 @attrs.frozen
-class LeaderAcquired:
+class LeaderAcquired(Happening):
     """A leader gave records to a member; ranges [first, last, delivery count].
 
     ``leader_epoch`` is that of the object which gave them, also where the node has a newer one;
@@ -131,7 +136,7 @@ class LeaderAcquired:
 
 
 @attrs.frozen
-class LeaderResigned:
+class LeaderResigned(Happening):
     """A node learned that it no longer leads; it did so in ``leader_epoch``."""
 
     partition: int
@@ -140,7 +145,7 @@ class LeaderResigned:
 
 
 @attrs.frozen
-class LeaderAsked:
+class LeaderAsked(Happening):
     """A member acknowledges; batches [first, last, type], types as on the wire.
 
     ``start_offset`` is that of the leader before. ``leader_epoch`` is -1 where the node had no
@@ -157,7 +162,7 @@ class LeaderAsked:
 
 
 @attrs.frozen
-class LeaderAnswered:
+class LeaderAnswered(Happening):
     """The leader answered an acknowledgement."""
 
     id: int
@@ -165,7 +170,7 @@ class LeaderAnswered:
 
 
 @attrs.frozen
-class RecordsReceived:
+class RecordsReceived(Happening):
     """An answer with records has reached a consumer; ranges [first, last]."""
 
     member: str
@@ -174,7 +179,7 @@ class RecordsReceived:
 
 
 @attrs.frozen
-class RecordsPolled:
+class RecordsPolled(Happening):
     """A poll has returned records of a partition; -1 and none: polls have returned nothing for 2 s.
 
     ``error`` is what the last of them has thrown, if it has.
@@ -187,7 +192,7 @@ class RecordsPolled:
 
 
 @attrs.frozen
-class ApplicationSaid:
+class ApplicationSaid(Happening):
     """An application acknowledges what a poll returned; batches [first, last, type]."""
 
     member: str
@@ -196,7 +201,7 @@ class ApplicationSaid:
 
 
 @attrs.frozen
-class ApplicationTold:
+class ApplicationTold(Happening):
     """A consumer tells its application what came of acknowledgements."""
 
     member: str
@@ -206,7 +211,7 @@ class ApplicationTold:
 
 
 @attrs.frozen
-class LeaderWrites:
+class LeaderWrites(Happening):
     """A leader hands a write to its persister; batches [first, last, state, delivery count]."""
 
     id: int
@@ -218,7 +223,7 @@ class LeaderWrites:
 
 
 @attrs.frozen
-class WriteAnswered:
+class WriteAnswered(Happening):
     """The persister answered a write."""
 
     id: int
@@ -226,7 +231,7 @@ class WriteAnswered:
 
 
 @attrs.frozen
-class LeaderReads:
+class LeaderReads(Happening):
     """A leader asks its persister for the state to begin with."""
 
     id: int
@@ -236,7 +241,7 @@ class LeaderReads:
 
 
 @attrs.frozen
-class ReadAnswered:
+class ReadAnswered(Happening):
     """The persister answered a read."""
 
     id: int
@@ -244,7 +249,7 @@ class ReadAnswered:
 
 
 @attrs.frozen
-class StateCommitted:
+class StateCommitted(Happening):
     """A record of the state topic is committed: a snapshot, or an update of one."""
 
     partition: int
@@ -255,7 +260,7 @@ class StateCommitted:
 
 
 @attrs.frozen
-class LeaderAtRest:
+class LeaderAtRest(Happening):
     """The window of a leader at the end; ``end_offset`` as Kafka has it."""
 
     partition: int
@@ -267,7 +272,7 @@ class LeaderAtRest:
 
 
 @attrs.frozen
-class LagReported:
+class LagReported(Happening):
     """What the share coordinator tells of a share-partition at the end, for its lag (KIP-1226)."""
 
     partition: int
@@ -276,36 +281,7 @@ class LagReported:
     delivery_complete_count: int
 
 
-Happening = (
-    GroupSettings
-    | GroupAltered
-    | MemberJoined
-    | MemberLeft
-    | InjectedFault
-    | RecordsDeleted
-    | RecordsAborted
-    | LettersGiven
-    | LettersAnswered
-    | LetterAppended
-    | FaultsOver
-    | LeaderAcquired
-    | LeaderResigned
-    | LeaderAsked
-    | LeaderAnswered
-    | RecordsReceived
-    | RecordsPolled
-    | ApplicationSaid
-    | ApplicationTold
-    | LeaderWrites
-    | WriteAnswered
-    | LeaderReads
-    | ReadAnswered
-    | StateCommitted
-    | LeaderAtRest
-    | LagReported
-)
-
-_KINDS: dict[str, type[Happening]] = {
+EVENTS: dict[str, type[Happening]] = {
     "settings": GroupSettings,
     "altered": GroupAltered,
     "joined": MemberJoined,
@@ -333,7 +309,8 @@ _KINDS: dict[str, type[Happening]] = {
     "rest": LeaderAtRest,
     "reported": LagReported,
 }
-KINDS = frozenset(kind.__name__ for kind in _KINDS.values())
+"""What can happen, by the name of its events."""
+KINDS = frozenset(kind.__name__ for kind in EVENTS.values())
 """What can happen, as the classes are named."""
 _MALFORMED = (ValueError, KeyError, TypeError, AttributeError, cattrs.BaseValidationError)
 
@@ -353,16 +330,16 @@ def read_history(lines: Iterable[str]) -> Iterator[ClusterEvent]:
     for number, line in enumerate(lines, 1):
         try:
             row = json.loads(line)
-            kind = _KINDS[row.pop("event")]
+            kind = EVENTS[row.pop("event")]
             yield ClusterEvent(
                 row.pop("run"), row.pop("ms"), cattrs.structure(row, kind), line.strip()
             )
         except _MALFORMED as wrong:
             where = f"line {number} of the history"
-            raise InvalidValueError(where, line.strip(), ", ".join(_KINDS)) from wrong
+            raise InvalidValueError(where, line.strip(), ", ".join(EVENTS)) from wrong
 
 
 def history_line(run: str, ms: int, what: Happening) -> str:
     """Return the line of a history that ``read_history`` reads."""
-    event = next(name for name, kind in _KINDS.items() if isinstance(what, kind))
+    event = next(name for name, kind in EVENTS.items() if isinstance(what, kind))
     return json.dumps({"run": run, "ms": ms, "event": event, **cattrs.unstructure(what)})

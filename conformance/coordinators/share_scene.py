@@ -1,6 +1,8 @@
 """A share coordinator with its state topic, its clock and its judge, for one sequence."""
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
@@ -174,20 +176,16 @@ class ShareScene(Stage[asks.StateAsk]):
         self.keys[request.key] = None
         asked = {"api": APIS[type(request)], "body": body_of(request)}
         reply = self._asked(request, "request", **asked)
-        try:
+        with self._reading(request, reply):
             answer = answer_of(reply.get("response"))
             records = records_of(reply, stamped=self.can.cold_snapshots)
-        except InvalidValueError as error:
-            self._step(request, printable(str(reply), 300))
-            raise _DeviatedError(unreadable(self._operation, error)) from None
         record = records[0] if records else None
         self.answered[f"{self._operation} {answer.status.name}"] += 1
         answered = "; ".join((answer.status.name, *map(_record_text, records)))
         if len(records) > 1:
             self._step(request, answered)
-            raise self._deviated(
-                StateMismatch(_GUARD.STATE_IS_WRITTEN, "several records", answered, "at most one")
-            )
+            texts = "several records", answered, "at most one"
+            raise self._deviated(_GUARD.STATE_IS_WRITTEN, *texts)
         can = self.can
         seen = Seen(
             request, self.now, answer, record, can.delivery_complete_count, can.cold_snapshots
@@ -199,13 +197,14 @@ class ShareScene(Stage[asks.StateAsk]):
         before, found = self.coordinator, judged(self.coordinator, seen)
         if isinstance(found, StateMismatch):
             self._step(seen.request, answered)
-            raise self._deviated(found)
+            raise self._deviated(*attrs.astuple(found))
         self.coordinator = found.reply.coordinator
         self.topic = append(self.topic, seen.record)
         self._step(seen.request, answered)
         # A known defect is told at the end: the sequence goes on as the defect has it.
         for name, mismatch in found.defects.items():
-            noted = attrs.evolve(self._deviated(mismatch).finding, cause=(DEFECTS[name],))
+            deviated = self._deviated(*attrs.astuple(mismatch))
+            noted = attrs.evolve(deviated.finding, cause=(DEFECTS[name],))
             self._noted.append((noted, len(self.steps)))
         self.exercised.update(requested(before, self.coordinator, seen))
 
@@ -250,16 +249,14 @@ class ShareScene(Stage[asks.StateAsk]):
             self._snapshot(record)
         if due:
             key = min(due, key=str)
-            mismatch = StateMismatch(
-                _GUARD.IDLE_GETS_SNAPSHOT, "none", "no snapshot", f"one of {asks.key_text(key)}"
-            )
-            raise self._deviated(mismatch)
+            texts = "none", "no snapshot", f"one of {asks.key_text(key)}"
+            raise self._deviated(_GUARD.IDLE_GETS_SNAPSHOT, *texts)
 
     def _snapshot(self, record: StateRecord) -> None:
         """Judge a snapshot of an idle share-partition."""
         if record.key not in self.coordinator.held or not isinstance(record.value, ShareSnapshot):
-            texts = _record_text(record), "a snapshot of what is held"
-            raise self._deviated(StateMismatch(_GUARD.STATE_IS_WRITTEN, "no such snapshot", *texts))
+            texts = "no such snapshot", _record_text(record), "a snapshot of what is held"
+            raise self._deviated(_GUARD.STATE_IS_WRITTEN, *texts)
         reply = snapshot_again(self.coordinator, record.key, self.now)
         after = recover(append(self.topic, record), self.coordinator).held[record.key]
         told = reply.record.value if reply.record else None
@@ -268,7 +265,7 @@ class ShareScene(Stage[asks.StateAsk]):
         counts = self.can.delivery_complete_count
         mismatch = state_mismatch(after.durable, durable, counts=counts)
         if mismatch := mismatch or times_mismatch(record.value, told):
-            raise self._deviated(mismatch)
+            raise self._deviated(*attrs.astuple(mismatch))
         self.coordinator, self.topic = reply.coordinator, append(self.topic, record)
         self.exercised.update(appended((record,), self._operation))
 
@@ -280,8 +277,8 @@ class ShareScene(Stage[asks.StateAsk]):
         records = self._appended(command, "forget", topics=[uuid_text(topic_id)])
         if sorted(map(_record_text, records)) != sorted(map(_record_text, wanted)):
             texts = ["; ".join(map(_record_text, each)) or "nothing" for each in (records, wanted)]
-            rule = _GUARD.STATE_IS_WRITTEN
-            raise self._deviated(StateMismatch(rule, "the tombstones of a deleted topic", *texts))
+            way = "the tombstones of a deleted topic"
+            raise self._deviated(_GUARD.STATE_IS_WRITTEN, way, *texts)
         self.coordinator = attrs.evolve(after, topics=after.topics.delete(topic_id))
         self.topic = append(self.topic, *records)
         self.exercised.update(appended(tuple(records), self._operation))
@@ -289,11 +286,8 @@ class ShareScene(Stage[asks.StateAsk]):
     def _appended(self, command: asks.StateAsk, do: str, **fields: object) -> list[StateRecord]:
         """Return the records that the coordinator appends by itself."""
         reply = self._asked(command, do, **fields)
-        try:
+        with self._reading(command, reply):
             records = records_of(reply, stamped=True)
-        except InvalidValueError as error:
-            self._step(command, printable(str(reply), 300))
-            raise _DeviatedError(unreadable(self._operation, error)) from None
         self._plain += reply.get("records", [])
         self._step(command, "; ".join(map(_record_text, records)) or "no record")
         self.answered[f"{self._operation} NONE"] += 1
@@ -301,23 +295,16 @@ class ShareScene(Stage[asks.StateAsk]):
 
     def _prune(self) -> None:
         reply = self._asked(asks.PruneTopic(), "redundant")
-        told, first, limit = (
-            reply.get("offset"),
-            self.topic.first_offset,
-            redundant_below(self.topic),
-        )
+        told, first = reply.get("offset"), self.topic.first_offset
+        limit = redundant_below(self.topic)
         self.answered[f"{self._operation} NONE"] += 1
         self._step(asks.PruneTopic(), "nothing is redundant" if told is None else f"below {told}")
         below = told if type(told) is int else first
         recorded, expected = f"below {below}", f"below {limit}"
         if below > limit:
-            raise self._deviated(
-                StateMismatch(_GUARD.PRUNED_IS_REDUNDANT, "too much", recorded, expected)
-            )
+            raise self._deviated(_GUARD.PRUNED_IS_REDUNDANT, "too much", recorded, expected)
         if below < limit and self.coordinator.held:
-            raise self._deviated(
-                StateMismatch(_GUARD.PRUNING_GOES_ON, "too little", recorded, expected)
-            )
+            raise self._deviated(_GUARD.PRUNING_GOES_ON, "too little", recorded, expected)
         del self._plain[: max(below - first, 0)]
         before, self.topic = self.topic, prune(self.topic, below)
         self.exercised.update(changed(before, self.topic, "the topic", self._operation))
@@ -332,9 +319,7 @@ class ShareScene(Stage[asks.StateAsk]):
         self.answered[f"{self._operation} {'refused' if 'error' in reply else 'NONE'}"] += 1
         if found != wanted or "error" in reply:
             way = "a key is refused" if "error" in reply else "another partition"
-            raise self._deviated(
-                StateMismatch(_GUARD.COORDINATOR_IS_FOUND, way, got, f"partition {wanted}")
-            )
+            raise self._deviated(_GUARD.COORDINATOR_IS_FOUND, way, got, f"partition {wanted}")
         whose = "a group with a colon" if ":" in key.group_id else "a group"
         self.exercised[answer_name(f"{self._operation} of {whose}", "NONE")] += 1
 
@@ -348,6 +333,15 @@ class ShareScene(Stage[asks.StateAsk]):
             raise _DeviatedError(crashed(self._operation, error_text(reply)))
         return reply
 
+    @contextmanager
+    def _reading(self, command: asks.StateAsk, reply: dict[str, Any]) -> Iterator[None]:
+        """Read a reply in a block; what cannot be read deviates."""
+        try:
+            yield
+        except InvalidValueError as error:
+            self._step(command, printable(str(reply), 300))
+            raise _DeviatedError(unreadable(self._operation, error)) from None
+
     def _step(self, command: asks.StateAsk, answered: str) -> None:
         key = getattr(command, "key", None)
         held = self.coordinator.held.get(key) if key else None
@@ -355,11 +349,12 @@ class ShareScene(Stage[asks.StateAsk]):
         asked = printable(asks.ask_text(command))
         self.steps.append(StepText(asked, printable(answered), after, time_ms=self.now))
 
-    def _deviated(self, mismatch: StateMismatch) -> _DeviatedError:
-        rule = mismatch.rule
-        words = printable(mismatch.recorded), mismatch.expected
+    def _deviated(
+        self, rule: CoordinatorGuard, cause: str, recorded: str, expected: str
+    ) -> _DeviatedError:
+        words = printable(recorded), expected
         finding = target_finding(rule.name, self._operation, rule.value, *words)
-        return _DeviatedError(attrs.evolve(finding, cause=(self._operation, mismatch.cause)))
+        return _DeviatedError(attrs.evolve(finding, cause=(self._operation, cause)))
 
 
 def _held_text(durable: Durable) -> str:

@@ -285,14 +285,7 @@ class Scene(Stage[asks.Ask]):
             "config": _config(ask.config),
             "log_start_offset": self.log_start,
             "log_end_offset": self.log_end,
-            "persisted": {
-                "start_offset": persisted.start_offset,
-                "delivery_complete_count": persisted.delivery_complete_count,
-                "state_batches": [
-                    [b.first, b.last, int(b.state), b.delivery_count]
-                    for b in persisted.state_batches
-                ],
-            },
+            "persisted": durable_object(persisted),
             "time_ms": self.now,
         }
 
@@ -359,10 +352,6 @@ _RECORDED = {row.name: {"op", *row.fields} for row in OPERATION_TABLE}
 """What an event of a trace has of a request; the rest of a request steers the target."""
 
 
-def _row(batch: AcknowledgementBatch) -> list[Any]:
-    return [batch.first, batch.last, [int(type_) for type_ in batch.types]]
-
-
 def _config(config: SharePartitionConfig) -> dict[str, Any]:
     return {
         "delivery_count_limit": config.delivery_count_limit,
@@ -373,6 +362,20 @@ def _config(config: SharePartitionConfig) -> dict[str, Any]:
         "renew_acknowledge_enable": config.renew_acknowledge_enable,
         "dead_letter_queue": config.dead_letter_queue,
     }
+
+
+def durable_object(held: DurableState) -> dict[str, Any]:
+    """Return a durable state as messages have it."""
+    batches = [[b.first, b.last, int(b.state), b.delivery_count] for b in held.state_batches]
+    return {
+        "start_offset": held.start_offset,
+        "delivery_complete_count": held.delivery_complete_count,
+        "state_batches": batches,
+    }
+
+
+def _row(batch: AcknowledgementBatch) -> list[Any]:
+    return [batch.first, batch.last, [int(type_) for type_ in batch.types]]
 
 
 def _deviation(

@@ -11,7 +11,7 @@ import attrs
 from conformance.cores import asks
 from conformance.cores.builtin import EngineTarget
 from conformance.cores.kit import CORES
-from conformance.cores.scene import Scene
+from conformance.cores.scene import Scene, durable_object
 from conformance.vectors.free import free
 from conformance.vectors.source import Case
 from judge.view import durable
@@ -92,7 +92,7 @@ def _steps(case: Case, profile: str) -> Iterator[dict[str, Any]]:
         texts.clear()
         if choices := free(before, event):
             step["free"] = choices
-        if (held := _durable(scene)) != durable_before:
+        if (held := durable_object(durable(scene.partition))) != durable_before:
             step["durable"] = durable_before = held
         yield step | ({"lag": lag(scene.partition)} if scene.partition.ready else {})
     _check_shown(case, f"{scene.steps[-1].answered}; {scene.steps[-1].after}", profile)
@@ -102,14 +102,3 @@ def _check_shown(case: Case, seen: str, profile: str) -> None:
     for text in case.shows:
         if text not in seen:
             raise VectorError(f"{case.name}: {text!r} does not show under {profile}: {seen}")
-
-
-def _durable(scene: Scene) -> dict[str, Any]:
-    held = durable(scene.partition)
-    return {
-        "start_offset": held.start_offset,
-        "delivery_complete_count": held.delivery_complete_count,
-        "state_batches": [
-            [b.first, b.last, int(b.state), b.delivery_count] for b in held.state_batches
-        ],
-    }

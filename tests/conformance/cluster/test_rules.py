@@ -114,25 +114,19 @@ FAULTS = {
         begun()
         .write(1, [0, 4, ACKNOWLEDGED, 1])
         .committed([5, 9, ACKNOWLEDGED, 1], epoch=1)
-        .add("written", id=1, error="NONE"),
+        .written(),
         [("CONFIRMED_IS_WRITTEN", 0)],
     ),
     "a write is answered before it is committed": (
-        begun().write(1, [0, 4, ACKNOWLEDGED, 1]).add("written", id=1, error="NONE"),
+        begun().write(1, [0, 4, ACKNOWLEDGED, 1]).written(),
         [("CONFIRMED_IS_WRITTEN", 0)],
     ),
     "half of a write is committed": (
-        begun()
-        .write(1, [0, 4, ACKNOWLEDGED, 1])
-        .committed([0, 2, ACKNOWLEDGED, 1])
-        .add("written", id=1, error="NONE"),
+        begun().write(1, [0, 4, ACKNOWLEDGED, 1]).committed([0, 2, ACKNOWLEDGED, 1]).written(),
         [("CONFIRMED_IS_WRITTEN", 3)],
     ),
     "another state is committed": (
-        begun()
-        .write(1, [0, 4, ACKNOWLEDGED, 1])
-        .committed([0, 4, AVAILABLE, 1])
-        .add("written", id=1, error="NONE"),
+        begun().write(1, [0, 4, ACKNOWLEDGED, 1]).committed([0, 4, AVAILABLE, 1]).written(),
         [("CONFIRMED_IS_WRITTEN", 0)],
     ),
     "records that nobody gets": (finished(3).rest(3, 2, 20), [("LAG_COMES_TO_REST", 5)]),
@@ -162,9 +156,7 @@ EXCEPTIONS = {
     "what lies below the start offset was done before": (
         begun().acknowledged(1, [0, 0, ACCEPT], start=2).acquired([0, 0, 1], epoch=1)
     ),
-    "a member that is back": (
-        begun().left("closes").add("joined", member="m1", node=0).acquired([5, 9, 1])
-    ),
+    "a member that is back": (begun().left("closes").add("joined").acquired([5, 9, 1])),
     "a member that left another node": begun().left("closes", node=1).acquired([5, 9, 1]),
     "a release is counted": begun().acknowledged(1, [0, 0, RELEASE]).acquired([0, 0, 2]),
     "a leader that returned": begun().resigned(0).acquired([0, 4, 1], epoch=2),
@@ -175,13 +167,13 @@ EXCEPTIONS = {
     ),
     "a write without an answer": begun().write(1, [0, 4, ACKNOWLEDGED, 1]),
     "a write that was refused": (
-        begun().write(1, [0, 4, 2, 1]).add("written", id=1, error="FENCED_LEADER_EPOCH")
+        begun().write(1, [0, 4, 2, 1]).written(error="FENCED_LEADER_EPOCH")
     ),
     "a snapshot merges writes": (
         begun()
         .write(1, [0, 4, AVAILABLE, 1])
         .committed([0, 4, ACKNOWLEDGED, 2], kind="snapshot")
-        .add("written", id=1, error="NONE")
+        .written()
     ),
     "finished behind a gap": finished(3).rest(3, 17, 20),
     "what was deleted need not be finished": finished(3).deleted(5).rest(5, 15, 20),
@@ -259,26 +251,26 @@ def test_a_lock_that_ended_frees_its_record() -> None:
 def test_what_was_fenced_while_a_leader_began_is_that_cause(*, late: bool, cause: str) -> None:
     history = Written().write(1, [9, 9, 2, 1])
     if not late:
-        history.add("written", id=1, error="FENCED_LEADER_EPOCH")
-    history.add("reads", id=1, partition=0, node=0, leader_epoch=0)
+        history.written(error="FENCED_LEADER_EPOCH")
+    history.add("reads")
     if late:
-        history.add("written", id=1, error="FENCED_LEADER_EPOCH")
-    history.add("read", id=1, error="NONE").acquired([0, 4, 1])
+        history.written(error="FENCED_LEADER_EPOCH")
+    history.add("read").acquired([0, 4, 1])
     (finding,) = judge_history(history.acquired([4, 4, 1], member="m2").events())
     assert finding.probable_cause == ("ONE_HOLDER", cause)
 
 
 def fenced(history: Written) -> Written:
     """The write of an older leader epoch fails, whose object the present leader had."""
-    return history.write(9, [9, 9, 2, 1], epoch=0).add("written", id=9, error="FENCED_LEADER_EPOCH")
+    return history.write(9, [9, 9, 2, 1], epoch=0).written(9, "FENCED_LEADER_EPOCH")
 
 
 def read(history: Written, id_: int) -> Written:
-    return history.add("read", id=id_, error="NONE")
+    return history.add("read", id=id_)
 
 
 def reads(history: Written, id_: int) -> Written:
-    return history.add("reads", id=id_, partition=0, node=0, leader_epoch=0)
+    return history.add("reads", id=id_)
 
 
 CONSEQUENCES = {
@@ -299,7 +291,7 @@ CONSEQUENCES = {
         .write(1, [0, 4, ACKNOWLEDGED, 1])
         .committed([9, 9, ACKNOWLEDGED, 1])
         .committed([5, 8, ACKNOWLEDGED, 1], epoch=2)
-        .add("written", id=1, error="NONE")
+        .written()
         .acknowledged(1, [0, 4, ACCEPT])
         .acquired([0, 0, 2], epoch=2),
         ("DONE_STAYS_DONE", "a write of an older leader epoch"),
@@ -308,7 +300,7 @@ CONSEQUENCES = {
         begun(letters=True)
         .write(1, [0, 4, 3, LIMIT])
         .acquired([0, 4, 1], epoch=1)
-        .add("written", id=1, error="FENCED_LEADER_EPOCH")
+        .written(error="FENCED_LEADER_EPOCH")
         .letter(0)
         .acknowledged(2, [0, 4, ACCEPT], epoch=1),
         ("DEAD_LETTERS_FAILED", "a write of it was fenced"),
@@ -327,8 +319,8 @@ def test_what_follows_from_a_known_cause_has_its_name(name: str) -> None:
 
 
 def test_two_holders_after_a_fenced_read_are_a_cause_of_their_own() -> None:
-    history = begun().add("reads", id=1, partition=0, node=0, leader_epoch=0)
-    history.add("read", id=1, error="FENCED_LEADER_EPOCH").acquired([4, 4, 1], member="m2")
+    history = begun().add("reads")
+    history.add("read", error="FENCED_LEADER_EPOCH").acquired([4, 4, 1], member="m2")
     (finding,) = judge_history(history.events())
     assert finding.probable_cause == ("ONE_HOLDER", "a read was fenced since")
 
@@ -360,10 +352,10 @@ def test_a_share_partition_that_stops_is_told_apart_by_its_window(
 def test_a_leader_that_resigned_before_its_state_was_read_is_a_cause_of_its_own(
     *, late: bool, error: str, cause: tuple[str, ...]
 ) -> None:
-    history = Written().add("reads", id=1, partition=0, node=0, leader_epoch=0)
+    history = Written().add("reads")
     if late:
         history.resigned(0)
-    history.add("read", id=1, error=error)
+    history.add("read", error=error)
     if not late:
         history.resigned(0)
     (finding,) = judge_history(history.acquired([4, 4, 1]).events())
