@@ -32,9 +32,10 @@ class Rule:
     ``sentence`` is empty where code states it: of a broker's difference and of an invariant.
     ``says`` is the source in our words, or between quotation marks in its own. ``check``: how a
     duty of a client is judged. ``about`` is the number of a snapshot that a verdict is on, if it is
-    one. ``promises`` names the promises that the rule stands for. ``grave``:
-    who breaks it can lose a record or deliver one wrongly. ``at_stake`` has for each kit the goals
-    of a search in which the rule could be broken, by name; ``*`` stands for anything.
+    one. ``asserts``: what a test asserts of an operation that breaks a guard. ``promises`` names
+    the promises that the rule stands for. ``grave``: who breaks it can lose a record or deliver one
+    wrongly. ``at_stake`` has for each kit the goals of a search in which the rule could be broken,
+    by name; ``*`` stands for anything.
     ``needs``: the capabilities without which the rule judges nothing.
     """
 
@@ -45,6 +46,7 @@ class Rule:
     says: str = ""
     check: str = ""
     about: str = ""
+    asserts: str = ""
     promises: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     grave: bool = False
     at_stake: Mapping[str, Sequence[str]] = attrs.field(factory=dict)

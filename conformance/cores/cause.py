@@ -18,8 +18,9 @@ from judge.view import snapshot
 from judge.written import Around
 from model import operations as ops
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
-from model.guards import Difference, Guard
+from model.guards import Difference
 from model.outcome import Outcome
+from model.rules import VERDICT_RULES
 from model.snapshot import SharePartitionSnapshot
 from model.states import TERMINAL_STATES, AcknowledgeType, RecordState
 from model.trace import TraceEvent
@@ -115,9 +116,10 @@ def _applied(event: TraceEvent, before: SharePartition, *, recorded: bool) -> _J
 def _of_guard(finding: Finding, event: TraceEvent, before: SharePartition) -> Cause:
     """Return the cause of a refused choice; a start offset may follow from a wrong record."""
     accepted = recorded_choice(event).refusal is ErrorCode.NONE
-    if finding.name == Guard.ACKNOWLEDGEMENT_JUDGED.name and accepted:
+    asserts = VERDICT_RULES[finding.name].asserts
+    if asserts == "answer" and accepted:
         return (finding.name, "what must be refused is accepted")
-    if finding.name != Guard.START_STOPS_AT_UNFINISHED.name:
+    if asserts != "furthest start offset":
         detail = finding.expected.removeprefix("not allowed: ")
         return (finding.name, _plain(detail))
     judged = _applied(event, before, recorded=False)

@@ -12,10 +12,11 @@ from judge.choices import recorded_answers
 from judge.engine import SpecEngine
 from judge.finding import CRASHED, Finding, FindingKind
 from judge.words import ranges_text
-from model.guards import Difference, Guard
+from model.guards import Difference
 from model.operations import Acknowledge, AcknowledgementBatch, Acquire
 from model.outcome import Choice, Write
 from model.ranges import OffsetRange, RecordRange, never_delivered
+from model.rules import VERDICT_RULES
 from model.snapshot import SharePartitionSnapshot
 from model.states import AcknowledgeType
 from spec.acknowledge import judge
@@ -39,11 +40,10 @@ def asserted(last: LastStep, call: str) -> list[str]:
     Raises NoTestError where no assertion is known for the rule.
     """
     deviation = last.deviation
-    write = _ASSERTIONS.get(deviation.name)
-    if write is None and (deviation.operation, deviation.kind) == (
-        "acknowledge",
-        FindingKind.GUARD,
-    ):
+    rule = VERDICT_RULES.get(deviation.name)
+    write = _ASSERTIONS.get(rule.asserts if rule and rule.asserts else deviation.name)
+    is_guard = deviation.kind is FindingKind.GUARD
+    if write is None and is_guard and deviation.operation == "acknowledge":
         write = _judged  # The other guards of an acknowledgement are about its answer.
     if write is None:
         raise NoTestError(f"no assertion in Java is known for the rule {deviation.name}")
@@ -94,18 +94,20 @@ def _status(last: LastStep, call: str) -> Iterator[str]:
 
 
 def _start(last: LastStep, call: str) -> Iterator[str]:
-    """Assert the start offset, or how low or how high it may be."""
-    event = last.scene.events[-1]
     yield f"{call};"
-    if last.deviation.name == Difference.START_OFFSET.name:
-        yield f"assertEquals({last.deviation.expected}, sharePartition.startOffset());"
-        return
-    if last.deviation.name == Guard.START_NEVER_GOES_BACK.name:
-        lowest = number(lowest_start(last.before, event))
-        told = f"the start offset is {lowest} at least, and it is "
-        yield _true(f"sharePartition.startOffset() >= {lowest}", told)
-        return
-    engine = SpecEngine(last.before.profile, last.before)
+    yield f"assertEquals({last.deviation.expected}, sharePartition.startOffset());"
+
+
+def _least_start(last: LastStep, call: str) -> Iterator[str]:
+    yield f"{call};"
+    lowest = number(lowest_start(last.before, last.scene.events[-1]))
+    told = f"the start offset is {lowest} at least, and it is "
+    yield _true(f"sharePartition.startOffset() >= {lowest}", told)
+
+
+def _furthest_start(last: LastStep, call: str) -> Iterator[str]:
+    yield f"{call};"
+    event, engine = last.scene.events[-1], SpecEngine(last.before.profile, last.before)
     engine.apply(event.operation, Choice(), recorded_answers(event), event.seq)
     furthest = engine.snapshot().start_offset
     told = f"{furthest} is not finished, and the start offset is "
@@ -275,20 +277,19 @@ _ASSERTIONS: dict[str, Callable[[LastStep, str], Iterator[str]]] = {
     CRASHED: _crashed,
     Difference.ACQUIRED.name: _counts,
     Difference.COMPLETED.name: _completed,
-    Guard.CAN_ACQUIRE.name: _can_acquire,
     Difference.STATUS.name: _status,
     Difference.START_OFFSET.name: _start,
     Difference.END_OFFSET.name: _end,
     Difference.DELIVERY_COMPLETE_COUNT.name: _complete,
     Difference.RECORDS.name: _records,
     Difference.WRITTEN_STATE.name: _writes,
-    Guard.START_NEVER_GOES_BACK.name: _start,
-    Guard.START_STOPS_AT_UNFINISHED.name: _start,
-    Guard.ONLY_AVAILABLE_IS_ACQUIRED.name: _acquired,
-    Guard.NO_ACQUIRE_DURING_WRITE.name: _acquired,
-    Guard.NOT_BELOW_LOG_START.name: _acquired,
-    Guard.WITHIN_WINDOW_LIMIT.name: _window,
-    Guard.RECORD_IS_OFFERED.name: _offered,
-    Guard.FINISHED_LEAVES_FULL_WINDOW.name: _makes_room,
+    "can acquire": _can_acquire,
+    "least start offset": _least_start,
+    "furthest start offset": _furthest_start,
+    "acquired": _acquired,
+    "window": _window,
+    "offered": _offered,
+    "room": _makes_room,
+    "answer": _judged,
 }
-"""The rules of which a test can be written, with what it asserts."""
+"""What a test can assert: of a difference by its name, of a guard as ``rules.toml`` has it."""
