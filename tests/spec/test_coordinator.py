@@ -68,23 +68,6 @@ def test_writes_may_be_repeated_and_reordered(
     assert merged(durable, [one, other, one, other], profile) == expected
 
 
-@BOTH
-@given(DURABLES, ANY_WRITES)
-def test_a_merge_keeps_the_largest_of_each_record_from_the_start_offset_on(
-    profile: Profile, durable: Durable, given_write: Write
-) -> None:
-    known = [(o, entry) for o, entry in durable.entries.items()]
-    for batch in given_write.state_batches:
-        entry = (batch.state, batch.delivery_count)
-        known += [(o, entry) for o in range(batch.first, batch.last + 1)]
-    after = merge(durable, given_write, profile)
-    naive: dict[int, tuple[RecordState, int]] = {}
-    for offset, entry in known:
-        if offset >= after.start_offset:
-            naive[offset] = max(naive.get(offset, entry), entry, key=lambda e: (e[1], e[0]))
-    assert dict(after.entries) == naive
-
-
 @pytest.mark.parametrize(
     ("profile", "count", "expected"),
     [
