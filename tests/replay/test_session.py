@@ -152,7 +152,9 @@ def test_an_interruption_ends_the_tasks_and_leaves_no_results(spark: SparkSessio
         return [task]
 
     started = time.monotonic()
-    results, whole = SparkRunner(spark).run("slow", range(4), work, Watching(stop_at=2))
+    results, whole = SparkRunner(spark).run(
+        "slow", range(4), work, Watching(lambda tasks, _: tasks == 2)
+    )
     assert (results, whole) == ([], False)
     assert time.monotonic() - started < 300
 
