@@ -38,9 +38,10 @@ recorder: ## Build the recorder of a broker's share-partitions, a Java agent (Ja
 	mvn --quiet --batch-mode --file recorder/pom.xml package
 	@ls recorder/target/sharespec-recorder.jar
 
-# Two workers, which suits two cores. Tests that share something costly, such as a Spark session,
-# stay on one worker through the mark xdist_group; tests/conftest.py says which come first.
-WORKERS := 2
+# For two cores: half of the time of tests is waiting, for a client, a broker or a JVM. Tests that share
+# something costly, such as a Spark session, stay on one worker through the mark xdist_group;
+# tests/conftest.py says which come first.
+WORKERS := 4
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 
 # The same examples everywhere: whether a change passes is no matter of luck.
@@ -61,8 +62,8 @@ COVERING := tests/model tests/spec tests/rules
 test: $(READY) ## Run the tests that a change needs, in minutes
 	$(PYTEST) $(if $(filter cover,$(MAKECMDGOALS)),$(COVERING:%=--ignore=%))
 
-# Half of the time of slow tests is waiting for a broker or a JVM.
-test-slow: WORKERS := 4
+test-slow: WORKERS := 6
+cover: WORKERS := 2
 test-slow: export SHARESPEC_STEPS ?= 40000
 test-all: export SHARESPEC_STEPS ?= 120000
 

@@ -18,8 +18,14 @@ settings.register_profile(  # Of python -m tools.mutation: what fails first is e
 )
 settings.load_profile("same")
 
-COMPILING, PLAIN = "compile", ("tests/model/", "tests/spec/")
-"""The group of tests that compile nearly everything, and folders that need nothing compiled."""
+COMPILING = "compile"
+"""The group of tests that compile nearly everything."""
+
+PLAIN = tuple(
+    f"tests/{folder}/"
+    for folder in ("model", "spec", "proofs/theorems", "conformance/coordinators", "report")
+)
+"""Folders whose tests need nothing compiled, so that no worker waits for the one that compiles."""
 
 
 RERUNS = 1
