@@ -3,10 +3,10 @@
 The kit's own tests let it find each of them.
 """
 
-import sys
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import partial
+from itertools import islice
 from types import ModuleType
 
 import attrs
@@ -26,12 +26,12 @@ from model.share_messages import (
     ShareResponse,
 )
 from model.states import AcquireMode
+from serve.share_api import _records
 from spec.share_broker import Handled, ShareBroker
 from spec.share_session import key_of
-from tools.promises.behaviour import HONEST, Behaviour, faulty_spec
+from tools.promises.behaviour import HONEST, Behaviour, faulty_modules
 from tools.promises.catalogue import BEHAVIOURS
 
-Asked = tuple[ShareBroker, ShareRequest]
 Answered = tuple[ShareBroker, ShareResponse]
 
 _ALL, _NEVER = 500, 10**6
@@ -85,11 +85,9 @@ def fault_named(name: str) -> BrokerFault:
     return known.get(name) or WireFault[name]
 
 
-def spec_of(fault: BrokerFault) -> Mapping[str, ModuleType]:
-    """Return the modules of ``spec`` by which a broker with this fault works."""
-    if isinstance(fault, WireFault) or fault is HONEST:
-        return sys.modules
-    return faulty_spec(fault)
+def modules_of(fault: BrokerFault, *packages: str) -> Mapping[str, ModuleType]:
+    """Return the modules of packages by which a broker with this fault works, its own copies."""
+    return faulty_modules(HONEST if isinstance(fault, WireFault) else fault, *packages)
 
 
 UNCOUNTED = fault_named("does not count redeliveries")
@@ -140,12 +138,10 @@ def faulty_conduct(fault: BrokerFault, broker: ShareBroker, conduct: Conduct) ->
     return Conduct(tuple(chosen))
 
 
-def faulty_request(
-    fault: BrokerFault, broker: ShareBroker, request: ShareRequest
-) -> tuple[ShareBroker, ShareRequest]:
-    """Return the broker and the request as a broker with this fault takes them."""
+def faulty_request(fault: BrokerFault, broker: ShareBroker, request: ShareRequest) -> ShareRequest:
+    """Return the request as a broker with this fault takes it."""
     change = _REQUESTS.get(fault) if isinstance(fault, WireFault) else None
-    return change(broker, request) if change else (broker, request)
+    return change(broker, request) if change else request
 
 
 def faulty_response(
@@ -159,30 +155,25 @@ def faulty_response(
     return change(before, handled.broker, handled.response, request)
 
 
-def _epoch_unchecked(broker: ShareBroker, request: ShareRequest, after: int = 0) -> Asked:
+def _epoch_unchecked(broker: ShareBroker, request: ShareRequest, after: int = 0) -> ShareRequest:
     session = broker.sessions.get(key_of(request))
     if session is None or request.session_epoch <= 0 or session.epoch <= after:
-        return broker, request
-    return broker, attrs.evolve(request, session_epoch=session.epoch)
+        return request
+    return attrs.evolve(request, session_epoch=session.epoch)
 
 
-def _piggybacked_is_lost(broker: ShareBroker, request: ShareRequest) -> Asked:
-    if not isinstance(request, ShareFetch) or request.session_epoch <= 0:
-        return broker, request
+def _fetching(
+    fits: Callable[[ShareFetch], object], change: Callable[[ShareFetch], ShareFetch]
+) -> Callable[[ShareBroker, ShareRequest], ShareRequest]:
+    """Return a change of the fetches that fit."""
+    return lambda _broker, request: (
+        change(request) if isinstance(request, ShareFetch) and fits(request) else request
+    )
+
+
+def _without_batches(request: ShareFetch) -> ShareFetch:
     partitions = tuple(PartitionRequest(one.topic_partition) for one in request.partitions)
-    return broker, attrs.evolve(request, partitions=partitions)
-
-
-def _maximum_ignored(broker: ShareBroker, request: ShareRequest) -> Asked:
-    if not isinstance(request, ShareFetch) or not request.max_records:
-        return broker, request
-    return broker, attrs.evolve(request, max_records=_ALL)
-
-
-def _bytes_are_hard(broker: ShareBroker, request: ShareRequest) -> Asked:
-    if not isinstance(request, ShareFetch) or request.max_bytes > FEWEST_BYTES:
-        return broker, request
-    return broker, attrs.evolve(request, max_records=0)
+    return attrs.evolve(request, partitions=partitions)
 
 
 def faulty_coordinator(fault: BrokerFault, key: str) -> NamedNode:
@@ -195,13 +186,6 @@ def faulty_coordinator(fault: BrokerFault, key: str) -> NamedNode:
     if legal or fault is WireFault.ANY_KEY_IS_TAKEN:
         return NamedNode(ErrorCode.NONE, 1)
     return NamedNode(ErrorCode.INVALID_REQUEST)
-
-
-def _more_batches(broker: ShareBroker, request: ShareRequest) -> Asked:
-    by_batch = isinstance(request, ShareFetch) and (
-        request.acquire_mode is AcquireMode.BATCH_OPTIMIZED
-    )
-    return _maximum_ignored(broker, request) if by_batch else (broker, request)
 
 
 def _said_to_be_acknowledged(
@@ -246,13 +230,23 @@ def _coordinator_is_missing(
     return before, ShareResponse(error=ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
-_REQUESTS: dict[WireFault, Callable[[ShareBroker, ShareRequest], Asked]] = {
+_REQUESTS: dict[WireFault, Callable[[ShareBroker, ShareRequest], ShareRequest]] = {
     WireFault.EPOCH_UNCHECKED: _epoch_unchecked,
     WireFault.EPOCH_UNCHECKED_LATE: partial(_epoch_unchecked, after=25),
-    WireFault.PIGGYBACKED_IS_LOST: _piggybacked_is_lost,
-    WireFault.BYTES_ARE_HARD: _bytes_are_hard,
-    WireFault.MAXIMUM_IGNORED: _maximum_ignored,
-    WireFault.MORE_BATCHES_THAN_ASKED: _more_batches,
+    WireFault.PIGGYBACKED_IS_LOST: _fetching(
+        lambda asked: asked.session_epoch > 0, _without_batches
+    ),
+    WireFault.BYTES_ARE_HARD: _fetching(
+        lambda asked: asked.max_bytes <= FEWEST_BYTES,
+        lambda asked: attrs.evolve(asked, max_records=0),
+    ),
+    WireFault.MAXIMUM_IGNORED: _fetching(
+        lambda asked: asked.max_records, lambda asked: attrs.evolve(asked, max_records=_ALL)
+    ),
+    WireFault.MORE_BATCHES_THAN_ASKED: _fetching(
+        lambda asked: asked.max_records and asked.acquire_mode is AcquireMode.BATCH_OPTIMIZED,
+        lambda asked: attrs.evolve(asked, max_records=_ALL),
+    ),
 }
 
 _RESPONSES: dict[
@@ -263,3 +257,9 @@ _RESPONSES: dict[
     WireFault.CLOSING_IS_REFUSED: _closing_is_refused,
     WireFault.COORDINATOR_IS_MISSING: _coordinator_is_missing,
 }
+
+FAULTY_API: dict[BrokerFault, dict[str, Callable[..., object]]] = {
+    WireFault.NODE_0_LEADS: {"current_leader": lambda *_: {"leader_id": 0, "leader_epoch": 0}},
+    WireFault.RECORDS_LEFT_OUT: {"_records": lambda *given: islice(_records(*given), 1, None)},
+}
+"""What stands for functions of ``serve.share_api``."""

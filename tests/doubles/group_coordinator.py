@@ -1,6 +1,7 @@
 """A group coordinator made of the specification's own plans, and faults that can be planted in it.
 
-It answers the messages of a driver without a process. Faults are named in ``FAULTS``.
+It answers the messages of a driver without a process. Faults are named in ``FAULTS``. That of
+``serve`` is no driver: it calls no share coordinator, whose answers fail or come late here.
 """
 
 from collections.abc import Iterable, Iterator

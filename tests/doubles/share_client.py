@@ -1,7 +1,7 @@
 """A small share consumer over the wire, behind the protocol of drivers, with faults to switch on.
 
 It does one thing after the other in the thread of its caller, so that a script always goes the same
-way, but for heartbeats (share_member.py).
+way, but for heartbeats (share_member.py). It is a voice of its own: no client of the kit is in it.
 """
 
 import json

@@ -1,4 +1,7 @@
-"""A share coordinator made of the specification, behind the kit's protocol, with one fault."""
+"""A share coordinator made of the specification, behind the kit's protocol, with one fault.
+
+``serve`` has none: it keeps what is durable where it leads.
+"""
 
 from collections.abc import Callable
 from functools import partial

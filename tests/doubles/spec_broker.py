@@ -1,20 +1,29 @@
-"""The specification as a broker in process, whose clock is virtual and whose choices are random.
+"""``serve`` in process as a broker under test, whose clock is virtual and whose choices are random.
 
-Whatever the rules leave open it does in some way, and late where it may be late, so that a judge
-that objects is wrong. With a behaviour of the catalogue its share-partitions take faulty steps, and
-with a ``WireFault`` it does another thing wrong.
+Requests and answers go through the protocol. Whatever the rules leave open it does in some way, and
+late where it may be late, so that a judge that objects is wrong. With a behaviour of the catalogue
+its share-partitions take faulty steps, and with a ``WireFault`` it does another thing wrong.
 """
 
+import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import suppress
+from functools import cache
+from operator import attrgetter
 from random import Random
+from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import attrs
 from immutables import Map
 
 from conformance.target import TargetError
+from conformance.wire.codec import exchange, message
+from conformance.wire.connection import Replied
+from conformance.wire.messages import Message, answered, encoded, received, request, response
+from conformance.wire.records import record_batch
 from conformance.wire.target import (
     Described,
     Exchange,
@@ -29,7 +38,7 @@ from model.errors import ErrorCode, IllegalChoiceError
 from model.operations import AdvanceLogStart, Produce
 from model.outcome import Choice
 from model.profile import profile_named
-from model.ranges import OffsetRange, offsets
+from model.ranges import OffsetRange
 from model.share_messages import (
     Conduct,
     PartitionConduct,
@@ -39,16 +48,24 @@ from model.share_messages import (
     TopicPartition,
 )
 from model.states import AcquireMode
+from serve import coordination, share_api, topics
+from serve.apis import APIS
+from serve.asked import Call
+from serve.batches import Stored
+from serve.coordination import LEAVE, Beat
+from serve.node import Cluster, Options, Topic
+from serve.record_log import RecordLog, delete_below
 from spec import share_broker, share_request
 from spec.coordinator import Durable
-from spec.lag import durable_lag, lag
-from spec.log import Log, readable_end
+from spec.lag import lag
+from spec.log import readable_end
 from spec.partition import SharePartition
 from spec.share_broker import Handled, ShareBroker
-from spec.share_request import handle, readable
+from spec.share_request import Received, readable
 from spec.share_session import ShareSession
 from spec.window import replace
 from tests.doubles.broker_faults import (
+    FAULTY_API,
     BrokerFault,
     WireFault,
     faulty_conduct,
@@ -58,7 +75,7 @@ from tests.doubles.broker_faults import (
     faulty_profile,
     faulty_request,
     faulty_response,
-    spec_of,
+    modules_of,
 )
 from tools.promises.behaviour import HONEST
 
@@ -88,8 +105,10 @@ _NOTICE_MS = 1000.0
 _PATIENT_MS = 500
 """Who waits as long for records gets them."""
 
-_TOPIC = "00000000-0000-0000-0000-000000000001"
-_GROUP = "group"
+_TOPIC = UUID(int=1)
+_NAME, _GROUP, _MEMBER = "t", "group", "-"
+_BOTH = ("", "min.")
+_FREE = Conduct()
 
 
 class SpecBroker:
@@ -105,9 +124,15 @@ class SpecBroker:
         """Do this one thing wrong, and say that this can be done."""
         self._can = can
         self._fault, self._profile, self._seed = fault, profile, seed
-        modules = spec_of(fault)
-        self._share_broker = modules[share_broker.__name__]
-        self._share_request = modules[share_request.__name__]
+        self._modules = modules_of(fault, "spec.", "serve.")
+        self._share_broker = self._modules[share_broker.__name__]
+        self._coordination = self._modules[coordination.__name__]
+        self._topics = self._modules[topics.__name__]
+        api = vars(self._modules[share_api.__name__])
+        self._receive, self._complete = api["receive"], api["complete"]
+        api.update(wait_until=_at_once, receive=self._began, complete=self._ended)
+        api.update(FAULTY_API.get(fault, {}))
+        vars(self._topics).update(uuid4=lambda: _TOPIC, config_of=lambda *_: self._config)
         self._clock = 0.0
         self._open = False
 
@@ -117,25 +142,48 @@ class SpecBroker:
 
     def open(self, config: SharePartitionConfig, partitions: int, group: str = "") -> GroupTopic:
         """Begin anew: every place has the same names, and the same choices are made in it."""
-        self._group = f"{_GROUP}{group}"
+        self._group, self._config = f"{_GROUP}{group}", config
         self._random = Random(f"{self._seed}:{config}:{partitions}")  # noqa: S311 - no secret
         profile = faulty_profile(self._fault, profile_named(self._profile))
-        broker = ShareBroker(profile, topics=Map({_TOPIC: partitions}))
-        for at in (TopicPartition(_TOPIC, p) for p in range(partitions)):
-            broker = share_broker.lead(broker, (self._group, at), config, Log(0, 0), Durable())
+        locks = {f"group.share.{name}record.lock.duration.ms": self._can.lock_ms for name in _BOTH}
+        now = lambda: int(self._clock)  # noqa: E731 - three clocks are one
+        self._cluster = Cluster(Options(profile, broker=locks), now, now, now)
+        self._topic: Topic = self._topics.create_topic(self._cluster, _NAME, partitions)
+        self._join()
         if self._one_in(2):
-            staying = {(self._group, "-"): ShareSession(1, "-")}
-            broker = attrs.evolve(broker, sessions=Map(staying))
+            staying = {(self._group, _MEMBER): ShareSession(1, _MEMBER)}
+            self._share = attrs.evolve(self._share, sessions=Map(staying))
         self._tells_durable = self._one_in(2)
-        self._broker: ShareBroker = attrs.evolve(broker, now=int(self._clock))
-        self._logs: dict[TopicPartition, list[OffsetRange]] = {}
-        self._aborted: dict[TopicPartition, tuple[OffsetRange, ...]] = {}
         self._transactions: dict[TopicPartition, tuple[OffsetRange, ...]] = {}
         self._produced: Counter[TopicPartition] = Counter()
         self._gone: dict[str, float] = {}
         self._due: dict[tuple[TopicPartition, int], float] = {}
         self._open = True
-        return GroupTopic(self._group, _TOPIC, partitions)
+        return GroupTopic(self._group, str(_TOPIC), partitions)
+
+    def _join(self) -> None:
+        beat = Beat(self._group, _MEMBER, 0, frozenset({_NAME}))
+        self._coordination.heartbeat(self._cluster, beat)
+
+    def _leave(self) -> None:
+        self._coordination.leave(self._cluster, Beat(self._group, _MEMBER, LEAVE, None))
+
+    @property
+    def _share(self) -> ShareBroker:
+        return self._cluster.nodes[0].share(self._group)
+
+    @_share.setter
+    def _share(self, share: ShareBroker) -> None:
+        self._cluster.nodes[0].put(self._group, share)
+
+    def _alter(self, at: TopicPartition, **fields: Any) -> None:  # noqa: ANN401 - as they are
+        """Alter fields of a share-partition where the leader has it."""
+        share, key = self._share, (self._group, at)
+        there = attrs.evolve(share.partitions[key], **fields)
+        self._share = attrs.evolve(share, partitions=share.partitions.set(key, there))
+
+    def _log(self, at: TopicPartition) -> RecordLog:
+        return self._topic.logs[at.partition]
 
     def produce(
         self,
@@ -147,10 +195,9 @@ class SpecBroker:
     ) -> tuple[OffsetRange, ...]:
         """Append log batches; what is missing before one is not in the log, as a marker is not."""
         at = TopicPartition(place.topic_id, partition)
-        ranges = self._placed(at, batches)
-        before = self._aborted.get(at, ())
-        if aborted or (before and self._fault is WireFault.COMMITTED_IS_KEPT_BACK):
-            self._aborted[at] = (*before, *ranges)
+        ranges, log = self._placed(at, batches), self._log(at)
+        if aborted or (log.aborted and self._fault is WireFault.COMMITTED_IS_KEPT_BACK):
+            log.aborted += ranges
         self._append(at, ranges, ranges[-1].last + 1 + aborted)
         return ranges
 
@@ -171,29 +218,29 @@ class SpecBroker:
         if self._fault is not WireFault.COMMIT_IS_UNNOTICED or not committed:
             del self._transactions[at]
         if not committed and self._fault is not WireFault.ABORT_IS_UNNOTICED:
-            self._aborted[at] = tuple(sorted((*self._aborted.get(at, ()), *ended), key=_first))
-        self._append(at, (), self._end(at) + 1)
-
-    def _end(self, at: TopicPartition) -> int:
-        return self._broker.partitions[self._group, at].log.end_offset
+            self._log(at).aborted = sorted(
+                (*self._log(at).aborted, *ended), key=attrgetter("first")
+            )
+        self._append(at, (), self._log(at).end + 1)
 
     def _placed(
         self, at: TopicPartition, batches: Sequence[tuple[int, int]]
     ) -> tuple[OffsetRange, ...]:
         """Return the offsets of log batches that are to follow the end of the log."""
-        end, ranges = self._end(at), []
+        end, ranges = self._log(at).end, []
         for missing, size in batches:
             ranges.append(OffsetRange(end + missing, end + missing + size - 1))
             end += missing + size
         return tuple(ranges)
 
     def _append(self, at: TopicPartition, ranges: tuple[OffsetRange, ...], end: int) -> None:
-        known = faulty_log(self._fault, self._produced[at], ranges)
+        log, known = self._log(at), faulty_log(self._fault, self._produced[at], ranges)
         self._produced[at] += len(ranges)
-        self._broker = self._share_broker.append(
-            self._broker, at, Produce(known, end, self._stable(at))
-        )
-        self._logs.setdefault(at, []).extend(known)
+        number = at.partition, self._fault is WireFault.VALUES_ALTERED
+        log.batches += [Stored(one.first, one.last, 0, _written(one, *number)) for one in known]
+        log.end = end
+        produced = Produce(known, end, self._stable(at))
+        self._share = self._share_broker.append_to(self._share, (self._group, at), produced)
 
     def _stable(self, at: TopicPartition) -> int | None:
         """Return where the open transaction begins; None if there is none, or it is not minded."""
@@ -203,47 +250,51 @@ class SpecBroker:
 
     def delete_records(self, place: GroupTopic, partition: int, before: int) -> None:
         """Move the log start offset up; the leader notices with some later request."""
-        key = (place.group, TopicPartition(place.topic_id, partition))
-        there = self._broker.partitions[key]
+        at = TopicPartition(place.topic_id, partition)
         if self._fault is not WireFault.LOG_START_IGNORED:
-            there = attrs.evolve(there, log=attrs.evolve(there.log, start_offset=before))
-            partitions = self._broker.partitions.set(key, there)
-            self._broker = attrs.evolve(self._broker, partitions=partitions)
+            delete_below(self._log(at), before)
+            known = self._share.partitions[self._group, at].log
+            self._alter(at, log=attrs.evolve(known, start_offset=before))
 
     def disconnect(self, connection: str) -> None:
         """Close a connection, which is noticed some time later."""
         self._gone[connection] = self._clock + self._random.random() * _NOTICE_MS
 
     def alter_offset(self, place: GroupTopic, partition: int, offset: int) -> None:
-        """Set the durable state, with no record in flight."""
-        if self._fault is not WireFault.OFFSETS_STAY:
-            count = -1 if self._fault is WireFault.LAG_IS_LOST else 0
-            self._begin_again(TopicPartition(place.topic_id, partition), Durable(offset, count))
+        """Alter the start offset while the group has no member."""
+        if self._fault is WireFault.OFFSETS_STAY:
+            return
+        at = TopicPartition(place.topic_id, partition)
+        before = self._share.partitions[self._group, at]
+        self._leave()
+        self._coordination.alter_offsets(self._cluster, self._group, {at: offset})
+        self._join()
+        lost = Durable(offset, -1) if self._fault is WireFault.LAG_IS_LOST else None
+        self._led_anew(at, before, lost)
 
     def recreate(self, place: GroupTopic, *, topic: bool) -> GroupTopic:
-        """Forget what is durable of the group, and the log if the topic is deleted, too."""
+        """Delete the group, and the topic or nothing, and create them again."""
         if topic:
-            config = self._broker.partitions[self._group, TopicPartition(_TOPIC, 0)].config
-            return self.open(config, place.partitions, place.group.removeprefix(_GROUP))
-        for at in (TopicPartition(_TOPIC, p) for p in range(place.partitions)):
-            kept = durable(self._broker.partitions[self._group, at])
-            survives = self._fault is WireFault.STATE_SURVIVES
-            self._begin_again(at, Durable(kept.start_offset, 0) if survives else Durable())
+            return self.open(self._config, place.partitions, place.group.removeprefix(_GROUP))
+        before, survives = self._share.partitions, self._fault is WireFault.STATE_SURVIVES
+        self._leave()
+        self._coordination.delete_group(self._cluster, self._cluster.groups[self._group])
+        self._join()
+        for (_group, at), there in before.items():
+            kept = Durable(durable(there).start_offset, 0) if survives else None
+            self._led_anew(at, there, kept)
         return place
 
-    def _begin_again(self, at: TopicPartition, state: Durable) -> None:
-        key = self._group, at
-        there = self._broker.partitions[key]
-        start, end = there.log.start_offset, there.log.end_offset
-        broker = self._share_broker.lead(self._broker, key, there.config, Log(0, 0), state)
-        whole = Produce(tuple(self._logs.get(at, ())), end, self._stable(at))
-        broker = self._share_broker.append(broker, at, whole)
-        there = broker.partitions[key]
-        there = attrs.evolve(there, log=attrs.evolve(there.log, start_offset=start))
-        self._broker = attrs.evolve(broker, partitions=broker.partitions.set(key, there))
+    def _led_anew(self, at: TopicPartition, before: SharePartition, state: Durable | None) -> None:
+        """Let the leader that begins anew know what ``serve`` has not: gaps, open transactions.
+
+        It reads this state, if one is given.
+        """
+        read = self._share.partitions[self._group, at].durable
+        self._alter(at, log=before.log, durable=state or read)
 
     def coordinator_of(self, key: str) -> NamedNode:
-        """Name node 1, or refuse a key that is none."""
+        """Name node 1, or refuse a key that is none; ``serve`` has no share coordinator."""
         return faulty_coordinator(self._fault, key)
 
     def wait(self, ms: float) -> None:
@@ -267,38 +318,32 @@ class SpecBroker:
         """
         if not self._open:
             raise TargetError(f"{place.group} is not open")
-        seen = [snapshot(there) for there in self._broker.partitions.values()]
+        seen = [snapshot(there) for there in self._share.partitions.values()]
         plain = attrs.evolve(request, session_epoch=0)
         self._random = Random(f"{self._seed}:{plain}:{seen}")  # noqa: S311 - no secret
         sent = self._clock
         self._clock += self._random.random() * _TRIP_MS
         self._pass_time()
         self._notice(request)
-        before, taken = faulty_request(self._fault, self._broker, request)
-        handled = self._handled(before, taken, connection)
-        self._broker, response = faulty_response(self._fault, before, handled, request)
+        reply = self._reply(message(request), connection)
         self._note_locks()
         self._clock += self._random.random() * _TRIP_MS
-        if isinstance(request, ShareFetch) and self._waits(response):
+        said = exchange(request, Replied(reply, sent, self._clock))
+        if isinstance(request, ShareFetch) and self._waits(said.response):
             self._clock += request.max_wait_ms
-        read = self._read(response)
-        return Exchange(
-            response,
-            sent,
-            self._clock,
-            read,
-            lock_timeout_ms=self._can.lock_ms,
-            altered=self._altered(read),
-            leaders=self._leaders(response),
-        )
+        return attrs.evolve(said, received_ms=self._clock)
 
-    def _leaders(self, response: ShareResponse) -> tuple[tuple[TopicPartition, int], ...]:
-        wrong = self._fault is WireFault.NODE_0_LEADS
-        return tuple(
-            (p.topic_partition, 0)
-            for p in response.partitions
-            if wrong and p.error is not ErrorCode.NONE
-        )
+    def _reply(self, asked: Message, connection: str = "") -> SimpleNamespace:
+        """Let ``serve`` answer a request, through the bytes of both."""
+        _header, body = received(encoded(asked, 1))
+        key, version = asked.__api_key__, asked.__version__
+        handler: Any = APIS[key].handler
+        serving = vars(self._modules[handler.__module__])[handler.__name__]
+        values = serving(self._cluster.nodes[0], Call(body, version, connection))
+        if isinstance(values, Coroutine):
+            values = asyncio.run(values)
+        _, reply = response(asked, answered(key, version, 1, values))
+        return reply
 
     def _waits(self, response: ShareResponse) -> bool:
         """Return whether it waits in vain for records: now and then not, for another reason."""
@@ -306,64 +351,64 @@ class SpecBroker:
             return False
         return not any(part.acquired for part in response.partitions)
 
-    def _altered(
-        self, read: tuple[tuple[TopicPartition, tuple[OffsetRange, ...]], ...]
-    ) -> tuple[tuple[TopicPartition, tuple[int, ...]], ...]:
-        if self._fault is not WireFault.VALUES_ALTERED:
-            return ()
-        return tuple((at, tuple(o for o in offsets(some) if o % 3 == 2)) for at, some in read)
-
     def describe(self, place: GroupTopic, partition: int) -> Described:
         """Tell what is durable, or what is in memory."""
         sent = self._clock
         self._clock += self._random.random() * _TRIP_MS
         self._pass_time()
-        at = TopicPartition(place.topic_id, partition)
-        there = self._broker.partitions[self._group, at]
-        kept, end = durable(there), there.log.end_offset
-        start, told = kept.start_offset, durable_lag(end, kept)
+        named = {"topic_name": _NAME, "partitions": [partition]}
+        groups = [{"group_id": place.group, "topics": [named]}]
+        reply = self._reply(request("describe_share_group_offsets", 1, groups=groups))
+        (part,) = reply.groups[0].topics[0].partitions
+        start, told = part.start_offset, None if part.lag < 0 else part.lag
+        there = self._share.partitions[self._group, TopicPartition(place.topic_id, partition)]
         if there.ready and not self._tells_durable:
             start, told = there.window.start_offset, lag(there)
         if self._fault is WireFault.LAG_IGNORES_COMPLETE and told is not None:
-            told = end - max(0, start)
-        said = Described(ErrorCode.NONE, start, told, sent, self._clock, 0, 0)
+            told = there.log.end_offset - max(0, start)
+        said = Described(ErrorCode(part.error_code), start, told, sent, self._clock, 0, 0)
         return faulty_description(self._fault, said, there.window.complete if there.ready else 0)
 
-    def _handled(self, broker: ShareBroker, request: ShareRequest, connection: str) -> Handled:
-        """Serve a request in a random way, the plain one, or giving nothing: what is legal."""
-        nothing = PartitionConduct(acquire=Choice(acquired=(), entered=()), log_batches=())
-        idle = Conduct(tuple((at, nothing) for _group, at in broker.partitions))
-        plain = Conduct(
-            tuple(
-                (at, PartitionConduct(aborted=self._kept_back(at)))
-                for _group, at in broker.partitions
-            )
-        )
-        for conduct in (self._conduct(broker, request), plain):
-            with suppress(IllegalChoiceError):
-                chosen = faulty_conduct(self._fault, broker, conduct)
-                asked = broker, request, broker.now, chosen, connection
-                handled = handle(*asked)
-                return handled if self._share_request is share_request else self._served(*asked)
-        return self._served(broker, request, broker.now, idle, connection)
+    def _began(
+        self, share: ShareBroker, request: ShareRequest, now: int, connection: str
+    ) -> Received:
+        """Begin to serve a request, as ``share_request.receive``."""
+        self._before, self._asked = share, request
+        taken = faulty_request(self._fault, share, request)
+        conduct = faulty_conduct(self._fault, share, Conduct())
+        began: Received = self._receive(share, taken, now, conduct, connection)
+        return began
 
-    def _served(self, *asked: Any) -> Handled:  # noqa: ANN401 - as of ``handle``
-        handled: Handled = self._share_request.handle(*asked)
+    def _ended(self, waiting: Received, now: int, usual: Conduct = _FREE) -> Handled:
+        """Finish a request, as ``share_request.complete``."""
+        handled = self._handled(waiting, now, usual)
+        after, said = faulty_response(self._fault, self._before, handled, self._asked)
+        responses = handled.responses.set(handled.seq, said)
+        return attrs.evolve(handled, broker=after, responses=responses)
+
+    def _handled(self, waiting: Received, now: int, usual: Conduct) -> Handled:
+        """Finish a request in a random way, the usual one, or giving nothing: what is legal."""
+        nothing = PartitionConduct(acquire=Choice(acquired=(), entered=()), log_batches=())
+        idle = Conduct(tuple((at, nothing) for _group, at in waiting.broker.partitions))
+        for conduct in (self._conduct(waiting.broker), usual):
+            chosen = faulty_conduct(self._fault, waiting.broker, conduct)
+            with suppress(IllegalChoiceError):
+                share_request.complete(waiting, now, chosen)
+                idle = chosen
+                break
+        handled: Handled = self._complete(waiting, now, idle)
         return handled
 
     def _kept_back(self, at: TopicPartition) -> tuple[OffsetRange, ...]:
-        aborted = self._aborted.get(at, ())
-        if self._fault is WireFault.OPEN_IS_SKIPPED:
-            return (*aborted, *self._transactions.get(at, ()))
-        return aborted
+        opened = self._transactions.get(at, ()) if self._fault is WireFault.OPEN_IS_SKIPPED else ()
+        return (*self._log(at).aborted, *opened)
 
-    def _conduct(self, broker: ShareBroker, request: ShareRequest) -> Conduct:
+    def _conduct(self, share: ShareBroker) -> Conduct:
         chosen = []
-        for group, at in broker.partitions:
-            there = broker.partitions[group, at]
+        for (_group, at), there in share.partitions.items():
             further = self._random.randint(1, 3) if self._one_in(5) else None
             batches = self._batches(there, at, one=further is not None)
-            if not _is_patient(request) and self._one_in(10):
+            if not _is_patient(self._asked) and self._one_in(10):
                 batches = ()
             acquire = Choice(
                 start_offset=there.window.start_offset if self._one_in(5) else None,
@@ -385,7 +430,7 @@ class SpecBroker:
         if _is_behind(there):
             return ()
         free, end = readable(there, 1), readable_end(there.log, there.config.isolation_level)
-        log = self._logs.get(at, [])
+        log = (OffsetRange(batch.first, batch.last) for batch in self._log(at).batches)
         known = [batch for batch in log if free and free[0].first <= batch.last < end]
         if one:
             return tuple(known[:1])
@@ -393,61 +438,50 @@ class SpecBroker:
 
     def _pass_time(self) -> None:
         """Move the clock on; a lock that is over may last some more, but not for long."""
-        now, broker = int(self._clock), self._broker
-        late = self._one_in(2)
-        for key, there in broker.partitions.items():
-            times = {}
+        now, late = int(self._clock), self._one_in(2)
+        for (_group, at), there in self._share.partitions.items():
+            records = there.window.records
+            timed = {}
             for offset in there.window.held:
-                due = self._due[key[1], offset]
+                due = self._due[at, offset]
                 stays = due > now or (late and due + self._can.sweep_ms > now)
-                times[offset] = now + 1 if stays else now
-            timed = {
-                o: attrs.evolve(there.window.records[o], deadline=time) for o, time in times.items()
-            }
-            there = attrs.evolve(there, window=replace(there.window, timed))  # noqa: PLW2901
-            broker = attrs.evolve(broker, partitions=broker.partitions.set(key, there))
-        self._broker = self._share_broker.advance(broker, now)
+                timed[offset] = attrs.evolve(records[offset], deadline=now + stays)
+            self._alter(at, window=replace(there.window, timed))
+        self._share = self._share_broker.advance(self._share, now)
 
     def _note_locks(self) -> None:
-        for key, there in self._broker.partitions.items():
+        for (_group, at), there in self._share.partitions.items():
             for offset in there.window.held:
                 deadline = there.window.records[offset].deadline
-                if deadline == self._broker.now + there.config.record_lock_duration_ms:
-                    self._due[key[1], offset] = deadline
+                if deadline == self._share.now + there.config.record_lock_duration_ms:
+                    self._due[at, offset] = deadline
 
     def _notice(self, request: ShareRequest) -> None:
         """Notice, or not yet, that connections are gone and that logs lost records."""
         for connection, time in list(self._gone.items()):
             if self._clock >= time:
-                gone = self._share_broker.disconnect(self._broker, connection, self._broker.now)
-                self._broker = gone.broker
+                gone = self._share_broker.disconnect(self._share, connection, self._share.now)
+                self._share = gone.broker
                 del self._gone[connection]
-        for key, there in self._broker.partitions.items():
+        for key, there in self._share.partitions.items():
             if _is_behind(there) and (_is_patient(request) or self._one_in(2)):
                 operation = AdvanceLogStart(there.log.start_offset)
-                self._broker, _ = self._share_broker.apply_to(self._broker, key, operation)
+                self._share, _ = self._share_broker.apply_to(self._share, key, operation)
 
     def _one_in(self, number: int) -> bool:
         return self._random.randrange(number) == 0
 
-    def _read(
-        self, response: ShareResponse
-    ) -> tuple[tuple[TopicPartition, tuple[OffsetRange, ...]], ...]:
-        """Return the log batches in which acquired records are."""
-        found = []
-        for said in response.partitions:
-            batches = tuple(
-                batch
-                for batch in self._logs.get(said.topic_partition, [])
-                if any(one.first <= batch.last and batch.first <= one.last for one in said.acquired)
-            )
-            cut = batches[1:] if self._fault is WireFault.RECORDS_LEFT_OUT else batches
-            found.append((said.topic_partition, cut))
-        return tuple(found)
+
+async def _at_once(*_arguments: object) -> None:
+    """Wait for nothing: who asks waits, in virtual time."""
 
 
-def _first(batch: OffsetRange) -> int:
-    return batch.first
+@cache
+def _written(batch: OffsetRange, partition: int, shifted: bool) -> bytes:  # noqa: FBT001 - a key
+    """Return the bytes of a log batch, with the contents that belong there or the next ones."""
+    size = batch.last - batch.first + 1
+    data = record_batch(size, first=batch.first + shifted, partition=partition)
+    return batch.first.to_bytes(8, "big") + data[8:]
 
 
 def _is_patient(request: ShareRequest) -> bool:

@@ -148,14 +148,14 @@ class FaultyEngine:
         return whole_state(self.partition)
 
 
-def copied_spec(
-    instead: Mapping[Callable[..., object], Callable[..., object]],
+def copied_modules(
+    instead: Mapping[Callable[..., object], Callable[..., object]], *packages: str
 ) -> Mapping[str, ModuleType]:
-    """Return the modules of ``spec`` with copies of their functions, but for those to replace.
+    """Return the modules of packages with copies of their functions, but for those to replace.
 
-    The copies call each other and whatever is ``instead``; the specification itself stays as it is.
+    The copies call each other and whatever is ``instead``; the packages stay as they are.
     """
-    modules = {name: module for name, module in sys.modules.items() if name.startswith("spec.")}
+    modules = {name: known for name, known in sys.modules.items() if name.startswith(packages)}
     copies = {name: ModuleType(name) for name in modules}
 
     def copied(value: object) -> object:
@@ -163,8 +163,8 @@ def copied_spec(
             return copies.get(value.__name__, value)
         if not isinstance(value, FunctionType) or value.__module__ not in copies:
             return value
-        names = vars(copies[value.__module__])
-        copy = FunctionType(value.__code__, names, value.__name__, value.__defaults__)
+        names, code = vars(copies[value.__module__]), value.__code__
+        copy = FunctionType(code, names, value.__name__, value.__defaults__, value.__closure__)
         copy.__kwdefaults__ = value.__kwdefaults__
         return instead.get(value, copy)
 
@@ -173,8 +173,8 @@ def copied_spec(
     return copies
 
 
-def faulty_spec(behaviour: Behaviour) -> Mapping[str, ModuleType]:
-    """Return the modules of ``spec`` in which share-partitions take the steps of ``behaviour``."""
+def faulty_modules(behaviour: Behaviour, *packages: str) -> Mapping[str, ModuleType]:
+    """Return modules by which share-partitions take the steps of ``behaviour``, if they step."""
 
     def step(
         partition: SharePartition,
@@ -186,13 +186,13 @@ def faulty_spec(behaviour: Behaviour) -> Mapping[str, ModuleType]:
         reported = behaviour.reads(partition, operation)
         return behaviour.step(partition, reported, choice, answers, seq)
 
-    return copied_spec({apply: step})
+    return copied_modules({} if behaviour is HONEST else {apply: step}, *packages)
 
 
 @cache
 def _unguarded() -> Mapping[str, ModuleType]:
     """Return the modules of ``spec`` in which every choice passes."""
-    return copied_spec({require: _nothing})
+    return copied_modules({require: _nothing}, "spec.")
 
 
 def _nothing(*_arguments: object) -> None:

@@ -398,7 +398,7 @@ def test_a_broker_that_refuses_now_and_then_is_not_known() -> None:
             self.asked += 1
             return super().ask(place, request, connection)
 
-    result = campaign(Refusing(), Limits(sequences=8), BROKERS, 1)
+    result = campaign(Refusing(), Limits(600, sequences=8), BROKERS, 1)
     report = Report(BROKERS, result, (), ())
     assert (result.faults, report.verdict) == ((), KitVerdict.UNKNOWN)
     assert " of 8 sequences were judged, at least 75% must be" in report.unknown

@@ -7,7 +7,7 @@ import attrs
 from model.errors import ErrorCode
 from model.share_messages import PartitionRequest, ShareResponse
 
-__all__ = ["answered", "asked", "settled", "states"]
+__all__ = ["answered", "asked", "settled"]
 
 
 def settled(response: ShareResponse) -> ShareResponse:
@@ -47,15 +47,3 @@ def answered(part: Any, *, fetches: bool) -> dict[str, Any]:  # noqa: ANN401 - P
             for one in part.acquired
         ],
     }
-
-
-def states(batches: Any) -> list[dict[str, int]]:  # noqa: ANN401 - StateBatch
-    return [
-        {
-            "firstOffset": one.first,
-            "lastOffset": one.last,
-            "deliveryState": int(one.state),
-            "deliveryCount": one.delivery_count,
-        }
-        for one in batches
-    ]

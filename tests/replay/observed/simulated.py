@@ -1,12 +1,13 @@
 """A broker of the specification that writes a request log, with members that use it at once.
 
 Time is virtual. A request takes effect somewhere between its arrival and its answer, the writes to
-the share coordinator take their time, and members crash. With a fault it is a wrong broker.
+the share coordinator take their time, which those of ``serve`` do not, and members crash. With a
+fault it is a wrong broker.
 """
 
 import heapq
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from itertools import count
@@ -17,6 +18,7 @@ from uuid import UUID
 import attrs
 from immutables import Map
 
+from conformance.coordinators.share_messages import body_of
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode, IllegalChoiceError
 from model.operations import AcknowledgementBatch, AdvanceLogStart, CompleteWrite, Produce
@@ -32,7 +34,8 @@ from model.share_messages import (
     ShareResponse,
     TopicPartition,
 )
-from model.share_state_requests import InitializeState, ReadState, WriteState
+from model.share_state_requests import InitializeState, ReadState, StateRequest
+from model.state_topic_codec import batch_values
 from model.states import AcknowledgeType, AcquireMode
 from model.wire import uuid_text
 from spec import share_broker, share_cluster
@@ -51,9 +54,9 @@ from tests.doubles.broker_faults import (
     faulty_profile,
     faulty_request,
     faulty_response,
-    spec_of,
+    modules_of,
 )
-from tests.replay.observed.log_bodies import answered, asked, settled, states
+from tests.replay.observed.log_bodies import answered, asked, settled
 from tools.promises.behaviour import HONEST
 
 if TYPE_CHECKING:
@@ -68,6 +71,8 @@ _BEGIN = 1_700_000_000_000
 _LOCK_MS = 1000
 _LATE_MS = 200
 _NO_COORDINATOR = ErrorCode.COORDINATOR_NOT_AVAILABLE.value
+_SERVED: Mapping[str, Any] = {}
+_WRITE = "WRITE_SHARE_GROUP_STATE"
 
 CONFIG = SharePartitionConfig(
     delivery_count_limit=3,
@@ -133,7 +138,7 @@ class Simulated:
         self._cluster: ShareCluster = share_cluster.elect(
             cluster, BROKER, KEY, epoch=0, config=config, log=Log(0, 0)
         )
-        modules = spec_of(fault)
+        modules = modules_of(fault, "spec.")
         self._share_broker = modules[share_broker.__name__]
         self._share_cluster = modules[share_cluster.__name__]
         self._heap: list[tuple[float, int, Callable[[float], None]]] = []
@@ -177,8 +182,7 @@ class Simulated:
         reply = serve(self._cluster.coordinator, request, 0)
         self._cluster = attrs.evolve(self._cluster, coordinator=reply.coordinator)
         self._durable(reply)
-        body = {"partition": 0, "stateEpoch": 1, "startOffset": -1}
-        self._state("INITIALIZE_SHARE_GROUP_STATE", (0.1, 0.5), body, {})
+        self._log_state("INITIALIZE_SHARE_GROUP_STATE", request, (0.1, 0.5))
 
     def _durable(self, reply: Reply) -> None:
         if reply.record is not None:
@@ -287,8 +291,7 @@ class Simulated:
         self._send_writes(now)
         before = self._broker().partitions[KEY].ready
         coordinator = self._cluster.coordinator
-        broker, taken = faulty_request(self._fault, self._broker(), request)
-        self._replace(broker)
+        taken = faulty_request(self._fault, self._broker(), request)
         handled = self._handled(taken, clock)
         if not before and self._broker().partitions[KEY].ready:
             self._log_read(coordinator, (received, now))
@@ -341,13 +344,14 @@ class Simulated:
         begin = self._writes[sent] + (now - self._writes[sent]) * self._random.random()
         self._durable(serve(self._cluster.coordinator, sent.request, clock))
         self._cluster, handled = self._share_cluster.arrive(self._cluster, sent, clock)
-        self._log_write(sent.request, (begin, now + self._some(0.2)))
+        self._log_state(_WRITE, sent.request, (begin, now + self._some(0.2)))
         self._answer(handled.responses, now + 0.2)
 
     def _fail(self, sent: SentWrite, now: float) -> None:
         if sent not in self._cluster.sent:
             return
-        self._log_write(sent.request, (self._writes[sent], now + self._some(0.2)), _NO_COORDINATOR)
+        within = self._writes[sent], now + self._some(0.2)
+        self._log_state(_WRITE, sent.request, within, {"errorCode": _NO_COORDINATOR})
         self._cluster = attrs.evolve(self._cluster, sent=self._cluster.sent - {sent})
         partition = self._broker().partitions[KEY]
         if sent.id not in partition.outstanding:
@@ -443,36 +447,29 @@ class Simulated:
         self._log(name, 2, (flying.received, end), body, answer)
 
     def _log_read(self, coordinator: ShareCoordinator, within: tuple[float, float]) -> None:
-        reply = serve(coordinator, ReadState(share_cluster.state_key(KEY), 0), 0)
+        request = ReadState(share_cluster.state_key(KEY), 0)
+        reply = serve(coordinator, request, 0)
         assert reply.state is not None
         self._durable(reply)
         answer = {
             "stateEpoch": reply.state.state_epoch,
             "startOffset": reply.state.start_offset,
-            "stateBatches": states(reply.state.state_batches),
+            "stateBatches": batch_values(reply.state.state_batches),
         }
         begin, end = within
         third = (end - begin) / 3
-        body = {"partition": 0, "leaderEpoch": 0}
-        self._state("READ_SHARE_GROUP_STATE", (begin + third, end - third), body, answer)
+        self._log_state("READ_SHARE_GROUP_STATE", request, (begin + third, end - third), answer)
 
-    def _log_write(self, request: WriteState, within: tuple[float, float], code: int = 0) -> None:
-        body = {
-            "partition": 0,
-            "leaderEpoch": request.leader_epoch,
-            "stateEpoch": request.state_epoch,
-            "startOffset": request.start_offset,
-            "deliveryCompleteCount": request.delivery_complete_count,
-            "stateBatches": states(request.state_batches),
-        }
-        self._state("WRITE_SHARE_GROUP_STATE", within, body, {"errorCode": code})
-
-    def _state(
-        self, name: str, within: tuple[float, float], asked: dict[str, Any], answer: dict[str, Any]
+    def _log_state(
+        self,
+        name: str,
+        request: StateRequest,
+        within: tuple[float, float],
+        answer: Mapping[str, Any] = _SERVED,
     ) -> None:
-        body = {"groupId": "g", "topics": [{"topicId": SHOWN, "partitions": [asked]}]}
         part = {"partition": 0, "errorCode": 0, **answer}
-        self._log(name, 1, within, body, {"results": [{"topicId": SHOWN, "partitions": [part]}]})
+        results = {"results": [{"topicId": SHOWN, "partitions": [part]}]}
+        self._log(name, 1, within, body_of(request), results)
 
     def _log(
         self,
