@@ -39,6 +39,8 @@ class Face(StrEnum):
     CORE = "core"
 
 
+TRACE, CORE = ((face,) for face in Face)
+
 Reads = Callable[[SharePartition, Operation], Operation]
 Begins = Callable[[SharePartition, Operation], SharePartition]
 Chooses = Callable[[SharePartition, Operation, Choice], Choice]

@@ -37,7 +37,7 @@ from tools.promises.altering import (
     taking,
     to,
 )
-from tools.promises.behaviour import Behaviour, Manner
+from tools.promises.behaviour import TRACE, Behaviour, Manner
 
 LOSSY, LAZY, GREEDY, FORGETFUL, LYING = Manner
 Ranges = tuple[OffsetRange, ...]
@@ -186,7 +186,7 @@ DELIVERING = (
     Behaviour("reads past the end of the log", "readable records", GREEDY,
         reads=_past_the_end),
     Behaviour("reads open transactions under read_committed", "readable records", GREEDY,
-        follows=False),
+        follows=False, faces=TRACE),  # The kit leaves no transaction of cores open.
     Behaviour("delivers records of aborted transactions", "committed records", GREEDY,
         ends=ending(ArchiveAborted, lambda old, step: attrs.evolve(step, partition=old))),
     Behaviour("reads what is not committed under read_committed", "committed records", GREEDY,

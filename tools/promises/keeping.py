@@ -48,7 +48,7 @@ from tools.promises.altering import (
     writing,
     writing_of,
 )
-from tools.promises.behaviour import Behaviour, Chooses, Ends, Face, Manner
+from tools.promises.behaviour import TRACE, Behaviour, Chooses, Ends, Manner
 
 LOSSY, LAZY, GREEDY, FORGETFUL, LYING = Manner
 AVAILABLE, ARCHIVED = RecordState.AVAILABLE, RecordState.ARCHIVED
@@ -234,7 +234,6 @@ _LEAVING, _ANSWERS, _WRITTEN = "leaving releases", "answers of writes", "what is
 _DURABLE, _COUNT, _LIMIT = "durable state", "delivery complete count", "delivery limit"
 _RESET, _LETTERS, _RENEWAL = "altered offsets", "dead letters", "renewal"
 _FAILED, _DONE = ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NONE
-_TRACE = (Face.TRACE,)
 
 # fmt: off
 KEEPING = (
@@ -338,10 +337,10 @@ KEEPING = (
         does=read_state(state_batches=each(change(state=to(AVAILABLE))))),
     Behaviour("takes durable available records for archived", _DURABLE, LOSSY,
         does=read_state(state_batches=each(change(state=to(ARCHIVED))))),
-    Behaviour("loses its whole durable state", _DURABLE, LOSSY, faces=_TRACE,
+    Behaviour("loses its whole durable state", _DURABLE, LOSSY, faces=TRACE,
         reads=read_state(start_offset=to(-1), delivery_complete_count=to(-1),
             state_batches=to(()))),
-    Behaviour("never makes its writes durable", _DURABLE, LOSSY, ends=_not_durable, faces=_TRACE),
+    Behaviour("never makes its writes durable", _DURABLE, LOSSY, ends=_not_durable, faces=TRACE),
     Behaviour("reports a negative delivery complete count", _COUNT, LYING,
         shows=_showing(lambda _partition, _count: -10)),
     Behaviour("counts natural gaps as complete", _COUNT, LYING,
@@ -355,16 +354,16 @@ KEEPING = (
     Behaviour("writes the delivery complete count of before", _COUNT, FORGETFUL,
         ends=writing_of(delivery_complete_count=lambda old, _new: old.window.complete)),
     Behaviour("keeps records when offsets are altered", _RESET, FORGETFUL,
-        ends=ending(ResetOffset, moving(_keeping_records)), faces=_TRACE),
+        ends=ending(ResetOffset, moving(_keeping_records)), faces=TRACE),
     Behaviour("does not move when offsets are altered", _RESET, LAZY,
-        ends=ending(ResetOffset, _as_before), faces=_TRACE),
+        ends=ending(ResetOffset, _as_before), faces=TRACE),
     Behaviour("alters offsets while records are held", _RESET, GREEDY,
-        begins=_let_go, faces=_TRACE),
+        begins=_let_go, faces=TRACE),
     Behaviour("skips the dead-letter queue", _LETTERS, LOSSY,
         goes_by=change(dead_letter_queue=to(value=False))),
     Behaviour("delivers again what the dead-letter queue took", _LETTERS, FORGETFUL,
-        ends=after(FinishDeadLetter,
-            lambda at: at.is_changed and at.record.state is ARCHIVED)),
+        ends=after(FinishDeadLetter, lambda at: at.is_changed and at.record.state is ARCHIVED),
+        faces=TRACE),  # Short searches do not come so far.
 )
 # fmt: on
 """Of locks, acknowledgements, writes and the durable state."""

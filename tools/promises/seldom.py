@@ -15,7 +15,7 @@ from model.states import AcknowledgeType, RecordState
 from spec.partition import SharePartition, Step
 from spec.record import is_held
 from tools.promises.altering import MANY, At, after, before, change, on, recorded, refusing
-from tools.promises.behaviour import Begins, Behaviour, Ends, Face, Manner
+from tools.promises.behaviour import CORE, Begins, Behaviour, Ends, Manner
 
 LOSSY, LAZY, GREEDY, FORGETFUL, LYING = Manner
 _ARCHIVED = RecordState.ARCHIVED
@@ -80,43 +80,42 @@ def _was_aborted(at: At) -> bool:
     return marked and level is IsolationLevel.READ_UNCOMMITTED
 
 
-_CORE = (Face.CORE,)
 _LIMIT, _OWNER, _FINAL = "delivery limit", "the owner acknowledges", "complete is final"
 _RENEWAL, _COMMITTED = "renewal", "committed records"
 
 # fmt: off
 SELDOM = (
-    Behaviour("takes every delivery limit above 5 for 5", _LIMIT, LOSSY, faces=_CORE,
+    Behaviour("takes every delivery limit above 5 for 5", _LIMIT, LOSSY, faces=CORE,
         goes_by=change(delivery_count_limit=lambda limit: min(limit, _FEW_DELIVERIES))),
     Behaviour("ignores a limit of the window above 20", "limit of the window", GREEDY,
-        faces=_CORE,
+        faces=CORE,
         goes_by=change(partition_max_record_locks=lambda limit:
             limit if limit <= _SMALL_WINDOW else MANY)),
     Behaviour("drops the fifth batch of an acknowledgement", "acknowledge types", LOSSY,
-        does=on(Acknowledge, change(batches=lambda batches: batches[:_FEW_BATCHES])), faces=_CORE),
+        does=on(Acknowledge, change(batches=lambda batches: batches[:_FEW_BATCHES])), faces=CORE),
     Behaviour("takes the fourth member for the first", _OWNER, GREEDY,
-        begins=_taking_for(lambda member, owner: (member, owner) == ("m4", "m1")), faces=_CORE),
+        begins=_taking_for(lambda member, owner: (member, owner) == ("m4", "m1")), faces=CORE),
     Behaviour("takes ids of members that differ in case for one", _OWNER, GREEDY,
-        begins=_taking_for(lambda member, owner: member.lower() == owner.lower()), faces=_CORE),
+        begins=_taking_for(lambda member, owner: member.lower() == owner.lower()), faces=CORE),
     Behaviour("delivers acknowledged records again beyond offset 1,000", _FINAL, FORGETFUL,
-        begins=_from(1000), faces=_CORE),
+        begins=_from(1000), faces=CORE),
     Behaviour("delivers acknowledged records again beyond 31 bits", _FINAL, FORGETFUL,
-        begins=_from(2**31 - 1), faces=_CORE),
+        begins=_from(2**31 - 1), faces=CORE),
     Behaviour("delivers acknowledged records again beyond 40 bits", _FINAL, FORGETFUL,
-        begins=_from(2**40 - 1), faces=_CORE),
+        begins=_from(2**40 - 1), faces=CORE),
     Behaviour("delivers acknowledged records again beyond 62 bits", _FINAL, FORGETFUL,
-        begins=_from(2**62 - 1), faces=_CORE),
+        begins=_from(2**62 - 1), faces=CORE),
     Behaviour("delivers acknowledged records again after many operations", _FINAL, FORGETFUL,
-        begins=_acknowledged_again(lambda at: at.partition.next_write > _MANY_WRITES), faces=_CORE),
+        begins=_acknowledged_again(lambda at: at.partition.next_write > _MANY_WRITES), faces=CORE),
     Behaviour("does nothing in a third renewal", _RENEWAL, FORGETFUL,
-        faces=_CORE,
+        faces=CORE,
         ends=after(Acknowledge, lambda at: at.is_renewed, recorded(acquisition=_renewals,
             deadline=lambda at:
                 (at.record if _renewals(at) <= _FEW_RENEWALS else at.was).deadline))),
     Behaviour("refuses to renew in the last twentieth of a lock", _RENEWAL, GREEDY,
-        chooses=refusing(ErrorCode.INVALID_RECORD_STATE, _expires_soon), faces=_CORE),
+        chooses=refusing(ErrorCode.INVALID_RECORD_STATE, _expires_soon), faces=CORE),
     Behaviour("restores the deadline of before a renewal when a write fails", _RENEWAL, FORGETFUL,
-        faces=_CORE,
+        faces=CORE,
         ends=_both(
             after(Acknowledge, lambda at: at.is_renewed,
                 recorded(acquisition=lambda at: at.was.deadline)),
@@ -124,9 +123,9 @@ SELDOM = (
                 and at.record.acquisition is not None,
                 recorded(deadline=lambda at: at.record.acquisition)))),
     Behaviour("revives archived records when the limit is raised", _FINAL, FORGETFUL,
-        ends=after(AlterConfig, _is_below_raised_limit), faces=_CORE),
+        ends=after(AlterConfig, _is_below_raised_limit), faces=CORE),
     Behaviour("delivers aborted records once the isolation level is another", _COMMITTED,
-        FORGETFUL, faces=_CORE,
+        FORGETFUL, faces=CORE,
         ends=_both(
             after(ArchiveAborted, lambda at: at.is_changed and at.record.state is _ARCHIVED,
                 recorded(acquisition=lambda _at: 1)),
