@@ -61,7 +61,7 @@ class OneRecord:
     ``durable_state`` and ``durable_count`` are what the share coordinator has of the record: one
     that was never written is AVAILABLE there, with delivery count 0. ``marks``: records may be
     marked in progress, so that an acquisition has a number; ``later`` is a time after ``now``.
-    ``lock`` is the lock duration, ``deadline`` any end of a lock.
+    ``lock`` is the lock duration.
     """
 
     offset: Term = any_offset()
@@ -69,7 +69,6 @@ class OneRecord:
     member: Term = number()
     now: Term = number()
     lock: Term = number()
-    deadline: Term = number()
     limit: Term = number(1)
     highest: Term = number(1)
     durable_state: Term = number()

@@ -77,7 +77,6 @@ def _readings(state: SharePartition, offset: int) -> dict[str, object]:
         "hole_first": hole[0],
         "hole_last": hole[1],
         "now": state.now,
-        "deadline": state.now + config.record_lock_duration_ms,
         "limit": config.delivery_count_limit,
         "highest": state.highest_limit,
         "acquisition": (record and record.acquisition) or 0,

@@ -109,22 +109,11 @@ Change = Callable[[AnyPartition], SharePartition | None]
 Given = Callable[[AnyPartition], Term]
 
 
-def starting_at(state: SharePartition, offset: Term) -> SharePartition:
-    """Return the share-partition with another start offset, and nothing else moved."""
-    return attrs.evolve(state, window=attrs.evolve(state.window, start_offset=offset))
-
-
-def ordered(after: Window, log: Log) -> Term:
-    """Whether the window ends in the log, or is empty."""
-    start, end = after.start_offset, after.end_offset
-    return conjunction(start <= end, ends_in_the_log(start, end, log.end_offset))
-
-
 def _before(s: AnyPartition) -> SharePartition:
     return partition_of(s, log=Log(s.log_start, s.log_end))
 
 
-def _is_ordered(s: AnyPartition, *_rest: object) -> Term:
+def _is_ordered(s: AnyPartition) -> Term:
     return conjunction(
         s.start <= s.end,
         ends_in_the_log(s.start, s.end, s.log_end),
@@ -135,12 +124,12 @@ def _is_ordered(s: AnyPartition, *_rest: object) -> Term:
     )
 
 
-def _walk_is_right(s: AnyPartition, *_rest: object) -> Term:
+def _walk_is_right(s: AnyPartition) -> Term:
     """Whether ``furthest`` is in the window, as ``first_unfinished`` is."""
     return conjunction(_is_ordered(s), is_between(s.start, s.furthest, s.end))
 
 
-def _and_takes_place(s: AnyPartition, *_rest: object) -> Term:
+def _and_takes_place(s: AnyPartition) -> Term:
     """Whether the start offset may move and does, so that a refusal is no witness."""
     return conjunction(_walk_is_right(s), s.start < s.target, s.target <= s.furthest)
 
@@ -169,7 +158,15 @@ def _read_and_extend(s: AnyPartition) -> SharePartition | None:
     return attrs.evolve(learned, window=window.extend(learned.window, s.offset + 1))
 
 
-UNGUARDED = wrong("spec.partition:move_start", "goes wherever it is told", becomes(starting_at))
+UNGUARDED = wrong(
+    "spec.partition:move_start",
+    "goes wherever it is told",
+    becomes(
+        lambda state, chosen: attrs.evolve(
+            state, window=attrs.evolve(state.window, start_offset=chosen)
+        )
+    ),
+)
 DROPS_ONE = wrong(
     "spec.window:drop_below",
     "drops one record too many",
@@ -265,7 +262,10 @@ def start_offset_never_passes_an_unfinished_record(s: AnyPartition) -> Term:
 def window_stays_ordered(s: AnyPartition, change: Change, *_of: object) -> Term:
     """The window begins where it ends or before, and ends in the log, unless it is empty."""
     after = change(s)
-    return after is None or ordered(after.window, after.log)
+    if after is None:
+        return True
+    start, end = after.window.start_offset, after.window.end_offset
+    return conjunction(start <= end, ends_in_the_log(start, end, after.log.end_offset))
 
 
 @attrs.evolve(_WINDOW, source="KIP-1226, Delivery complete count").theorem(

@@ -43,7 +43,7 @@ def test_every_field_is_a_term() -> None:
     situation, _given, _offsets = symbols(OneRecord)
     parts = [getattr(situation, field.name) for field in attrs.fields(OneRecord)]
     assert all(isinstance(part, Record | z3.ExprRef) for part in parts)
-    assert len(list(sizes(situation))) == 23
+    assert len(list(sizes(situation))) == 22
 
 
 def test_marks_become_the_offsets_that_a_model_marks() -> None:
