@@ -36,6 +36,7 @@ from proofs.theorems.durable_situation import (
 from proofs.theorems.situation import any_like, flag, number
 from proofs.theorems.symbolic import conjunction, is_between
 from proofs.theorems.theorem import Control, Subject
+from spec import coordinator as single
 from spec import share_coordinator as coordinator
 from spec.coordinator import Durable
 from spec.logic import Term, either
@@ -348,6 +349,20 @@ LAST_WINS = wrong(
     "spec.record:durable_maximum", "takes what comes last", becomes(lambda *of: of[:2])
 )
 LOSES = wrong("spec.coordinator:coalesce", "loses the first batch", returns(lambda each: each[1:]))
+KEEPS = wrong(
+    "spec.coordinator:initialize_durable",
+    "keeps what is durable",
+    lambda rule: lambda durable, *of: (rule(durable, *of)[0], durable),
+)
+TELLS = wrong(
+    "spec.share_coordinator:read_state_summary",
+    "answers state batches too",
+    becomes(lambda held, request: Reply(held, ErrorCode.NONE, state=_whole(held, request))),
+)
+
+
+def _whole(before: ShareCoordinator, request: ReadStateSummary) -> Any:  # noqa: ANN401 - a state
+    return single.durable_state(before.held[request.key].durable)
 
 
 @_coordinator.theorem(
@@ -404,3 +419,20 @@ def new_leader_reads_what_is_durable(s: StateWrites) -> Term:
         ),
         *(is_same(after.entries.get(offset), known) for offset, known in entries_of(s)),
     )
+
+
+@_coordinator.theorem(21, of="initialize in the next state epoch", control=KEEPS)
+def altered_start_discards_all_batches(s: StateWrites) -> Term:
+    """An altered start offset leaves nothing durable of records."""
+    reply = coordinator.serve(_holding(s), InitializeState(KEY, s.state_epoch + 1, s.one_start), 1)
+    value: Any = reply.record.value if reply.record else None
+    return not reply.coordinator.held[KEY].durable.entries and not value.state.state_batches
+
+
+@_coordinator.theorem(50, of="read the summary", control=TELLS)
+def summary_has_no_batches(s: StateWrites) -> Term:
+    """A summary has no state batch, and changes nothing."""
+    before = _holding(s)
+    reply = coordinator.serve(before, ReadStateSummary(KEY, s.leader_epoch), 1)
+    empty = reply.state is not None and not reply.state.state_batches
+    return empty and reply.coordinator is before
