@@ -43,14 +43,20 @@ class Granted:
 
 
 @attrs.frozen
-class Asked:
+class Event:
+    """What happened, and when."""
+
+    at_ms: int
+
+
+@attrs.frozen
+class Asked(Event):
     """A ShareFetch or a ShareAcknowledge to a broker, before it takes effect.
 
     ``fetches``: it asks for records, at most ``max_records`` of them. ``named`` are the partitions
     that a fetch adds to the session, ``forgotten`` those it takes out.
     """
 
-    at_ms: int
     number: int
     member: str
     epoch: int
@@ -63,14 +69,13 @@ class Asked:
 
 
 @attrs.frozen
-class Answered:
+class Answered(Event):
     """The answer to a request: its error, what it acquired, and how acknowledgements fared.
 
     ``elsewhere``: partitions that another broker leads, with its id, or -1 where it is not named.
     ``throttle_ms``: how long the client is to send nothing.
     """
 
-    at_ms: int
     number: int
     error: int = 0
     granted: tuple[Granted, ...] = ()
@@ -80,75 +85,68 @@ class Answered:
 
 
 @attrs.frozen
-class Cut:
+class Cut(Event):
     """A connection that was cut in place of an answer."""
 
-    at_ms: int
     number: int
     took_effect: bool
 
 
 @attrs.frozen
-class Compacted:
+class Compacted(Event):
     """A batch was appended that has no records at these offsets.
 
     Compaction removed them, or they are control records, which are none of an application's.
     """
 
-    at_ms: int
     place: Place
     offsets: frozenset[int]
 
 
 @attrs.frozen
-class Corrupted:
+class Corrupted(Event):
     """A batch was appended that cannot be read; these are its offsets."""
 
-    at_ms: int
     place: Place
     offsets: frozenset[int]
 
 
 @attrs.frozen
-class Lost:
+class Lost(Event):
     """What the member held it holds no more: its session ended, or its locks did.
 
     ``broker``: of which broker that was; 0 is any.
     """
 
-    at_ms: int
     why: str
     broker: int = 0
 
 
 @attrs.frozen
-class Moved:
+class Moved(Event):
     """Another broker leads a partition; what the former leader gave of it nobody holds any more."""
 
-    at_ms: int
     place: Place
     broker: int
 
 
 @attrs.frozen
-class Drained:
+class Drained(Event):
     """Polls have brought whatever there was, or nothing for so many ms though there was something.
 
     That is what a fetch could get, or what the client was given and did not deliver or release.
     """
 
-    at_ms: int
     starved_ms: int = 0
 
 
 @attrs.frozen
-class Heartbeat:
+class Heartbeat(Event):
     """A heartbeat with its answer: the error, or the member epoch that it gives.
 
     ``assigned`` are the partitions that it assigns, None where they are as before.
     """
 
-    at_ms: int
     member: str
     epoch: int
     error: int = 0
@@ -157,18 +155,16 @@ class Heartbeat:
 
 
 @attrs.frozen
-class Waited:
+class Waited(Event):
     """The harness waited for heartbeats that were due, so many ms, and they did not come."""
 
-    at_ms: int
     waited_ms: int
 
 
 @attrs.frozen
-class Called:
+class Called(Event):
     """The application begins a call; ``record`` and ``type`` are what it acknowledges."""
 
-    at_ms: int
     call: str
     timeout_ms: int = 0
     place: Place = ("", 0)
@@ -196,13 +192,12 @@ class Completed:
 
 
 @attrs.frozen
-class Returned:
+class Returned(Event):
     """A call has returned: with an error, with records, with results of a commit.
 
     ``completed`` is what callbacks said meanwhile.
     """
 
-    at_ms: int
     call: str
     error: str | None = None
     records: tuple[Delivered, ...] = ()
@@ -211,10 +206,9 @@ class Returned:
 
 
 @attrs.frozen
-class Ended:
+class Ended(Event):
     """A call never returned: the client's process ended, or said nothing for too long."""
 
-    at_ms: int
     call: str
     why: str
 
@@ -222,23 +216,6 @@ class Ended:
     def text(self) -> str:
         """What happened."""
         return f"{self.call} did not return: {self.why}"
-
-
-Event: TypeAlias = (
-    Asked
-    | Answered
-    | Cut
-    | Compacted
-    | Corrupted
-    | Lost
-    | Moved
-    | Drained
-    | Heartbeat
-    | Waited
-    | Called
-    | Returned
-    | Ended
-)
 
 
 @attrs.frozen

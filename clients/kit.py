@@ -188,7 +188,7 @@ def _is_usual(event: Event) -> bool:
 def said(event: Event) -> str:
     """Return an event as text: its kind, and what of it is not as usual."""
     words = []
-    for field in event.__attrs_attrs__:
+    for field in attrs.fields(type(event)):
         value = getattr(event, field.name)
         if field.name not in ("at_ms", "member") and value not in (field.default, (), None):
             words.append(f"{field.name}={value}")

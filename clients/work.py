@@ -30,30 +30,34 @@ _LIVES = 400
 
 
 @attrs.frozen
-class RecordProduced:
-    """A record that the cluster confirmed."""
+class WorkEvent:
+    """What was seen, and when."""
 
     ms: int
+
+
+@attrs.frozen
+class RecordProduced(WorkEvent):
+    """A record that the cluster confirmed."""
+
     partition: int
     offset: int
     value: str
 
 
 @attrs.frozen
-class MemberPolled:
+class MemberPolled(WorkEvent):
     """What a poll returned, perhaps nothing."""
 
-    ms: int
     member: str
     records: tuple[Delivered, ...]
     error: str | None = None
 
 
 @attrs.frozen
-class MemberAcknowledged:
+class MemberAcknowledged(WorkEvent):
     """A call of a member that acknowledges a record; ``type`` as on the wire."""
 
-    ms: int
     member: str
     partition: int
     offset: int
@@ -62,10 +66,9 @@ class MemberAcknowledged:
 
 
 @attrs.frozen
-class MemberTold:
+class MemberTold(WorkEvent):
     """What the callback for acknowledgements said of some offsets of a partition."""
 
-    ms: int
     member: str
     partition: int
     offsets: tuple[int, ...]
@@ -73,15 +76,11 @@ class MemberTold:
 
 
 @attrs.frozen
-class MemberFailed:
+class MemberFailed(WorkEvent):
     """A call of a member failed, or its driver did."""
 
-    ms: int
     member: str
     what: str
-
-
-WorkEvent = RecordProduced | MemberPolled | MemberAcknowledged | MemberTold | MemberFailed
 
 
 @attrs.frozen

@@ -5,16 +5,14 @@ import attrs
 from conformance.target import TargetError
 from conformance.wire.target import Exchange, GroupTopic
 from model.share_messages import ShareRequest
-from tests.doubles.broker_faults import BrokerFault
 from tests.doubles.spec_broker import SpecBroker
-from tools.promises.behaviour import HONEST
 
 
 class SlippingBroker(SpecBroker):
     """A broker that alters records in so many of its responses, and never again."""
 
-    def __init__(self, times: int, fault: BrokerFault = HONEST) -> None:
-        super().__init__(fault)
+    def __init__(self, times: int) -> None:
+        super().__init__()
         self.left = times
 
     def ask(self, place: GroupTopic, request: ShareRequest, connection: str) -> Exchange:
@@ -29,9 +27,9 @@ class SlippingBroker(SpecBroker):
 class DyingBroker(SpecBroker):
     """A broker that is gone after so many requests, and then removes nothing any more."""
 
-    def __init__(self, after: int, fault: BrokerFault = HONEST) -> None:
-        super().__init__(fault)
-        self.left, self.tried = after, 0
+    def __init__(self, after: int) -> None:
+        super().__init__()
+        self.left = after
 
     def ask(self, place: GroupTopic, request: ShareRequest, connection: str) -> Exchange:
         self.left -= 1
@@ -41,6 +39,5 @@ class DyingBroker(SpecBroker):
 
     def finish(self, place: GroupTopic) -> None:
         if self.left < 0:
-            self.tried += 1
             raise TargetError("the topic cannot be removed")
         super().finish(place)
