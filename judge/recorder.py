@@ -108,7 +108,8 @@ def _note_writes(
             if overtaken and status is ErrorCode.NONE:
                 doubtful = in_doubt(before.durable, (*before.doubtful, write), before.profile)
                 return attrs.evolve(after, seen=seen, doubtful=doubtful, durable=before.durable)
-            doubtful = _doubt(before, [(write, status, id_ in before.seen)])
+            answer = Answer(status, written=write if id_ in before.seen else None)
+            doubtful = _doubt(before, [(write, answer)])
             return attrs.evolve(after, seen=seen, doubtful=doubtful)
         case Initialize() | ResetOffset() if step.outcome.status is not ErrorCode.NONE:
             return after
@@ -143,8 +144,7 @@ def note_sent(
     for write in writes:
         answer = named.get(write.id) or next(unnamed, Answer())
         if answer.status is not ErrorCode.PENDING:
-            sent = as_written(write, answer)
-            answered.append((sent, answer.status, answer.written is not None))
+            answered.append((write, answer))
             continue
         if answer.written is not None:
             seen |= {write.id}
@@ -157,18 +157,18 @@ def note_sent(
 
 
 def _doubt(
-    before: RecordedPartition, answered: Sequence[tuple[Write, ErrorCode, bool]]
+    before: RecordedPartition, answered: Sequence[tuple[Write, Answer]]
 ) -> tuple[Write, ...]:
     """Return what may be durable though nobody said so, once writes, seen or not, are answered."""
     doubtful, durable, profile = before.doubtful, before.durable, before.profile
-    failed = any(seen and status is not ErrorCode.NONE for _write, status, seen in answered)
-    if not (doubtful or failed):
+    failed = (a.written is not None and a.status is not ErrorCode.NONE for _write, a in answered)
+    if not (doubtful or any(failed)):
         return ()
-    for write, status, seen in answered:
-        if status is ErrorCode.NONE:
-            durable = merge(durable, write, profile)
-        elif seen:
-            doubtful = (*doubtful, write)
+    for write, answer in answered:
+        if answer.status is ErrorCode.NONE:
+            durable = merge(durable, as_written(write, answer), profile)
+        elif answer.written is not None:
+            doubtful = (*doubtful, as_written(write, answer))
         doubtful = in_doubt(durable, doubtful, profile)
     return doubtful
 

@@ -119,7 +119,9 @@ def _passed(partition: SharePartition, answer: Answer) -> dict[int, Record]:
 
     It needs no batches of what is finished below it.
     """
-    start = answer.written.start_offset if answer.written else 0
+    if answer.written is None:
+        return {}
+    start = answer.written.start_offset
     ranges = tuple(OffsetRange(o, o) for o in due_offsets(partition) if o < start)
     return _expired(partition, Expiry(ranges))
 

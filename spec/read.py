@@ -68,6 +68,8 @@ def learn(partition: SharePartition, operation: Acquire, choice: Choice = _FREE)
         for offset in tracked(window, operation.fetch_offset, read[0][0])
         if can_vanish(window.records[offset])
     }
+    if log is partition.log and not gone:
+        return partition
     return attrs.evolve(partition, log=log, window=replace(window, gone))
 
 

@@ -59,7 +59,7 @@ def conclude(step: Step, choice: Choice) -> Step:
     """Move the start offset, as chosen, once the operation itself is done."""
     if not step.partition.ready:
         return step
-    return attrs.evolve(step, partition=_forget(move_start(step.partition, choice.start_offset)))
+    return Step(_forget(move_start(step.partition, choice.start_offset)), step.outcome)
 
 
 def _forget(partition: SharePartition) -> SharePartition:

@@ -21,7 +21,7 @@ from spec.window import replace
 def make_write(
     partition: SharePartition, changed: Mapping[int, Record], answer: Answer
 ) -> tuple[SharePartition, Write]:
-    """Return the write that reports the changed records, which the window already shows.
+    """Return the share-partition with the changed records, and the write that reports them.
 
     It carries the start offset and the delivery complete count of this moment, before the start
     offset moves because of it (KIP-1226, Persistence), and one batch for each range of equal state.
@@ -30,10 +30,10 @@ def make_write(
     id_ = partition.next_write if answer.id is None else answer.id
     if answer.status is ErrorCode.PENDING:
         _check_free(partition, id_)
-    numbers = partition.window.start_offset, complete_count(partition)
-    write = Write(id_, *numbers, coalesce(entries), answer.status)
-    next_write = max(partition.next_write, id_ + 1)
-    return attrs.evolve(partition, next_write=next_write), write
+    window, next_write = replace(partition.window, changed), max(partition.next_write, id_ + 1)
+    partition = attrs.evolve(partition, window=window, next_write=next_write)
+    numbers = window.start_offset, complete_count(partition)
+    return partition, Write(id_, *numbers, coalesce(entries), answer.status)
 
 
 def write_and_wait(
@@ -46,7 +46,6 @@ def write_and_wait(
     Delivery count: unchanged.
     Persistence: one write with all the changes; one that was seen keeps the form that it had.
     """
-    partition = attrs.evolve(partition, window=replace(partition.window, changed))
     partition, write = make_write(partition, changed, answer)
     sent = Outstanding(as_written(write, answer), tuple(changed), seq)
     return Step(send(partition, sent, answer.status), Outcome(answer.status, writes=(write,)))
@@ -65,7 +64,6 @@ def write_and_forget(
     """
     kept = tuple(changed) if answer.status is ErrorCode.PENDING and answer.keeps_back else ()
     changed = {o: attrs.evolve(r, pending=True) for o, r in changed.items()} if kept else changed
-    partition = attrs.evolve(partition, window=replace(partition.window, changed))
     partition, write = make_write(partition, changed, answer)
     sent = Outstanding(as_written(write, answer), kept)
     return send(partition, sent, answer.status), write

@@ -104,7 +104,7 @@ def test_a_write_reports_each_range_of_equal_records_from_the_start_offset_of_th
     done = Record(RecordState.ACKNOWLEDGED, 1)
     changed = {5: done, 3: done, 2: done, 4: attrs.evolve(done, delivery_count=2)}
     partition, write = make_write(started(), changed, Answer(LOST, 4))
-    assert written(write) == (0, 0, [(2, 3, 2, 1), (4, 4, 2, 2), (5, 5, 2, 1)])
+    assert written(write) == (0, 4, [(2, 3, 2, 1), (4, 4, 2, 2), (5, 5, 2, 1)])
     assert (write.id, write.status, partition.next_write) == (4, LOST, 5)
 
 
