@@ -179,16 +179,8 @@ def next_ask(random: Random, mix: WireMixture, scene: WireScene) -> asks.Ask:
     return _MAKERS[kind](random, mix, scene)
 
 
-def _produce(random: Random, mix: WireMixture, _scene: WireScene) -> asks.Ask:
-    return asks.Produce(random.randrange(mix.partitions), _appended(random, mix, 3))
-
-
-def _produce_aborted(random: Random, mix: WireMixture, _scene: WireScene) -> asks.Ask:
-    return asks.ProduceAborted(random.randrange(mix.partitions), _appended(random, mix, 2))
-
-
 def _produce_open(random: Random, mix: WireMixture, _scene: WireScene) -> asks.Ask:
-    return asks.ProduceOpen(random.randrange(mix.partitions), _appended(random, mix, 2))
+    return asks.ProduceOpen(_partition(random, mix), _appended(random, mix, 2))
 
 
 def _end(random: Random, mix: WireMixture, scene: WireScene) -> asks.Ask:
@@ -247,51 +239,33 @@ def _disconnect(random: Random, mix: WireMixture, scene: WireScene) -> asks.Ask:
     return asks.Disconnect(random.choice(holding or mix.members))
 
 
-def _delete(random: Random, mix: WireMixture, _scene: WireScene) -> asks.Ask:
-    return asks.DeleteRecords(random.randrange(mix.partitions), random.randint(1, 6))
-
-
-def _describe(random: Random, mix: WireMixture, _scene: WireScene) -> asks.Ask:
-    return asks.Describe(random.randrange(mix.partitions))
-
-
 def _find(random: Random, mix: WireMixture, _scene: WireScene) -> asks.Ask:
     key = random.choice(tuple(asks.Key)) if random.random() < 0.5 else asks.Key.WHOLE
-    return asks.FindCoordinator(random.randrange(mix.partitions), key)
-
-
-def _alter(random: Random, mix: WireMixture, _scene: WireScene) -> asks.Ask:
-    return asks.AlterOffset(random.randrange(mix.partitions), random.randint(0, 6))
-
-
-def _recreate(random: Random, _mix: WireMixture, _scene: WireScene) -> asks.Ask:
-    return asks.Recreate(random.random() < 0.3)
-
-
-def _wait(random: Random, _mix: WireMixture, _scene: WireScene) -> asks.Ask:
-    return asks.Wait(random.choice((20, 60)))
-
-
-def _wait_past_locks(_random: Random, _mix: WireMixture, _scene: WireScene) -> asks.Ask:
-    return asks.WaitPastLocks()
+    return asks.FindCoordinator(_partition(random, mix), key)
 
 
 _MAKERS: dict[type[asks.Ask], Callable[[Random, WireMixture, WireScene], asks.Ask]] = {
-    asks.Produce: _produce,
-    asks.Fetch: _fetch,
-    asks.Acknowledge: _acknowledge,
-    asks.ProduceAborted: _produce_aborted,
+    asks.Produce: lambda r, mix, _: asks.Produce(_partition(r, mix), _appended(r, mix, 3)),
+    asks.ProduceAborted: lambda r, mix, _: asks.ProduceAborted(
+        _partition(r, mix), _appended(r, mix, 2)
+    ),
     asks.ProduceOpen: _produce_open,
     asks.EndTransaction: _end,
+    asks.Fetch: _fetch,
+    asks.Acknowledge: _acknowledge,
     asks.Disconnect: _disconnect,
-    asks.DeleteRecords: _delete,
-    asks.Describe: _describe,
-    asks.Wait: _wait,
-    asks.WaitPastLocks: _wait_past_locks,
+    asks.DeleteRecords: lambda r, mix, _: asks.DeleteRecords(_partition(r, mix), r.randint(1, 6)),
+    asks.Describe: lambda r, mix, _: asks.Describe(_partition(r, mix)),
+    asks.Wait: lambda r, _mix, _: asks.Wait(r.choice((20, 60))),
+    asks.WaitPastLocks: lambda _r, _mix, _: asks.WaitPastLocks(),
     asks.FindCoordinator: _find,
-    asks.AlterOffset: _alter,
-    asks.Recreate: _recreate,
+    asks.AlterOffset: lambda r, mix, _: asks.AlterOffset(_partition(r, mix), r.randint(0, 6)),
+    asks.Recreate: lambda r, _mix, _: asks.Recreate(r.random() < 0.3),
 }
+
+
+def _partition(random: Random, mix: WireMixture) -> int:
+    return random.randrange(mix.partitions)
 
 
 def _epoch(random: Random, mix: WireMixture) -> asks.Epoch:

@@ -150,13 +150,7 @@ class Durables:
         known.floor = 0
         known.lowest = start if start >= 0 else None
         if start > 0:
-            behind = Record(RecordState.ARCHIVED, -1)
-            parts = [
-                (low, high, recovered(configurations, [behind]))
-                for low, high, configurations in known.records.pieces(0, start - 1)
-            ]
-            known.records.put(parts)
-            known.floor = start
+            known.pass_to(start)
 
 
 def _spans(each: Observation) -> Spans[Holding]:

@@ -12,6 +12,7 @@ from replay.observed.record import (
     ALWAYS,
     ANYTHING,
     NEVER,
+    PASSED,
     Act,
     Allowance,
     Configurations,
@@ -21,6 +22,7 @@ from replay.observed.record import (
     completed,
     passed,
     reachable,
+    recovered,
 )
 from replay.observed.requests import REFUSALS, LogRequest, Sessions, UnderWay, sessions_of
 from replay.observed.settings import DELIVERY_LIMITS, Assumed
@@ -254,6 +256,12 @@ class Known:
         if Allowance.REPEATED_APPEND in self.allowed:
             return self.given.log.listed_end_at_most(now)
         return self.given.log.end_at_most(now)
+
+    def pass_to(self, start: int) -> None:
+        """Let the start offset have passed every record before ``start``, whatever was known."""
+        behind = self.records.pieces(self.floor, start - 1)
+        self.records.put([(low, high, recovered(before, [PASSED])) for low, high, before in behind])
+        self.floor = start
 
     def undo(self, first: int, last: int) -> None:
         """Note that records may have been complete for a while: a write of it failed.

@@ -18,7 +18,7 @@ from model.states import TERMINAL_STATES, RecordState
 from model.wire import uuid_text
 from replay.observed.known import Known
 from replay.observed.observation import OF_TOPIC, Kind, Observation, Ranges
-from replay.observed.record import PASSED, recovered, settled
+from replay.observed.record import settled
 from replay.observed.settings import Assumed
 from replay.observed.verdict import DivergedError
 from spec.coordinator import Durable, durable_state, merge_start, replay_record
@@ -129,15 +129,7 @@ def learn(known: Known, durable: Durable, now: float) -> None:
     """
     rules = known.rules(now)
     if durable.start_offset > known.floor:
-        known.records.put(
-            [
-                (low, high, recovered(configurations, [PASSED]))
-                for low, high, configurations in known.records.pieces(
-                    known.floor, durable.start_offset - 1
-                )
-            ]
-        )
-        known.floor = durable.start_offset
+        known.pass_to(durable.start_offset)
     for batch in durable_state(durable).state_batches:
         if batch.state not in TERMINAL_STATES or batch.last < known.floor:
             continue

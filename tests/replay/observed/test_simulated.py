@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import attrs
@@ -49,6 +50,28 @@ def verdict_of(
     return verdicts[0] if verdicts else None
 
 
+def failing(folder: Path, seed: int, known: Assumed, ms: float) -> ObservedVerdict | None:
+    """Judge a legal broker's log, many of whose writes fail."""
+    lines = Simulated(seed, crashes=0.01 * (seed % 2), failures=0.3).run(4, ms)
+    return next(iter(judged(folder, lines, known).verdicts), None)
+
+
+def with_dump(folder: Path, seed: int, known: Assumed, ms: float) -> ObservedVerdict | None:
+    """Judge a legal broker's log, of which a part may be missing, with its dump, or part of that.
+
+    Members that crash, and snapshots every few writes.
+    """
+    made = Simulated(seed, crashes=0.01 if seed % 2 else 0, updates_per_snapshot=2 + seed % 9)
+    text = made.run(3, ms)
+    text = text[seed % 5 * len(text) // 6 :]
+    records = made.dump[: max(1, len(made.dump) * (1 + seed % 7) // 7)]
+    return next(iter(judged(folder, text, known, records=records).verdicts), None)
+
+
+def legal(folder: Path, seed: int, known: Assumed, ms: float) -> ObservedVerdict | None:
+    return verdict_of(folder, seed, HONEST, known, ms)
+
+
 def rule_of(folder: Path, fault: BrokerFault) -> str | None:
     """Return the rule by which the first of some logs of a broker diverges."""
     known = HASTY if fault.name == "passes over records that were released" else KNOWN
@@ -64,23 +87,33 @@ def test_of_every_faulty_broker_a_request_log_shows_rules_or_says_why_not() -> N
     assert set().union(*SEEN.values()) <= VERDICT_RULES.keys()
 
 
-@given(seed=st.integers(0, 10**6), known=st.sampled_from([KNOWN, LITTLE_KNOWN]))
+Judging = Callable[[Path, int, Assumed, float], ObservedVerdict | None]
+DRAWN = given(seed=st.integers(0, 10**6), known=st.sampled_from([KNOWN, LITTLE_KNOWN]))
+
+
+@pytest.mark.parametrize("judging", [legal, with_dump])
+@DRAWN
 @settings(max_examples=4)
 def test_a_legal_broker_does_not_diverge(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, known: Assumed
+    tmp_path_factory: pytest.TempPathFactory, judging: Judging, seed: int, known: Assumed
 ) -> None:
-    verdict = verdict_of(tmp_path_factory.mktemp("log"), seed, HONEST, known, ms=4000)
+    verdict = judging(tmp_path_factory.mktemp("log"), seed, known, 4000)
     assert verdict is None or verdict.verdict is not Verdict.DIVERGES, verdict
 
 
 @pytest.mark.long
 @pytest.mark.slow
-@given(seed=st.integers(0, 10**6), known=st.sampled_from([KNOWN, LITTLE_KNOWN]))
+@pytest.mark.parametrize(("judging", "ms"), [(legal, 20_000), (failing, 8000), (with_dump, 15_000)])
+@DRAWN
 @settings(max_examples=60)
 def test_a_legal_broker_does_not_diverge_for_long(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, known: Assumed
+    tmp_path_factory: pytest.TempPathFactory,
+    judging: Judging,
+    ms: float,
+    seed: int,
+    known: Assumed,
 ) -> None:
-    verdict = verdict_of(tmp_path_factory.mktemp("log"), seed, HONEST, known, ms=20_000)
+    verdict = judging(tmp_path_factory.mktemp("log"), seed, known, ms)
     assert verdict is None or verdict.verdict is not Verdict.DIVERGES, verdict
 
 
@@ -100,18 +133,6 @@ def test_a_legal_broker_whose_writes_fail_does_not_diverge(tmp_path: Path, seed:
     [verdict] = judged(tmp_path, lines, KNOWN if seed % 3 else LITTLE_KNOWN).verdicts
     assert verdict.divergences == ()
     assert verdict.requests > 50
-
-
-@pytest.mark.long
-@pytest.mark.slow
-@given(seed=st.integers(0, 10**6), known=st.sampled_from([KNOWN, LITTLE_KNOWN]))
-@settings(max_examples=60)
-def test_a_legal_broker_whose_writes_fail_does_not_diverge_for_long(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, known: Assumed
-) -> None:
-    lines = Simulated(seed, crashes=0.01 * (seed % 2), failures=0.3).run(4, 8000)
-    for verdict in judged(tmp_path_factory.mktemp("log"), lines, known).verdicts:
-        assert verdict.divergences == (), verdict
 
 
 def test_a_legal_broker_conforms_where_no_member_crashes(tmp_path: Path) -> None:

@@ -7,22 +7,16 @@ from uuid import UUID
 
 import attrs
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from model.profile import KAFKA_4_4
 from model.ranges import StateBatch
 from model.state_topic import ShareSnapshot, ShareUpdate, StateRecord
 from model.states import RecordState
-from replay.observed.settings import Assumed
 from replay.observed.verdict import ObservedVerdict
 from replay.verdict import Verdict
 from spec.coordinator import durable_state
 from spec.state_topic import replay_held
 from tests.replay.observed.real import KNOWN, dump, judged, lines
-from tests.replay.observed.simulated import Simulated
-from tests.replay.observed.test_simulated import KNOWN as SIMULATED
-from tests.replay.observed.test_simulated import LITTLE_KNOWN
 
 HALF = 326
 """The lines before were lost when the log was rotated."""
@@ -206,36 +200,3 @@ def test_what_is_durable_as_finished_is_finished(tmp_path: Path) -> None:
         "ONLY_AVAILABLE_IS_ACQUIRED",
         "ACQUIRED",
     }
-
-
-def legal(folder: Path, seed: int, known: Assumed, ms: float) -> ObservedVerdict | None:
-    """Judge a legal broker's log, of which a part may be missing, with its dump, or part of that.
-
-    Members that crash, and snapshots every few writes.
-    """
-    made = Simulated(seed, crashes=0.01 if seed % 2 else 0, updates_per_snapshot=2 + seed % 9)
-    text = made.run(3, ms)
-    text = text[seed % 5 * len(text) // 6 :]
-    records = made.dump[: max(1, len(made.dump) * (1 + seed % 7) // 7)]
-    verdicts = judged(folder, text, known, records=records).verdicts
-    return verdicts[0] if verdicts else None
-
-
-@given(seed=st.integers(0, 10**6), known=st.sampled_from([SIMULATED, LITTLE_KNOWN]))
-@settings(max_examples=4)
-def test_a_legal_broker_does_not_diverge(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, known: Assumed
-) -> None:
-    one = legal(tmp_path_factory.mktemp("log"), seed, known, 4000)
-    assert one is None or one.verdict is not Verdict.DIVERGES, one
-
-
-@pytest.mark.long
-@pytest.mark.slow
-@given(seed=st.integers(0, 10**6), known=st.sampled_from([SIMULATED, LITTLE_KNOWN]))
-@settings(max_examples=60)
-def test_a_legal_broker_does_not_diverge_for_long(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, known: Assumed
-) -> None:
-    one = legal(tmp_path_factory.mktemp("log"), seed, known, 15_000)
-    assert one is None or one.verdict is not Verdict.DIVERGES, one
