@@ -53,8 +53,9 @@ def _needed() -> Flags:
     return needed
 
 
-_NEEDED = _needed()
-_HIGHEST = np.full((event.FIELDS, 1), at.MAX, np.int64)
+_FREE = np.ascontiguousarray(~_needed().T)
+"""For each field and operation, whether the field may hold anything."""
+_HIGHEST = np.full((event.FIELDS, 1), at.MAX, np.uint64)
 _HIGHEST[_OFFSETS] = _MAX_OFFSET
 
 
@@ -65,33 +66,36 @@ def are_events(events: Events) -> Flags:
     clock of an event must follow those before it, which is not checked here.
     """
     f = events.fields
-    op = np.maximum(f[event.OP], 0)
-    within = (f >= 0) & (f <= _HIGHEST)
-    valid: Flags = (f[event.OP] >= 0) & (within | ~_NEEDED[op].T).all(axis=0)
-    for operations, fit in _arguments(events):
-        valid &= fit | ~np.isin(op, operations)
+    within = f.view(np.uint64) <= _HIGHEST  # What is negative is too high.
+    op = f[event.OP]
+    valid: Flags = (op >= 0) & (within | _FREE[:, op]).all(axis=0)
+    for operation, fit in _arguments(events):
+        valid &= fit | (op != operation)
     return valid & _are_results(events) & _are_writes(events) & _are_after(events)
 
 
-def _arguments(events: Events) -> Iterator[tuple[tuple[int, ...], Flags]]:
-    """Yield operations, and of each row whether their lists and dependent fields are right."""
+def _arguments(events: Events) -> Iterator[tuple[int, Flags]]:
+    """Yield operations, each with the rows in which its lists and dependent fields are right."""
     f, batches, bounds = events.fields, events.log_batches, _bounds(events, event.LOG_FROM)
-    ranges, ascend = _every(_are_ranges(batches), bounds), _ascend(batches, bounds)
+    ranges = _every(_are_ranges(batches), bounds)
+    ascend = ranges & _follow(batches, bounds)
     lasts = np.append(batches[:, 1], at.NOWHERE)
     last = lasts[np.where(bounds[0] < bounds[1], bounds[1] - 1, -1)]
     log_end, stable = f[event.ARG_LOG_END], f[event.ARG_STABLE]
     is_stable = _is_missing(stable) | ((stable >= 0) & (stable <= log_end))
     acks, acked = events.acks, _bounds(events, event.ACKS_FROM)
     typed = (acks[:, 2] >= 0) & _every(~_is_missing(events.types), acks[:, 2:].T)
-    yield (event.ACQUIRE, event.COMPACT), ascend
-    yield (event.EXPIRE,), ranges & _are_times(f[event.DUE])
-    yield (event.PRODUCE,), ascend & (last < log_end) & is_stable
-    yield (event.FINISH_DEAD_LETTER, event.ARCHIVE_ABORTED), ranges
+    yield event.ACQUIRE, ascend
+    yield event.COMPACT, ascend
+    yield event.EXPIRE, ranges & _are_times(f[event.DUE])
+    yield event.PRODUCE, ascend & (last < log_end) & is_stable
+    yield event.FINISH_DEAD_LETTER, ranges
+    yield event.ARCHIVE_ABORTED, ranges
     # The operation refuses a batch that is malformed; here none lacks a value.
-    yield (event.ACKNOWLEDGE,), _every(typed & _are_given(acks[:, :2]), acked)
-    yield (event.MARK_IN_PROGRESS,), _every(_are_given(acks), acked)
-    yield (event.GAP,), _are_times(f[event.LOST])
-    yield (event.COMPLETE_WRITE,), ranges & (f[event.RESULT] != at.S_PENDING)
+    yield event.ACKNOWLEDGE, _every(typed & _are_given(acks[:, :2]), acked)
+    yield event.MARK_IN_PROGRESS, _every(_are_given(acks), acked)
+    yield event.GAP, _are_times(f[event.LOST])
+    yield event.COMPLETE_WRITE, ranges & (f[event.RESULT] != at.S_PENDING)
 
 
 def _are_results(events: Events) -> Flags:
@@ -108,10 +112,12 @@ def _are_results(events: Events) -> Flags:
 def _are_writes(events: Events) -> Flags:
     answers, written, bounds = events.answers, events.written, _bounds(events, event.WRITES_FROM)
     own = np.maximum(events.write_bounds.T, 0)
-    order = np.lexsort((written[:, 0], np.repeat(np.arange(len(answers)), own[1] - own[0])))
-    written[:] = written[order]
+    write = np.repeat(np.arange(len(answers)), own[1] - own[0])
+    if not ((written[1:, 0] >= written[:-1, 0]) | (write[1:] > write[:-1])).all():
+        written[:] = written[np.lexsort((written[:, 0], write))]
     states = (written[:, 2] >= 0) & (written[:, 2] <= _LAST_STATE) & (written[:, 2] != at.ACQUIRED)
-    batches = _every(states & _are_counts(written[:, 3]), own) & _ascend(written, own)
+    states &= _are_counts(written[:, 3]) & _are_ranges(written)
+    batches = _every(states, own) & _follow(written, own)
     made_after = answers[:, at.A_MADE_AFTER]
     seq = np.repeat(events.fields[event.SEQ], bounds[1] - bounds[0])
     is_pending = answers[:, at.A_STATUS] == at.S_PENDING
@@ -125,12 +131,12 @@ def _are_writes(events: Events) -> Flags:
 def _are_after(events: Events) -> Flags:
     f, records, completed = events.fields, events.records, events.completed
     bounds = _bounds(events, event.RECORDS_FROM)
-    known = (records[:, 2] >= 0) & _are_counts(records[:, 3])
+    known = _are_ranges(records) & (records[:, 2] >= 0) & _are_counts(records[:, 3])
     known &= (records[:, 4] >= at.NOBODY) & (records[:, 5] >= 0)
     answered = ~_is_missing(completed[:, 0]) & (completed[:, 1] >= 0)
     window: Flags = f[event.AFTER_START] <= f[event.AFTER_END]
     window &= ~_is_missing(f[event.AFTER_COMPLETE])
-    lists = _every(known, bounds) & _ascend(records, bounds)
+    lists = _every(known, bounds) & _follow(records, bounds)
     return window & lists & _every(answered, _bounds(events, event.COMPLETED_FROM))
 
 
@@ -172,8 +178,7 @@ def _every(right: Flags, bounds: Ints) -> Flags:
     return none_between
 
 
-def _ascend(rows: Ints, bounds: Ints) -> Flags:
-    """Tell of each list whether it has ranges, each of which starts after the one before ended."""
+def _follow(rows: Ints, bounds: Ints) -> Flags:
+    """Tell of each list of ranges whether each starts after the one before it has ended."""
     after = np.append(True, rows[1:, 0] > rows[:-1, 1])[: len(rows)]
-    pairs = np.stack((np.minimum(bounds[0] + 1, bounds[1]), bounds[1]))
-    return _every(_are_ranges(rows), bounds) & _every(after, pairs)
+    return _every(after, np.stack((np.minimum(bounds[0] + 1, bounds[1]), bounds[1])))
