@@ -116,6 +116,8 @@ def fact_of(row: Mapping[str, Any]) -> Fact | None:
     """Return the fact of a row; None if it is an observation. Raises InvalidValueError."""
     values = dict(row)
     kind = values.pop("observed", None)
+    if not isinstance(kind, str | None):
+        raise InvalidValueError("observed", kind, ", ".join(sorted({*FACTS, *_KINDS})))
     if kind not in FACTS:
         return None
     try:
