@@ -29,7 +29,9 @@ def chosen_offsets(partition: SharePartition, operation: Acquire) -> list[int]:
         new = next((o for o in offsets if o >= window.end_offset), cap)
         room = whole and new < cap
         taken += [o for o in offsets if room or o < cap or o < window.end_offset]
-    return taken[:most] if limited else taken
+    while limited and len(taken) > most:
+        taken.pop()
+    return taken
 
 
 def _acquirable(partition: SharePartition, batch: OffsetRange) -> Iterator[int]:

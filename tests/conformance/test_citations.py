@@ -49,8 +49,9 @@ def test_a_citation_names_its_source_and_quotes_a_sentence() -> None:
 
 
 def test_every_transition_has_a_citation() -> None:
-    names = {value for name, value in vars(cause).items() if name.isupper() and name[0] != "_"}
-    assert {name for name in names if isinstance(name, str)} == TRANSITIONS.keys()
+    named = {name: value for name, value in vars(cause).items() if name.isupper()}
+    said = {v for name, v in named.items() if isinstance(v, str) and not name.startswith("_")}
+    assert said == TRANSITIONS.keys()
 
 
 def test_the_sentence_of_the_vector_comes_before_the_transition_and_the_rule() -> None:
