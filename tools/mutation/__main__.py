@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,8 +16,10 @@ from typing import Any
 import click
 
 from tools.mutation.mutants import Key, module_names, mutants_of, sampled
+from tools.mutation.scores import with_scores
 
 ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "proofs.md"
 CHECKS = {
     "lockstep": (20, "", "tests/mutants/lockstep.py"),
     "recorded events": (90, "impl", "tests/mutants/recorded_events.py"),
@@ -40,8 +43,17 @@ _SETTINGS = {
 @click.option("--each", is_flag=True, help="Choose so many of each module, not of all together.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--check", "checks", type=click.Choice([*CHECKS]), multiple=True, default=[*CHECKS])
-def mutate_command(
-    *, modules: Iterable[str], sample: int | None, each: bool, seed: int, checks: Iterable[str]
+@click.option("--processes", type=click.IntRange(1), default=2, show_default=True)
+@click.option("--table", is_flag=True, help="Write the table of docs/proofs.md (--check theorems).")
+def mutate_command(  # noqa: PLR0913 - one argument for each option
+    *,
+    modules: Iterable[str],
+    sample: int | None,
+    each: bool,
+    seed: int,
+    checks: Iterable[str],
+    processes: int,
+    table: bool,
 ) -> None:
     """Run checks against the mutants of modules, such as spec.record, or of packages.
 
@@ -49,11 +61,12 @@ def mutate_command(
     """
     found = [mutants_of(module) for name in modules for module in module_names(name)]
     sources = {key: source for mutants in found for key, source in mutants.items()}
-    groups = [[key for key in of if any(key[1:])] for of in (found if each else [sources])]
+    keys = [key for key in sources if key[1:3] != ("", "")]
+    groups = [[key for key in keys if key in of] for of in found] if each else [keys]
     chosen = [key for group in groups for key in sampled(group, sample, seed)]
-    unchanged = {key[0].split(".")[0]: key for key in sources if not any(key[1:])}
-    listed, wrong = equivalents(), 0
-    with TemporaryDirectory() as kept, ThreadPoolExecutor(os.cpu_count()) as pool:
+    unchanged = {key[0].split(".")[0]: key for key in sources if key[1:3] == ("", "")}
+    listed, wrong, told_of = equivalents(), 0, dict[Key, tuple[str, str]]()
+    with TemporaryDirectory() as kept, ThreadPoolExecutor(processes) as pool:
         fate = partial(killed_by, checks=checks, kept=kept)
         for key in unchanged.values():
             by, said = fate(key, sources[key]())
@@ -62,12 +75,32 @@ def mutate_command(
         fates = pool.map(fate, chosen, [sources[key]() for key in chosen])
         for key, (by, said) in zip(chosen, fates, strict=True):
             module, function, before, after, _number = key
+            told_of[key] = by, said
             is_wrong = bool(by) == (key in listed)
             wrong += is_wrong
             told = f"killed by {by}: {said}" if by else "survived"
             click.echo(f"{'WRONG: ' * is_wrong}{module} {function}: {before} → {after}: {told}")
+            if table:  # So a run that is stopped leaves the rows of modules that it has tried.
+                _write_table(told_of, found, listed, {*chosen})
     click.echo(f"{len(chosen)} mutants, {wrong} of them wrong")
     sys.exit(wrong > 0)
+
+
+def _write_table(
+    fates: dict[Key, tuple[str, str]],
+    found: Iterable[Iterable[Key]],
+    listed: Iterable[Key],
+    chosen: set[Key],
+) -> None:
+    """Write the rows of the modules of which every chosen mutant was tried."""
+    named = [[key for key in of if key[1:3] != ("", "")] for of in found]
+    sizes = {of[0][0]: len(of) for of in named if of and chosen.intersection(of) <= fates.keys()}
+    if sizes:
+        head = ["git", "rev-parse", "--short", "HEAD"]
+        run = subprocess.run(head, cwd=ROOT, capture_output=True, check=True, text=True)  # noqa: S603 - fixed arguments
+        origin = run.stdout.strip(), f"{datetime.now(UTC):%Y-%m-%d}"
+        page = with_scores(PAGE.read_text("utf-8"), fates, sizes, listed, origin)
+        PAGE.write_text(page, "utf-8")
 
 
 def equivalents() -> dict[Key, str]:

@@ -7,6 +7,7 @@ from click.testing import CliRunner, Result
 from tools.mutation import __main__ as command
 from tools.mutation.__main__ import CHECKS, equivalents, killed_by
 from tools.mutation.mutants import Key, module_names, mutants_of, sampled
+from tools.mutation.scores import SURVIVORS, TABLE, with_scores
 
 LATE = ("spec.record", "is_lock_over", "record.deadline <= now", "record.deadline < now", 0)
 ENDLESS = ("spec.window", "first_unfinished", "if after == offset:", "if False:", 0)
@@ -101,3 +102,19 @@ def test_only_a_survivor_that_is_not_listed_and_a_listed_one_that_is_killed_exit
 def test_checks_that_fail_without_a_mutant_stop_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     nobody = ("", "", "", "", 0)
     assert "without a mutant, lockstep fails" in mutate(monkeypatch, nobody).output
+
+
+def test_scores_count_kills_by_numbered_properties_apart_and_keep_reasons() -> None:
+    empty = "".join(f"<!-- begin: {part} --><!-- end: {part} -->" for part in (TABLE, SURVIVORS))
+    numbered, other, alike, alive = MUTANTS[:4]
+    said = {numbered: "AssertionError: (50, 7) name", other: "AssertionError: () name"}
+    fates = {key: ("theorems" if key in said else "", said.get(key, "")) for key in MUTANTS[:4]}
+    given = fates, {"spec.lag": 33}, [alike], ("abc", "2026-11-27")
+    page = with_scores(empty, *given)
+    assert "| `spec.lag` | 33 | 4 | 1 | 1 | 1 | 1 | 33.3 % | abc | 2026-11-27 |" in page
+    assert f"`{alive[1]}`" in page
+    told = page.replace("Not looked into.", "A reason.")
+    assert with_scores(told, *given) == told
+    assert "| all | 66 | 8 | 2 | 2 | 2 | 2 | 33.3 % |" in with_scores(
+        told.replace("`spec.lag`", "`spec.log`"), *given
+    )
