@@ -84,7 +84,8 @@ def _changes() -> Iterator[str]:
     for number, each in enumerate(rows, 1):
         change, alone = each.change, ", ".join(each.alone) or "–"
         yield f"| {number} | {change.where} | {change.text} | {', '.join(each.needed)} | {alone} |"
-    last = [hazard.name for hazard in HAZARDS if hazard.name not in gone(CHANGES, HAZARDS)]
+    removed = gone(CHANGES, HAZARDS)
+    last = [hazard.name for hazard in HAZARDS if hazard.name not in removed]
     yield ""
     yield (
         f"With all of them {len(HAZARDS) - len(last)} of {len(HAZARDS)} hazards are gone; "
