@@ -6,6 +6,6 @@ a recorded trace. Both run the same compiled functions. From the bottom up: ``la
 and ``writes`` are what the operations share; ``policy``, ``acquire``, ``acknowledge``,
 ``progress``, ``expiry``, ``dead_letter``, ``aborted`` and ``leadership`` are the operations;
 ``encode`` converts the model's values; ``checkpoint`` takes a whole state; ``flatten``, ``events``,
-``validity``, ``compare`` and ``replay`` read and check recorded columns; ``ahead`` compiles them in
-parts.
+``validity``, ``compare`` and ``replay`` read and check recorded columns; ``ahead`` compiles what is
+compiled of them, in parts.
 """

@@ -96,7 +96,7 @@ def parsed_name(text: str) -> SharePartitionName:
     Raises InvalidValueError.
     """
     parts = name_parts(text)
-    if parts["group"] is None:
+    if not (parts["group"] and parts["topic"]):
         raise InvalidValueError("partition", text, "group:topic:partition")
     return SharePartitionName(*parts.values())
 

@@ -254,7 +254,9 @@ def _from_parquet(read: Gathered) -> Iterator[pa.Table]:
     with opened(read.path) as file:
         for group in range(file.metadata.num_row_groups):
             try:
-                rows = file.read_row_group(group, columns=SCHEMA.names, use_threads=False)
+                rows = completed(
+                    file.read_row_group(group, columns=SCHEMA.names, use_threads=False)
+                )
                 first, read.lines = read.lines + 1, read.lines + rows.num_rows
                 yield placed(rows, first, read)
             except (pa.ArrowException, OSError) as error:
@@ -265,7 +267,8 @@ def _from_parquet(read: Gathered) -> Iterator[pa.Table]:
 
 def with_places(table: pa.Table, source: str, lines: npt.NDArray[np.int64]) -> pa.Table:
     """Return the rows with where they were read: in a file, and the line or row of each."""
-    return completed(table, STORED, source=source, line=pa.array(lines))
+    rows = table.select([name for name in table.column_names if name in SCHEMA.names])
+    return completed(rows, STORED, source=source, line=pa.array(lines))
 
 
 def placed(table: pa.Table, first: int, read: Gathered) -> pa.Table:

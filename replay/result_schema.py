@@ -44,7 +44,7 @@ STATES = {"state_before": "before", "state_expected": "expected", "state_recorde
 UNWRITTEN = ("place", "last", "evidence", "cause", "vector", "pins", "rests_on")
 """Fields of a finding that are no columns: its place is several, the others are of no trace."""
 
-_NAMED = re.compile(r"(?s)(?P<group>.+):(?P<topic>[^:]+):(?P<topic_partition>[0-9]{1,10})")
+_NAMED = re.compile(r"(?s)(?P<group>.*):(?P<topic>[^:]*):(?P<topic_partition>[0-9]+)")
 _NAME = [("group", pa.string()), ("topic", pa.string()), ("topic_partition", pa.int64())]
 
 _RECORDS = SCHEMA.field("after").type.field("records").type

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from replay.gather import gather
 from replay.plan import CheckedPartition, InputFacts, Plan, is_sampled
-from replay.processes import HereRunner, Progress, Runner, Silent
+from replay.processes import HereRunner, ProcessRunner, Progress, Runner, Silent
 from replay.result_schema import result_tables
 from replay.sources import Form, Source, Sources, text_of
 from replay.state_file import Carried, diverged_before, locked, read_states, write_states
@@ -137,7 +137,8 @@ def _first_stage(
     lines = [task for task in gathering if task.source.form is not Form.PARQUET]
     columns = [task for task in gathering if task.source.form is Form.PARQUET]
     tasks = [*_shares(columns, parallelism), *((task,) for task in lines)]
-    is_little = not columns and text_of(files) <= HERE_BYTES
+    is_local = isinstance(runner, ProcessRunner)
+    is_little = is_local and not columns and text_of(files) <= HERE_BYTES
     results, whole = (HereRunner() if is_little else runner).run("read", tasks, gather, progress)
     if whole and tasks and parallelism > 1:
         part = functools.partial(_compile_part, plan)

@@ -125,7 +125,7 @@ def arrive(cluster: ShareCluster, sent: SentWrite, now: int) -> tuple[ShareClust
     """Let a write arrive at the share coordinator, and its answer at the broker.
 
     Guard: the write is on its way. The share coordinator fences an older leader epoch and another
-    state epoch (``share_coordinator.write_state``).
+    state epoch (``share_coordinator.serve``).
     Effect: as ``share_broker.complete_write``, if the broker still waits for the answer.
     Records: committed or rolled back.
     Persistence: as written, if the answer is NONE.

@@ -102,7 +102,7 @@ def _page(
 
 def _partition(listed: Listed, drawings: dict[str, int]) -> dict[str, Any]:
     texts = {"name": printable(listed.name, MAX_NAME), "fault": printable(listed.fault, MAX_TEXT)}
-    return attrs.asdict(listed) | texts | {"drawing": drawings.get(listed.name)}
+    return attrs.asdict(listed, recurse=False) | texts | {"drawing": drawings.get(listed.name)}
 
 
 def _left_out(

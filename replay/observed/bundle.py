@@ -43,7 +43,7 @@ def judged(
 ) -> Iterator[ObservedVerdict]:
     """Yield a verdict on each share-partition of the observations."""
     names = {each.topic: each.name for each in of_kind(NamedTopic, facts)}
-    ids = {name: topic for topic, name in names.items()}
+    ids = {each.name: each.topic for each in of_kind(NamedTopic, facts)}
     extents = of_kind(LogExtent, facts)
     sessions, alterations = of_kind(SessionEvent, facts), of_kind(SettingEvent, facts)
     logs: dict[str, list[Observation]] = {}

@@ -137,6 +137,36 @@ def test_a_share_partition_made_again_begins_at_snapshot_epoch_0_and_knows_no_le
     assert late.status is NONE, "a write of before the deletion lands in what was made since"
 
 
+@pytest.mark.parametrize(
+    ("requests", "status"),
+    [
+        ([InitializeState(attrs.evolve(KEY, partition=-1), 0, 0)], INVALID),
+        ([InitializeState(KEY, -1, 0)], INVALID),
+        ([*STARTED, InitializeState(attrs.evolve(KEY, topic_id=GONE), 0, 0)], UNKNOWN),
+        ([*STARTED, InitializeState(KEY, 1, 0)], OLD_STATE),
+        ([InitializeState(attrs.evolve(KEY, partition=2), 0, 0)], UNKNOWN),
+        ([*STARTED, ReadState(attrs.evolve(KEY, partition=-1), 0)], INVALID),
+        ([*STARTED, ReadState(KEY, -1)], INVALID),
+        ([*STARTED, ReadState(KEY, 4)], OLD_LEADER),
+        ([*STARTED, WriteState(attrs.evolve(KEY, partition=-1), 0, 0, 0)], INVALID),
+        ([*STARTED, write(-1, 2)], INVALID),
+        ([*STARTED, write(5, -1)], INVALID),
+        ([*STARTED, write(4, 1)], OLD_LEADER),
+        ([*STARTED, write(5, 1)], OLD_STATE),
+        ([ReadStateSummary(attrs.evolve(KEY, partition=-1))], INVALID),
+        ([ReadStateSummary(attrs.evolve(KEY, partition=2))], UNKNOWN),
+        ([DeleteState(attrs.evolve(KEY, partition=-1))], INVALID),
+        ([DeleteState(attrs.evolve(KEY, topic_id=GONE))], UNKNOWN),
+    ],
+)
+@BOTH
+def test_a_refused_request_changes_nothing(
+    profile: Profile, requests: list[StateRequest], status: ErrorCode
+) -> None:
+    coordinator = started(profile, *requests[:-1])
+    assert serve(coordinator, requests[-1], 20) == Reply(coordinator, status)
+
+
 @pytest.mark.parametrize(("profile", "status"), [(KIP, UNKNOWN), (KAFKA, INVALID)])
 def test_a_request_before_initialization_is_invalid_under_kafka_only(
     profile: Profile, status: ErrorCode
