@@ -1,4 +1,4 @@
-"""Invariants of a broker: each notices what breaks it; ``cluster_world`` keeps them."""
+"""Invariants of a broker: each notices what breaks it; ``session_world`` keeps them."""
 
 import attrs
 import pytest

@@ -9,7 +9,7 @@ record, which is delivered once and accepted. In others there are two, which are
 to a dead-letter queue and marked in progress as well.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from uuid import UUID
 
 import attrs
@@ -41,12 +41,11 @@ from model.states import AcknowledgeType, RecordState
 from spec import share_broker, share_cluster
 from spec.coordinator import Durable
 from spec.log import Log
-from spec.partition import Outstanding, SharePartition
-from spec.record import Record, is_dead_letter
+from spec.record import is_dead_letter
 from spec.share_broker import Handled, ShareBroker
 from spec.share_cluster import SentWrite, ShareCluster, state_key
 from spec.share_coordinator import ShareCoordinator, serve
-from spec.share_session import SessionPartition, ShareSession
+from tests.proofs.exploration.session_world import small_broker
 
 TOPIC = UUID(int=7)
 AT = TopicPartition(str(TOPIC), 0)
@@ -283,78 +282,8 @@ def _small(world: ClusterWorld, cluster: ShareCluster) -> ClusterWorld:
         known = set() if partition is None else set(partition.outstanding)
         ids = {id_: rank for rank, id_ in enumerate(sorted(known | {one.id for one in mine}))}
         sent |= {attrs.evolve(one, id=ids[one.id]) for one in mine}
-        brokers[number] = _small_broker(broker, ids)
+        brokers[number] = small_broker(broker, ids)
     after = attrs.evolve(
         cluster, coordinator=coordinator, brokers=Map(brokers), sent=frozenset(sent)
     )
     return attrs.evolve(world, cluster=after)
-
-
-def _small_broker(broker: ShareBroker, ids: Mapping[int, int]) -> ShareBroker:
-    """Return the broker with its clock at 0 and its numbers as low; ``ids`` are those of writes."""
-    numbers = {seq: number for number, seq in enumerate(sorted(broker.waiting))}
-    partitions = {
-        key: _small_partition(partition, ids, numbers)
-        for key, partition in broker.partitions.items()
-    }
-    sessions = {key: _small_session(session) for key, session in broker.sessions.items()}
-    return attrs.evolve(
-        broker,
-        now=0,
-        next_seq=len(numbers),
-        waiting=Map({numbers[seq]: waiting for seq, waiting in broker.waiting.items()}),
-        sessions=Map(sessions),
-        partitions=Map(partitions),
-    )
-
-
-def _small_session(session: ShareSession) -> ShareSession:
-    members = sorted(part.topic_partition for part in session.partitions)
-    parts = tuple(SessionPartition(topic_partition) for topic_partition in members)
-    return ShareSession(1, session.connection, parts)
-
-
-def _small_partition(
-    partition: SharePartition, ids: Mapping[int, int], numbers: Mapping[int, int]
-) -> SharePartition:
-    outstanding = {
-        ids[id_]: _small_write(waiting, ids[id_], numbers)
-        for id_, waiting in partition.outstanding.items()
-    }
-    known = {r.acquisition for r in partition.window.records.values()} - {None}
-    numbered: dict[int | None, int | None] = {None: None}
-    numbered |= {acquisition: rank for rank, acquisition in enumerate(sorted(known))}
-    records = {
-        o: attrs.evolve(_small_record(r, partition.now), acquisition=numbered[r.acquisition])
-        for o, r in partition.window.records.items()
-    }
-    return attrs.evolve(
-        partition,
-        now=0,
-        window=attrs.evolve(partition.window, records=Map(records)),
-        outstanding=Map(outstanding),
-        next_write=len(ids),
-        next_acquisition=len(known),
-    )
-
-
-def _small_write(waiting: Outstanding, number: int, numbers: Mapping[int, int]) -> Outstanding:
-    write = attrs.evolve(waiting.write, id=number)
-    seq = None if waiting.seq is None else numbers.get(waiting.seq, share_broker.NOBODY)
-    return attrs.evolve(waiting, write=write, seq=seq)
-
-
-def _small_record(record: Record, now: int) -> Record:
-    def remaining(deadline: int | None) -> int | None:
-        return None if deadline is None else max(0, deadline - now)
-
-    def age(since: int | None) -> int | None:
-        return None if since is None else max(-LOCK_MS, since - now)
-
-    return attrs.evolve(
-        record,
-        deadline=remaining(record.deadline),
-        former_deadline=remaining(record.former_deadline),
-        progress_start=age(record.progress_start),
-        last_progress=age(record.last_progress),
-    )
