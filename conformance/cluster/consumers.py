@@ -38,7 +38,8 @@ def note_acknowledged(run: RunState, what: LeaderAsked) -> None:
 
 def note_succeeded(run: RunState, what: LeaderAnswered) -> None:
     """Note of what an application may be told that it succeeded."""
-    if what.error == NONE and what.id in run.asked:
+    if what.error == NONE and what.id in run.asked and what.id not in run.succeeded:
+        run.succeeded.add(what.id)
         run.answered.update(_keys(run.asked[what.id][0]))
 
 

@@ -20,13 +20,15 @@ _WANTED = (AcknowledgeType.GAP, AcknowledgeType.ACCEPT)
 
 def note_wanted(run: RunState, what: LeaderAsked) -> None:
     """Note what a member accepts, or tells to be no record."""
-    run.wanted |= keys_of(what.partition, (each for each in what.batches if each[2] in _WANTED))
+    if run.buries:
+        run.wanted |= keys_of(what.partition, (each for each in what.batches if each[2] in _WANTED))
 
 
 def note_failed(run: RunState, write: LeaderWrites, error: str) -> None:
     """Note the records whose write failed."""
     cause = "a write of it was fenced" if error == FENCED else "a write of it failed"
-    run.failed |= dict.fromkeys(keys_of(write.partition, write.batches), cause)
+    if run.buries:
+        run.failed |= dict.fromkeys(keys_of(write.partition, write.batches), cause)
 
 
 def note_given(run: RunState, what: LettersGiven) -> None:
@@ -43,7 +45,7 @@ def note_given_up(run: RunState, what: LettersAnswered) -> None:
 
 def judge_accepted(run: RunState, what: LeaderAnswered) -> Iterator[Finding]:
     """Judge what a member is told that it has accepted: it must be no dead letter."""
-    if what.error == NONE and what.id in run.asked:
+    if run.buries and what.error == NONE and what.id in run.asked:
         asked, _counts = run.asked[what.id]
         batches = (each for each in asked.batches if each[2] == AcknowledgeType.ACCEPT)
         keys = {key for key in keys_of(asked.partition, batches) if key[1] >= asked.start_offset}
@@ -67,10 +69,12 @@ def _judge_both(run: RunState, keys: set[RecordKey]) -> Iterator[Finding]:
 
 def judge_passed(run: RunState, what: LeaderAtRest) -> Iterator[Finding]:
     """Judge the records that a leader has passed and nobody accepted: they are dead letters."""
+    if not run.buries:
+        return
     log_start = run.log_starts.get(what.partition, 0)
     end = min(what.start_offset, what.log_end_offset)
     missing = keys_of(what.partition, [(log_start, end - 1)])
     missing -= run.wanted | run.aborted | run.letters | run.given_up
-    for key in sorted(missing)[:1] if run.buries else ():
+    for key in sorted(missing)[:1]:
         texts = "not in the topic of dead letters", "in it"
         yield run.found("DEAD_LETTERS_ARRIVE", key[1], *texts, cause=run.failed.get(key, ""))

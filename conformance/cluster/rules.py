@@ -66,7 +66,7 @@ def judge_history(events: Iterable[ClusterEvent]) -> Iterator[Finding]:
     runs: dict[str, RunState] = {}
     reported: set[tuple[str, int, str]] = set()
     for seq, event in enumerate(events):
-        run = runs.setdefault(event.run, RunState(event.run))
+        run = runs.get(event.run) or runs.setdefault(event.run, RunState(event.run))
         run.seq, run.ms, run.line = seq, event.ms, event.line
         for judge in _STEPS.get(type(event.what), ()):
             for finding in judge(run, event.what) or ():

@@ -78,12 +78,13 @@ class RunState:
     ``letters`` those in the topic; ``given_up`` those that the queue was given and could not
     produce; ``failed`` says of which ones a write failed, and whether it was fenced.
 
-    Of consumers: ``waiting`` has what a consumer received and no poll returned, since when, and the
-    line: less what it acknowledges as no record; ``polled`` when polls returned something last;
-    ``answered`` how often leaders answered an acknowledgement without an error, less how often the
-    application was told so; ``said`` when an application acknowledged what it was not told of yet;
-    ``seen`` when a consumer did something last; ``renews`` are those that renewed something when
-    they acknowledged last.
+    Of consumers: ``waiting`` has what a consumer received and no poll returned, since when, and
+    the line: less what it acknowledges as no record; ``polled`` when polls returned something
+    last; ``succeeded`` are the requests of acknowledgements that were answered without an
+    error, and ``answered`` has how often those of a record were, less how often the application
+    was told so; ``said`` when an application acknowledged what it was not told of yet; ``seen``
+    when a consumer did something last; ``renews`` are those that renewed something when they
+    acknowledged last.
     """
 
     name: str
@@ -121,6 +122,7 @@ class RunState:
 
     waiting: dict[MemberKey, tuple[int, str]] = attrs.field(factory=dict)
     polled: dict[str, int] = attrs.field(factory=dict)
+    succeeded: set[int] = attrs.field(factory=set)
     answered: Counter[MemberKey] = attrs.field(factory=Counter)
     said: dict[MemberKey, tuple[int, str]] = attrs.field(factory=dict)
     seen: dict[str, int] = attrs.field(factory=dict)

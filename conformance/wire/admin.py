@@ -125,8 +125,9 @@ class Admin:
         """Return the finalized features with their levels."""
         client = {"client_software_name": "sharespec", "client_software_version": "1"}
         asked = request("api_versions", _FIRST_WITH_FEATURES, **client)
-        features = self._wire.ask(_CONNECTION, asked).body.finalized_features
-        return {feature.name: feature.max_version_level for feature in features}
+        body = self._wire.ask(_CONNECTION, asked).body
+        _check("ApiVersions", body)
+        return {each.name: each.max_version_level for each in body.finalized_features}
 
     def version(self, name: str) -> int:
         """Return the version in which an API is asked. Raises TargetError if there is none."""
@@ -216,7 +217,10 @@ class Admin:
 
     def _topic(self, name: str) -> SimpleNamespace:
         asked = [{"topic_id": UUID(int=0), "name": name}]
-        return self.one("metadata", topics=asked, allow_auto_topic_creation=False)
+        found = self.one("metadata", topics=asked, allow_auto_topic_creation=False)
+        if not hasattr(found, "partitions"):  # The answer as a whole is an error.
+            _check(f"describing topic {name}", found)
+        return found
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic."""

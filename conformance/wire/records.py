@@ -80,15 +80,16 @@ def record_batch(
     records, counted from 0, compaction took; never the first or the last.
     """
     numbered = ((nth, contents_of(first + nth, partition)) for nth in range(size))
-    return _written({nth: part for nth, part in numbered if nth not in removed}, producer)
+    return batch_with({nth: part for nth, part in numbered if nth not in removed}, producer)
 
 
 def batch_of(values: Iterable[bytes]) -> bytes:
     """Return one batch of records with these values, without keys."""
-    return _written({nth: (None, value, ()) for nth, value in enumerate(values)})
+    return batch_with({nth: (None, value, ()) for nth, value in enumerate(values)})
 
 
-def _written(contents: Mapping[int, Contents], producer: Producer | None = None) -> bytes:
+def batch_with(contents: Mapping[int, Contents], producer: Producer | None = None) -> bytes:
+    """Return one batch of these records, by their numbers in it, of a producer's transaction."""
     who = producer or Producer()
     now = TZAwareMicros.parse(datetime.now(UTC))  # Older records would be removed, or roll a log.
     records = tuple(

@@ -4,15 +4,19 @@ Each runs the operation itself on a window of any width with records at any two 
 are about the ends of acquisition locks: their timers, and when locks end.
 """
 
+from typing import Any
+
 import attrs
 
+from judge import recorder
+from judge.recorded_partition import RecordedPartition, recorded
 from model.config import IsolationLevel
 from model.errors import ErrorCode
 from model.guards import Guard
-from model.operations import ArchiveAborted, Expire
+from model.operations import AdvanceTime, ArchiveAborted, Expire
 from model.outcome import Choice, Write
 from model.ranges import AcquiredRange, OffsetRange
-from proofs.theorems.controls import adds, becomes, changes_nothing, returns, wrong
+from proofs.theorems.controls import adds, becomes, called_with, changes_nothing, returns, wrong
 from proofs.theorems.operation_cases import CASES, EARLY, OperationCase, Place, places
 from proofs.theorems.operation_situation import (
     OneOperation,
@@ -22,6 +26,7 @@ from proofs.theorems.operation_situation import (
     completes,
     is_complete,
     is_possible,
+    kept,
     names_no_others,
     others_wait,
     partition_of,
@@ -33,7 +38,7 @@ from proofs.theorems.symbolic import conjunction, is_between, largest
 from proofs.theorems.theorem import Control, Subject
 from spec import aborted, expire
 from spec import record as rules
-from spec.logic import Term, negate
+from spec.logic import Term, either, negate
 from spec.partition import SharePartition, Step
 from spec.record import Record
 from spec.window import Window
@@ -196,17 +201,28 @@ def only_what_was_aborted_is_withheld(s: OneOperation) -> Term:
 
 
 _LOCKS = Subject("KIP-932, In-flight records", OneOperation, is_possible, names_no_others)
+LASTS, ON_TIME = Guard.LOCK_LASTS_ITS_DURATION, Guard.LOCK_ENDS_ON_TIME
 
 
-def _is_over(place: Place, now: Term) -> Term:
-    """Whether the offset holds a lock whose deadline has passed."""
+def _is_over(place: Place, now: Term, late: Term = 0) -> Term:
+    """Whether the offset holds a lock whose deadline is so long ago."""
     record = place.record
-    over = False if record.deadline is None else record.deadline <= now
+    over = False if record.deadline is None else record.deadline + late <= now
     return conjunction(place.tracked, rules.is_held(record), over)
 
 
 def _ended(s: OneOperation, place: Place) -> rules.Record:
     return rules.expire(place.record, s.limit, rules.failed_state(s.dead_letter_queue))
+
+
+def _real_clock(s: OneOperation) -> RecordedPartition:
+    """Return a share-partition whose clock is a real one; ``grace`` is how late a timer may be.
+
+    It is also how long before its row a lock may have been granted.
+    """
+    before = recorded(partition_of(s))
+    profile = attrs.evolve(before.profile, sweep_ms=s.grace, grant_ms=s.grace)
+    return attrs.evolve(before, timed=True, last_event=s.seq, profile=profile)
 
 
 def _names(s: OneOperation, *, both: bool) -> tuple[OffsetRange, ...]:
@@ -246,7 +262,7 @@ def timer_ends_the_locks_it_names(s: OneOperation, both: bool, earlier: bool) ->
     ]
     allowed = conjunction(time <= s.now, *(_is_over(place, time) for place in named))
     if isinstance(step, Refusal):
-        return conjunction(negate(allowed), step.guard is Guard.LOCK_LASTS_ITS_DURATION)
+        return conjunction(negate(allowed), step.guard is LASTS)
     after, (write,) = step.partition, step.outcome.writes
     ends = {p.offset: _ended(s, p) if p in named else p.record for p in places(s) if p.tracked}
     mine = {place.offset: ends[place.offset] for place in named}
@@ -263,11 +279,43 @@ def timer_ends_the_locks_it_names(s: OneOperation, both: bool, earlier: bool) ->
 
 @_LOCKS.theorem(
     46,
-    of="grant a lock",
-    control=wrong("spec.expire:granted_until", "adds a millisecond", adds(1)),
+    of="time passes on a real clock",
+    control=wrong(
+        "judge.recorder:pass_time",
+        "looks at locks a millisecond later",
+        called_with(lambda state, op: (attrs.evolve(state, now=state.now + 1), op)),
+    ),
 )
-def lock_is_granted_for_its_duration(s: OneOperation) -> Term:
-    """A lock ends its duration after now, or when it is chosen to end."""
-    before, chosen = partition_of(s), Choice(deadline_ms=s.elapsed)
-    usual = expire.granted_until(before, Choice()) == s.now + s.lock
-    return conjunction(usual, expire.granted_until(before, chosen) == s.elapsed)
+def real_clock_waits_for_timers(s: OneOperation) -> Term:
+    """A real clock moves on unless a lock is held longer than a timer may be late."""
+    before = _real_clock(s)
+    step = attempted(lambda: recorder.pass_time(before, AdvanceTime(s.elapsed)))
+    now = s.now + s.elapsed
+    late = any(_is_over(place, now, s.grace + 1) for place in places(s))
+    if isinstance(step, Refusal):
+        return (late and step.guard is ON_TIME) or step.guard is None
+    after = step.partition
+    moved = conjunction(kept(before, after, "now"), after.now == now)
+    return conjunction(not late, moved, not step.outcome.writes)
+
+
+@_LOCKS.theorem(
+    46,
+    of={"grant a lock": (False,), "grant a lock on a real clock": (True,)},
+    control=wrong("judge.recorder:granted_until", "adds a millisecond", adds(1)),
+)
+def lock_is_granted_for_its_duration(s: OneOperation, real: bool) -> Term:  # noqa: FBT001 - an argument of the theorem
+    """A lock ends its duration after now, or on a real clock after a time since the last event."""
+    clock = _real_clock(s) if real else recorded(partition_of(s))
+    latest = s.now + s.lock
+    if recorder.granted_until(clock, Choice()) != latest:
+        return False
+    earliest = s.seq + s.lock if real else latest
+    granted: Any = attempted(lambda: recorder.granted_until(clock, Choice(deadline_ms=s.elapsed)))
+    if not isinstance(granted, Refusal):
+        late = latest - s.grace
+        lasts = either(s.elapsed < late, late, s.elapsed) if real else latest
+        return conjunction(granted == lasts, is_between(earliest, s.elapsed, latest))
+    if granted.guard is LASTS:
+        return s.elapsed < earliest
+    return conjunction(granted.guard is ON_TIME, earliest <= s.elapsed, s.elapsed > latest)

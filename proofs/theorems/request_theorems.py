@@ -366,7 +366,7 @@ def _whole(before: ShareCoordinator, request: ReadStateSummary) -> Any:  # noqa:
 
 
 @_coordinator.theorem(
-    27, 28, of=_WRITES, where=lambda s, _batches, given: given(s), control=LAST_WINS
+    6, 27, 28, of=_WRITES, where=lambda s, _batches, given: given(s), control=LAST_WINS
 )
 def write_merges_its_batches(s: StateWrites, batches: int, _given: object) -> Term:
     """Of each offset the highest delivery count stays, then the highest state, from the start."""

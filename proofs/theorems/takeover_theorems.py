@@ -8,7 +8,7 @@ from model.profile import DRAFT_RESOLVED, KIP
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
-from proofs.theorems.controls import becomes, changes_nothing, wrong
+from proofs.theorems.controls import becomes, changes_nothing, off_by_one, wrong
 from proofs.theorems.durable_situation import is_persisted
 from proofs.theorems.operation_cases import places
 from proofs.theorems.operation_situation import (
@@ -26,7 +26,7 @@ from proofs.theorems.operation_situation import (
     same_record,
 )
 from proofs.theorems.symbolic import conjunction, is_between, largest
-from proofs.theorems.theorem import Subject
+from proofs.theorems.theorem import Control, Subject
 from spec import alter_config, initialize, log_start
 from spec import record as rules
 from spec.log import Log
@@ -35,6 +35,7 @@ from spec.partition import Outstanding, SharePartition, Step
 
 ALTER, RESET = "spec.alter_config:alter_config", "spec.initialize:reset_offset"
 MOVE_LOG = changes_nothing("spec.log_start:advance_log_start")
+TOO_FAR = wrong("spec.window:extend", "goes one offset too far", off_by_one(1))
 AVAILABLE = wrong(
     "spec.record:recover",
     "makes every record AVAILABLE",
@@ -122,12 +123,18 @@ def _initialized(s: OneOperation) -> tuple[SharePartition, Step]:
     return before, initialize.initialize(before, operation)
 
 
-def _is_durable(s: OneOperation) -> Term:
+def _is_durable(s: OneOperation, *_of: object) -> Term:
     return is_persisted(s.other_record.state)
 
 
-@_whole.theorem(7, 25, of="initialize", where=_is_durable, control=AVAILABLE)
-def new_leader_has_what_is_durable(s: OneOperation) -> Term:
+@_whole.theorem(
+    7,
+    25,
+    of={"initialize": (AVAILABLE,), "initialize, to the last record": (TOO_FAR,)},
+    where=_is_durable,
+    control=lambda control: control,
+)
+def new_leader_has_what_is_durable(s: OneOperation, _control: Control) -> Term:
     """A new leader has the records as they are durable, and nothing of the leader before."""
     before, step = _initialized(s)
     after, status = step.partition, step.outcome.status

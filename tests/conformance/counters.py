@@ -62,6 +62,7 @@ class Counter(Stage[Add]):
             raise self._meter.ends
         self._value += ask.by
         self.answered["add NONE"] += 1
+        self.exercised["added"] += 1
         self.unjudged = self._value == 13
         if self._value >= self._meter.limit and self._shows:
             return target_finding("LIMIT", "add", "It stays below.", str(self._value), "less")

@@ -119,10 +119,12 @@ def test_progress_is_reported() -> None:
 
 
 def test_a_target_that_dies_ends_the_search_with_its_results() -> None:
-    found = searched(Meter(FAR, left=200))
+    meter = Meter(FAR, left=200)
+    found = searched(meter)
     assert (found.failure, found.interrupted) == ("it ended", False)
     assert found.sequences > 2
-    assert found.asked["add NONE"] == 200
+    assert found.asked["add NONE"] == found.exercised["added"] == 200
+    assert meter.closed == meter.opened
 
 
 def test_a_deviation_is_kept_if_the_target_dies_while_shrinking_or_cannot_be_closed() -> None:

@@ -237,10 +237,14 @@ class GroupCoordinatorDouble:
             )
         if self.is_faulty("the last share-partition is not assigned"):
             keys = frozenset(sorted(keys)[:-1])
-        only_first = 1 if self.is_faulty("one member is assigned everything") else None
-        dealt = dict(sorted(subscriptions.items())[:only_first])
-        nothing = dict.fromkeys(subscriptions, frozenset[TopicPartition]())
-        self.target = nothing | assign(dealt, keys, {})
+        if self.is_faulty("one member is assigned everything"):
+            firsts = {topic: m for m in sorted(subscriptions)[::-1] for topic in subscriptions[m]}
+            self.target = {
+                member: frozenset(key for key in keys if firsts[key.topic_id] == member)
+                for member in subscriptions
+            }
+        else:
+            self.target = assign(subscriptions, keys, {})
 
     # Share coordinators.
 

@@ -23,7 +23,7 @@ from conformance.target import TargetError
 from conformance.wire.codec import exchange, message
 from conformance.wire.connection import Replied
 from conformance.wire.messages import Message, answered, encoded, received, request, response
-from conformance.wire.records import record_batch
+from conformance.wire.records import batch_with, contents_of
 from conformance.wire.target import (
     Described,
     Exchange,
@@ -477,10 +477,10 @@ async def _at_once(*_arguments: object) -> None:
 
 
 @cache
-def _written(batch: OffsetRange, partition: int, shifted: bool) -> bytes:  # noqa: FBT001 - a key
-    """Return the bytes of a log batch, with the contents that belong there or the next ones."""
-    size = batch.last - batch.first + 1
-    data = record_batch(size, first=batch.first + shifted, partition=partition)
+def _written(batch: OffsetRange, partition: int, altered: bool) -> bytes:  # noqa: FBT001 - a key
+    """Return the bytes of a log batch; altered, each third record has the contents of the next."""
+    numbers = [o + (altered and o % 3 == 2) for o in range(batch.first, batch.last + 1)]
+    data = batch_with({nth: contents_of(o, partition) for nth, o in enumerate(numbers)})
     return batch.first.to_bytes(8, "big") + data[8:]
 
 
