@@ -39,6 +39,12 @@ def test_events_survive_parquet(events: list[TraceEvent]) -> None:
     assert [event_from_row(row) for row in table.to_pylist()] == events
 
 
+def test_a_column_that_is_missing_has_the_values_given() -> None:
+    table = pa.table({"partition": ["a", "b"]})
+    filled = completed(table, seq=pa.array([3, 4])).select(["partition", "seq"])
+    assert filled.to_pylist() == [{"partition": "a", "seq": 3}, {"partition": "b", "seq": 4}]
+
+
 def test_the_columns_are_the_fields_of_an_event() -> None:
     assert SCHEMA.names == [field.name for field in EVENT]
     assert SCHEMA.field("seq").type == pa.int64()

@@ -5,6 +5,8 @@ import pytest
 
 from judge.invariants import violated
 from judge.view import readable
+from judge.whole_state import whole_state
+from model.checkpoint import differences
 from model.config import AutoOffsetReset, IsolationLevel
 from model.errors import ErrorCode, InvalidValueError
 from model.guards import Guard
@@ -102,6 +104,14 @@ def test_in_the_middle_what_is_told_is_what_the_events_led_to(change: dict[str, 
 def test_what_is_told_otherwise_may_be_the_same(change: dict[str, Any]) -> None:
     told = attrs.evolve(checkpoint_of(busy()), **change)
     assert apply(busy(), told, Choice(start_offset=0)).outcome.status is ErrorCode.NONE
+
+
+def test_a_write_that_is_not_made_yet_may_have_any_numbers() -> None:
+    known = whole_state(busy())
+    told = attrs.evolve(checkpoint_of(busy()), **with_write(start_offset=3))
+    assert len([*differences(told, known, 0)]) == 1
+    writes = tuple(attrs.evolve(write, made_after=9) for write in known.writes)
+    assert [*differences(told, attrs.evolve(known, writes=writes), 0)] == []
 
 
 def test_what_is_durable_is_not_lost_in_a_gap() -> None:

@@ -167,6 +167,12 @@ def test_a_refused_request_changes_nothing(
     assert serve(coordinator, requests[-1], 20) == Reply(coordinator, status)
 
 
+@BOTH
+def test_what_has_no_state_can_be_deleted_again(profile: Profile) -> None:
+    coordinator = started(profile, *STARTED, DeleteState(KEY))
+    assert serve(coordinator, DeleteState(KEY), 20) == Reply(coordinator, NONE)
+
+
 @pytest.mark.parametrize(("profile", "status"), [(KIP, UNKNOWN), (KAFKA, INVALID)])
 def test_a_request_before_initialization_is_invalid_under_kafka_only(
     profile: Profile, status: ErrorCode
