@@ -108,7 +108,7 @@ def serve(
 def initialize_state(coordinator: ShareCoordinator, request: InitializeState, now: int) -> Reply:
     """Serve InitializeShareGroupState (KIP-932): a new share-partition, or an altered start offset.
 
-    Guard: that of ``serve``; in the same state epoch as ``coordinator.repeated``.
+    Guard: ``_refusal``, which ``serve`` asks; in the same state epoch as ``coordinator.repeated``.
     Effect: what was in flight is discarded; older leaders stay fenced. Repeated in the same state
     epoch it changes nothing, so that it can be retried.
     Delivery count: all discarded.
@@ -132,7 +132,7 @@ def read_state(
 ) -> Reply:
     """Serve ReadShareGroupState (KIP-932): a leader takes over.
 
-    Guard: that of ``serve``.
+    Guard: ``_refusal``, which ``serve`` asks for all requests.
     Effect: leaders before this one are fenced.
     Delivery count: unchanged.
     Persistence: the leader epoch, if it is new, in an update or a snapshot.
@@ -152,7 +152,7 @@ def write_state(
 ) -> Reply:
     """Serve WriteShareGroupState (KIP-932, KIP-1226).
 
-    Guard: that of ``serve``.
+    Guard: ``_refusal``, which ``serve`` asks for all requests.
     Effect, Delivery count: as in ``spec.coordinator.merge``; epochs stay as they were.
     Persistence: an update, or a snapshot: as chosen, and on time.
     """
@@ -164,7 +164,7 @@ def write_state(
 def read_state_summary(coordinator: ShareCoordinator, request: ReadStateSummary) -> Reply:
     """Serve ReadShareGroupStateSummary (KIP-932, KIP-1226), from which lag is computed.
 
-    Guard: that of ``serve``.
+    Guard: ``_refusal``, which ``serve`` asks for all requests.
     Effect: none. Without state the answer has a start offset and a count of -1.
     Delivery count: unchanged.
     Persistence: none.
@@ -177,7 +177,7 @@ def read_state_summary(coordinator: ShareCoordinator, request: ReadStateSummary)
 def delete_state(coordinator: ShareCoordinator, request: DeleteState) -> Reply:
     """Serve DeleteShareGroupState (KIP-932): the share-partition leaves the group.
 
-    Guard: that of ``serve``.
+    Guard: ``_refusal``, which ``serve`` asks for all requests.
     Effect: all state is forgotten, epochs too. Without state nothing changes: it can be retried.
     Delivery count: all discarded.
     Persistence: a tombstone.
