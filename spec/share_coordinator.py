@@ -250,12 +250,20 @@ def _epochs(request: StateRequest, profile: Profile) -> tuple[int | None, int | 
 
     The group coordinator, which leads nothing, asks for a summary with the leader epoch -1.
     """
-    if isinstance(request, ReadStateSummary):
-        leads = profile.summary_compares_the_leader_epoch and request.leader_epoch != -1
-        return request.leader_epoch if leads else None, None
-    leader = request.leader_epoch if isinstance(request, ReadState | WriteState) else None
-    state = request.state_epoch if isinstance(request, InitializeState | WriteState) else None
-    return leader, state
+    match request:
+        case InitializeState():
+            return None, request.state_epoch
+        case WriteState():
+            return request.leader_epoch, request.state_epoch
+        case ReadState():
+            return request.leader_epoch, None
+        case ReadStateSummary(leader_epoch=epoch):
+            leads = profile.summary_compares_the_leader_epoch and epoch != -1
+            return epoch if leads else None, None
+        case DeleteState():
+            return None, None
+        case _:
+            assert_never(request)
 
 
 def _log(  # noqa: PLR0913 - what a record is made of
