@@ -92,8 +92,7 @@ def test_finished_records_after_a_gap_stop_fetches_that_end_among_them(*, gap: b
 
 def compacted(client: Client, address: str) -> UUID:
     """Create a topic whose offset 0, in a batch of its own, compaction has removed."""
-    admin = AdminClient({"bootstrap.servers": address})
-    admin.create_topics([NewTopic("t", 1, config=COMPACTED)])["t"].result(30)
+    topic = created(client, address, COMPACTED)
     producer = Producer({"bootstrap.servers": address})
 
     def put(key: str) -> None:
@@ -112,6 +111,14 @@ def compacted(client: Client, address: str) -> UUID:
 
     eventually(is_compacted)
     consumer.close()
+    return topic
+
+
+def created(client: Client, address: str, config: dict[str, str] | None = None) -> UUID:
+    """Create topic t, and wait for its leader, which a broker may learn after it has answered."""
+    admin = AdminClient({"bootstrap.servers": address})
+    admin.create_topics([NewTopic("t", 1, config=config or {})])["t"].result(30)
+    eventually(lambda: client.described("t").error_code == _NONE)
     return client.topic("t")
 
 
@@ -133,9 +140,7 @@ def test_a_fetch_that_waits_takes_what_its_lost_member_held(*, waits: bool) -> N
         with kafka_broker(LONG_LOCKS) as target:
             client, lost = Client(str(target.address)), Client(str(target.address))
             with closing(client.wire), closing(lost.wire):
-                admin = AdminClient({"bootstrap.servers": str(target.address)})
-                admin.create_topics([NewTopic("t", 1)])["t"].result(30)
-                topic = client.topic("t")
+                topic = created(client, str(target.address))
                 client.fill("t", 1)
                 finish(client, topic, -1, -1)
                 assert acquired(lost.fetch(0, part(topic), max_wait_ms=2000)) == [(0, 0, 1)]

@@ -66,15 +66,20 @@ class Client:
 
     def topic(self, name: str) -> UUID:
         """Return the id of a topic, which is created if it is missing."""
+        topic = self.described(name)
+        assert topic.error_code == 0
+        return UUID(str(topic.topic_id))
+
+    def described(self, name: str) -> SimpleNamespace:
+        """Return what Metadata says of a topic, which is created if it is missing."""
         body = self.ask(
             "metadata",
             topics=[{"topic_id": None, "name": name}],
             allow_auto_topic_creation=True,
             include_topic_authorized_operations=False,
         )
-        (topic,) = body.topics
-        assert topic.error_code == 0
-        return UUID(str(topic.topic_id))
+        described: SimpleNamespace = body.topics[0]
+        return described
 
     def produce(
         self, topic: str, batch: bytes, partition: int = 0, acks: int = -1

@@ -196,8 +196,8 @@ def test_a_cluster_is_judged_and_nothing_of_it_remains(tmp_path: Path) -> None:
         '[7000, "reset", {"source": "client", "target": "1"}]\n'
     )
     arguments = ("--seconds", "12", "--plan", str(plan), "--out", str(out), "--json")
-    done = run(tmp_path, "cluster", "kafka", *arguments)
-    output, errors = done.communicate(timeout=_START_S)
+    with run(tmp_path, "cluster", "kafka", *arguments) as done:
+        output, errors = done.communicate(timeout=_START_S)
     if "Maven" in errors.decode() or "java" in errors.decode():
         skip_unbuilt(TargetError(errors.decode()))
     # Known faults may show; whatever shows has its line.
@@ -223,18 +223,17 @@ def test_nodes_and_their_folder_go_with_a_process_that_is_killed(tmp_path: Path)
         "nodes = Nodes(Path(sys.argv[1]), {}); nodes.start('1'); nodes.start('2')\n"
         "nodes.pause('2'); print('started', flush=True); sys.stdin.read()"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, str(folder)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    if process.stdout.readline() != b"started\n":
-        skip_unbuilt(TargetError(process.communicate()[1].decode()))
-    assert len(running("sharespec.Broker", str(folder))) == 2
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", code, str(folder)]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        assert process.stdout is not None
+        try:
+            if process.stdout.readline() != b"started\n":
+                skip_unbuilt(TargetError(process.communicate()[1].decode()))
+            # For a moment of its start a process has no command.
+            eventually(lambda: len(running("sharespec.Broker", str(folder))) == 2)
+        finally:
+            process.send_signal(signal.SIGKILL)
     eventually(lambda: not running("sharespec.Broker", str(folder)) and not folder.exists())
 
 

@@ -337,10 +337,10 @@ runpy.run_module("sharespec", run_name="__main__")
 def test_an_interrupted_search_keeps_its_results_and_conforms_to_nothing(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     command = [sys.executable, "-c", _INTERRUPTIBLE, "verify", "spec", "--html", str(page)]
-    begun = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    sleep(8)
-    begun.send_signal(SIGINT)
-    told, _ = begun.communicate(timeout=60)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as begun:
+        sleep(8)
+        begun.send_signal(SIGINT)
+        told, _ = begun.communicate(timeout=60)
     assert begun.returncode == Exit.INTERRUPTED, told
     assert "interrupted" in told
     assert "conforms" not in told
