@@ -18,6 +18,7 @@ from judge.words import (
     span,
     write_text,
 )
+from model.operation_table import operation_row
 from model.outcome import Outcome
 from model.profile import Profile
 from model.ranges import RecordRange
@@ -80,12 +81,16 @@ def partition_events(path: Path, partition: str | None, plan: Plan = _PLAN) -> l
 
 def steps(events: Iterable[TraceEvent], profile: Profile) -> Iterator[Frame]:
     """Yield a frame for each event, up to the first that diverges."""
+    earlier: set[str] = set()
     for frame in frames(events, profile):
         if frame.problem is not None:
             raise ExplainError(f"seq {frame.event.seq}: {frame.problem}")
-        yield frame
+        earlier.add(operation_row(frame.event.operation).name)
         if frame.finding:
+            finding = attrs.evolve(frame.finding, operations_before=tuple(sorted(earlier)))
+            yield attrs.evolve(frame, finding=finding)
             return
+        yield frame
 
 
 @attrs.frozen
@@ -120,8 +125,11 @@ def window_text(state: SharePartitionSnapshot, width: int) -> str:
     return "\n".join([*lines, *(_fact("", text, width) for text in window_texts(state))])
 
 
-def step_json(frame: Frame, *, full: bool = False) -> dict[str, Any]:
-    """Return a step as an object for JSON; ``full``: with all records of the window."""
+def step_json(frame: Frame, known: str = "", *, full: bool = False) -> dict[str, Any]:
+    """Return a step as an object for JSON; ``full``: with all records of the window.
+
+    ``known`` is what is known of the divergence of the trace.
+    """
     event, state, outcome = frame.event, frame.state, frame.outcome or frame.event.outcome
     changed = [
         {
@@ -147,7 +155,7 @@ def step_json(frame: Frame, *, full: bool = False) -> dict[str, Any]:
         "writes": [write_text(write) for write in outcome.writes],
         "changes": changed,
         **({"records": records} if full else {}),
-        "divergence": frame.finding and _finding_json(frame.finding),
+        "divergence": frame.finding and _finding_json(frame.finding) | {"known": known or None},
     }
 
 

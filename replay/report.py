@@ -239,9 +239,10 @@ def alarm_text(divergence: Finding, known: str = "") -> Text:
     return section_text(divergence_section(Alike(divergence, 1, 1), known))
 
 
-def finding_text(finding: Finding, width: int | None = None) -> Text:
+def finding_text(finding: Finding, width: int | None = None, known: str = "") -> Text:
     """Return what is wrong with one event, in lines of so many characters, if any are given."""
-    return section_text((Heading(f"Divergence at seq {finding.seq}"), *_explained(finding)), width)
+    heading = Heading(f"{'Known divergence' if known else 'Divergence'} at seq {finding.seq}")
+    return section_text((heading, *_explained(finding), fields(("known", known))), width)
 
 
 def _explained(finding: Finding) -> Section:

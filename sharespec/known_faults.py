@@ -72,8 +72,7 @@ class Sorted:
 
     def label(self, divergence: Finding) -> str:
         """Return the name, the title and the page of what a divergence is, if that is known."""
-        known = known_of(divergence, self.faults)
-        return known_text(known) if known else ""
+        return known_label(divergence, self.faults)
 
     def totals(self) -> dict[str, object]:
         """Return the totals, for a line of JSON."""
@@ -107,6 +106,12 @@ def known_of(divergence: Finding, faults: Sequence[KnownDeviation]) -> KnownDevi
     return next((fault for fault in faults if explains(fault, divergence)), None)
 
 
+def known_label(divergence: Finding, faults: Sequence[KnownDeviation]) -> str:
+    """Return the name, the title and the page of what a divergence is, if that is known."""
+    known = known_of(divergence, faults)
+    return known_text(known) if known else ""
+
+
 def known_in_cluster(finding: Finding) -> str:
     """Return the name, the title and the page of what a finding is, if that is known.
 
@@ -114,8 +119,8 @@ def known_in_cluster(finding: Finding) -> str:
     """
     among = read_known(CLUSTER_KNOWN)
     alike = (k for k in among if (k.signature, k.difference) == (finding.signature, finding.cause))
-    known = next(alike, None) or known_of(finding, default_known("kafka"))
-    return known_text(known) if known else ""
+    known = next(alike, None)
+    return known_text(known) if known else known_label(finding, default_known("kafka"))
 
 
 def known_after(

@@ -32,6 +32,7 @@ from replay.sources import NoSuchTraceError
 from sharespec.commands.options import FAULTS, FAULTS_CLOCK, JSON, PARTITION, PROFILE, TRACE
 from sharespec.console import output
 from sharespec.exit import Exit, exits_on, fail
+from sharespec.known_faults import default_known, known_label
 
 WIDTH = 80
 """How wide lines are where there is no terminal, in characters."""
@@ -105,14 +106,16 @@ def explain_command(  # noqa: C901, PLR0913 - one argument for each option, and 
     if not chosen:
         most = max(event.seq for event in events)
         fail(f"no event has such a seq; the last one is {most}")
+    finding = shown[-1].finding
+    known = known_label(finding, default_known(profile)) if finding else ""
     if json_lines:
         for frame in chosen:
-            click.echo(json.dumps(step_json(frame, full=full)))
+            click.echo(json.dumps(step_json(frame, known, full=full)))
     else:
         _show(chosen, full=full)
-    if shown and (finding := shown[-1].finding):
+    if finding:
         if not json_lines:
-            output().print(finding_text(finding, _width()), soft_wrap=True)
+            output().print(finding_text(finding, _width(), known), soft_wrap=True)
         sys.exit(Exit.WRONG)
 
 

@@ -2,11 +2,11 @@
 
 import re
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
 
-from judge.finding import Finding
 from judge.words import many
 from operations.explain import ExplainError
 from operations.view.page import MAX_BYTES, page
@@ -16,7 +16,7 @@ from replay.plan import Plan
 from replay.sources import NoSuchTraceError
 from sharespec.commands.options import FAULTS, FAULTS_CLOCK, PARTITION, PROFILE, TRACE
 from sharespec.exit import Exit, exits_on
-from sharespec.known_faults import default_known, known_of, known_text
+from sharespec.known_faults import default_known, known_label
 from sharespec.reports import write_reports
 
 LEAST_BYTES = 100_000
@@ -69,13 +69,9 @@ def view_command(  # noqa: PLR0913 - one argument for each option
     Exits with 0, 1 if an event diverges, 2 if the trace cannot be read.
     """
     plan = Plan(profile, pauses=read_pauses(fault_file, faults_clock))
-    faults = default_known(profile)
+    known = partial(known_label, faults=default_known(profile))
 
-    def label(divergence: Finding) -> str:
-        known = known_of(divergence, faults)
-        return known_text(known) if known else ""
-
-    drawn = drawn_trace(trace, partition, plan, around, label)
+    drawn = drawn_trace(trace, partition, plan, around, known)
     written = file or Path(f"{file_name(drawn.drawing.name)}.html")
     text = page(f"{drawn.drawing.name}, {trace.name}", [drawn.listed], [drawn.drawing], max_bytes)
     if status := write_reports([(written, lambda: text)]):

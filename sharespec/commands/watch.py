@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ from replay.verdict import Problem, place
 from sharespec.commands.options import JSON, OFFERED_WITHIN, PROFILE, SECONDS, SWEEP
 from sharespec.console import output, progress_console
 from sharespec.exit import MAX_PROBLEMS, Exit, exits_on, fail
-from sharespec.known_faults import default_known, known_of, known_text
+from sharespec.known_faults import default_known, known_label
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -240,11 +241,7 @@ def _teller(
     profile: str, totals: _Totals, metrics_file: Path | None, *, json_lines: bool
 ) -> "Callable[[Batch], None]":
     """Return what is told each batch."""
-    faults = default_known(profile)
-
-    def label(divergence: Finding) -> str:
-        known = known_of(divergence, faults)
-        return known_text(known) if known else ""
+    known = partial(known_label, faults=default_known(profile))
 
     def tell(batch: "Batch") -> None:
         from replay.stream import write_metrics  # noqa: PLC0415 - help needs no Spark
@@ -255,9 +252,9 @@ def _teller(
         totals.checked += counts.checked
         totals.wrong += summary.alarms + summary.problems
         if json_lines:
-            click.echo(_json_of(batch, label))
+            click.echo(_json_of(batch, known))
         elif not batch.again:
-            _show(batch, label)
+            _show(batch, known)
         progress_console().print(_line(batch), soft_wrap=True)
         if metrics_file:
             write_metrics(metrics_file, batch, time.time())

@@ -30,6 +30,17 @@ def test_a_divergence_is_shown_and_exits_with_1(tmp_path: Path) -> None:
     assert run(path, "--from", "5", "--to", "29").exit_code == 0
 
 
+def test_a_divergence_that_is_known_says_so() -> None:
+    recorded = Path("tests/data/recorded/agent-4.4.0-records-deleted.jsonl.gz")
+    name = "write-completion-after-records-deleted-past-the-window"
+    for profile, is_known in ("kafka", True), ("kip", False):
+        done = run(recorded, "--last", "1", "--profile", profile)
+        assert (name in done.stdout, "Known divergence at seq" in done.stdout) == (is_known,) * 2
+        assert done.exit_code == 1
+        (step,) = run(recorded, "--last", "1", "--profile", profile, "--json").stdout.splitlines()
+        assert (name in (json.loads(step)["divergence"]["known"] or "")) == is_known
+
+
 def test_a_leader_may_renew_nothing_where_it_refuses(tmp_path: Path) -> None:
     codes = [
         run(write_lines(tmp_path / f"{kept}.jsonl", refusing((kept, False)))).exit_code
