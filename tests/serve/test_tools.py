@@ -12,7 +12,8 @@ from tests.serve.kafka_tools import Tools, eventually, fetched
 from tests.serve.served import serving
 from tests.serve.test_tracing import judged
 
-pytestmark = [pytest.mark.slow, pytest.mark.broker]
+# On one worker: a broker of which a worker asks topics alone has no share-partition to judge.
+pytestmark = [pytest.mark.slow, pytest.mark.broker, pytest.mark.xdist_group("tools")]
 
 
 @pytest.fixture(scope="module", params=["serve", "kafka"])
