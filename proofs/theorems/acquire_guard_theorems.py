@@ -7,9 +7,10 @@ import attrs
 
 from model.config import IsolationLevel
 from model.guards import Guard
-from model.operations import Produce, SkipAcquire
+from model.operations import Compact, Produce, SkipAcquire
 from model.outcome import Choice
 from model.profile import KAFKA, KIP, Profile
+from model.ranges import OffsetRange
 from model.states import AcquireMode, RecordState
 from model.whole_state import Delayed
 from proofs.theorems.any_partition import (
@@ -272,6 +273,22 @@ def log_lacks_what_nothing_was_produced_at(s: AnyPartition) -> Term:
     lacks = logs.hole_end(made.partition.log, s.offset) is not None
     lost = conjunction(new, negate(is_in_a_batch(s, s.offset)))
     return lost if lacks else negate(lost)
+
+
+@_READ.theorem(
+    53, of="compact", control=wrong("spec.produce:learn_hole", "learns nothing", does_nothing)
+)
+def log_lacks_what_is_compacted(s: AnyPartition) -> Term:
+    """Compaction takes from the log the offsets that it names, which all lie below its end."""
+    before = partition_of(s, log=attrs.evolve(log_of(s), holes=()))
+    with standing_in(produce, notice=before) as asked:
+        compacted = Compact((OffsetRange(s.first, s.last),))
+        made = attempted(lambda: produce.compact(before, compacted, Choice()))
+    if isinstance(made, Refusal):
+        return s.last >= s.log_end
+    named = is_between(s.first, s.offset, s.last)
+    lacks = logs.hole_end(asked["notice"][0].log, s.offset) is not None
+    return conjunction(s.last < s.log_end, named if lacks else negate(named))
 
 
 @_LEARN.theorem(10, of="learn", control=UNLEARNED)

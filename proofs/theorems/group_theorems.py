@@ -19,13 +19,14 @@ from proofs.theorems.reachable import runs_of
 from proofs.theorems.situation import any_like, flag, number
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Control, Subject
-from spec import group_lifecycle
+from spec import group_lifecycle, share_group
 from spec.coordinator import Durable
 from spec.group_lifecycle import GroupPlan, carry_out
 from spec.logic import Term, negate
 from spec.share_group import (
     BeginDeleting,
     BeginInitializing,
+    CallInitialize,
     Coordinators,
     PartitionMetadata,
     ShareGroup,
@@ -189,6 +190,11 @@ BEGINS_AT_0 = wrong("spec.share_group:perform", "writes epoch 0", called_with(_w
 LEFT_BEGUN = wrong(INITIALIZED, "passes over what was begun", called_with(_without_begun))
 UNLISTED = wrong("spec.share_group:listed", "omits deletions", called_with(_without_deleting))
 SAME_EPOCH = wrong("spec.group_lifecycle:_bumped", "keeps the epoch", _with_the_epoch_before)
+FORGOTTEN = wrong(
+    "spec.share_group:perform",
+    "knows no state",
+    called_with(lambda coordinators, effect: (attrs.evolve(coordinators, states=Map()), effect)),
+)
 _CRASHED = dict.fromkeys(("subscribe", "reconcile", "alter offsets"), AT_ONCE)
 _CRASHED |= dict.fromkeys(("delete offsets", "delete group"), UNANNOUNCED) | {"leave": BEGINS_AT_0}
 _RETRIED = dict.fromkeys(("subscribe", "reconcile", "alter offsets"), LEFT_BEGUN)
@@ -235,6 +241,14 @@ def _is_settled_as(coordinators: Coordinators, other: Coordinators) -> Term:
         return False
     pairs = ((coordinators.states[key], other.states[key]) for key in coordinators.states)
     return conjunction(*(a.start_offset == b.start_offset for a, b in pairs))
+
+
+@_group_of_one.theorem(36, of="initialize again", where=lambda s: s.known, control=FORGOTTEN)
+def what_is_initialized_again_stays(s: OneAssigned) -> Term:
+    """A share-partition that is initialized again in its state epoch keeps its durable state."""
+    before = _coordinators(s)
+    again = CallInitialize(ASSIGNED, s.target, s.durable.state_epoch)
+    return share_group.perform(before, again)[1].states[ASSIGNED] is s.durable
 
 
 @_group_of_one.theorem(

@@ -402,6 +402,34 @@ def write_logs_its_batches(s: StateWrites, batches: int, _given: object) -> Term
     )
 
 
+@_coordinator.theorem(26, of="write an idle state again", control=LOSES)
+def an_idle_state_is_written_as_it_is(s: StateWrites) -> Term:
+    """What is written again without a change is a snapshot of all that is durable, which stays."""
+    reply = coordinator.snapshot_again(_holding(s), KEY, s.another)
+    held = reply.coordinator.held[KEY]
+    value: Any = reply.record.value if reply.record else None
+    return conjunction(
+        value.snapshot_epoch == s.snapshot_epoch + 1,
+        conjunction(value.create_timestamp == 1, value.write_timestamp == s.another),
+        conjunction(held.created_ms == 1, held.written_ms == s.another),
+        _has_numbers(value.state, s.start, s.complete),
+        is_the_same(
+            attrs.evolve(held.durable, entries=Map()),
+            Durable(
+                s.start, s.complete, Map(), s.state_epoch, s.leader_epoch, s.snapshot_epoch + 1
+            ),
+        ),
+        *(
+            is_same(entry, known)
+            for offset, known in entries_of(s)
+            for entry in (
+                _reported(value.state.state_batches, offset),
+                held.durable.entries.get(offset),
+            )
+        ),
+    )
+
+
 @_coordinator.theorem(25, of="read by a new leader", control=LOSES)
 def new_leader_reads_what_is_durable(s: StateWrites) -> Term:
     """A new leader reads what is durable of each offset, and that stays durable."""
