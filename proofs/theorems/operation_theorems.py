@@ -14,9 +14,18 @@ from model.config import IsolationLevel
 from model.errors import ErrorCode
 from model.guards import Guard
 from model.operations import AdvanceTime, ArchiveAborted, Expire
-from model.outcome import Choice, Write
+from model.outcome import Answer, Choice, Expiry, Write
 from model.ranges import AcquiredRange, OffsetRange
-from proofs.theorems.controls import adds, becomes, called_with, changes_nothing, returns, wrong
+from proofs.theorems.any_partition import standing_in
+from proofs.theorems.controls import (
+    adds,
+    becomes,
+    called_with,
+    changes_nothing,
+    does_nothing,
+    returns,
+    wrong,
+)
 from proofs.theorems.operation_cases import CASES, EARLY, OperationCase, Place, places
 from proofs.theorems.operation_situation import (
     OneOperation,
@@ -275,6 +284,35 @@ def timer_ends_the_locks_it_names(s: OneOperation, both: bool, earlier: bool) ->
         write.delivery_complete_count == s.complete + completes(*ends.values()),
         *(reports(write, offset, mine.get(offset)) for offset in (s.offset, s.other, s.elsewhere)),
     )
+
+
+@_LOCKS.theorem(
+    58,
+    of={
+        "find the start of a write": (False, True, True),
+        "find the start of a write that was seen": (True, True, True),
+        "find the start of a write that was seen, with no end": (True, True, False),
+        "find the start of a write that was seen, with none told": (True, False, True),
+    },
+    control=wrong("spec.expire:_at_the_write", "never moves it", does_nothing),
+)
+def locks_end_at_the_start_of_their_write(
+    s: OneOperation,
+    seen: bool,  # noqa: FBT001 - arguments of the theorem
+    told: bool,  # noqa: FBT001
+    ends: bool,  # noqa: FBT001
+) -> Term:
+    """Locks end with the start offset of their write, one that was seen only where it may be so."""
+    before, target, end = partition_of(s), s.first if told else None, s.second if ends else None
+    answer = Answer(written=Write(0, s.other, 0, ())) if seen else Answer()
+    with standing_in(expire, move_start=before, first_unfinished=s.last) as asked:
+        expire._at_the_write(before, Expiry((), target), answer, end)  # noqa: SLF001 - the rule
+    if not seen or not told:
+        return asked.get("move_start") == (before, target)
+    inside = conjunction(is_between(s.start, s.first, s.last), s.first <= s.second or not ends)
+    if "move_start" not in asked:
+        return negate(inside)
+    return conjunction(inside, asked["move_start"][1] == s.first)
 
 
 @_LOCKS.theorem(
