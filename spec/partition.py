@@ -9,11 +9,9 @@ from model.guards import CoordinatorGuard, Guard
 from model.outcome import Outcome, Write
 from model.profile import Profile
 from model.ranges import PassedOver
-from model.states import RecordState
 from model.whole_state import Delayed
 from spec.coordinator import Durable
 from spec.log import Log
-from spec.record import UNDELIVERED
 from spec.window import Window, drop_below, first_unfinished, passed
 
 
@@ -105,13 +103,3 @@ def move_start(partition: SharePartition, chosen: int | None) -> SharePartition:
     end = passed(window, partition.log, furthest)
     require(start <= end, Guard.START_STOPS_AT_UNFINISHED, f"to {start}, past offset {end}")
     return attrs.evolve(partition, window=drop_below(window, start))
-
-
-def state_of(partition: SharePartition, offset: int) -> RecordState:
-    """Return the state of any offset (KIP-932, In-flight records).
-
-    Everything before the window is ARCHIVED, everything after it AVAILABLE.
-    """
-    if offset < partition.window.start_offset:
-        return RecordState.ARCHIVED
-    return RecordState(partition.window.records.get(offset, UNDELIVERED).state)

@@ -92,18 +92,22 @@ COUNTS_WRITES = wrong(WHOLE, "counts a write that it does not make", leaves(_one
 _acknowledge = Subject("KIP-932, ShareAcknowledge", OneOperation, is_possible, names_no_others)
 
 
-def _malformed_batch(s: OneOperation) -> tuple[AcknowledgementBatch, Term]:
+def _malformed_batch(s: OneOperation, kind: int = ACCEPT) -> tuple[AcknowledgementBatch, Term]:
     """Return a batch of any two offsets, also negative ones, and whether it is well formed."""
     first, last = s.first - s.second, s.last - s.second
-    types: Any = Places(s.seq, ((s.offset - first, ACCEPT),), ACCEPT)
-    right = conjunction(first >= 0, first <= last, (s.seq == 1) | (s.seq == last - first + 1))
+    types: Any = Places(s.seq, ((s.offset - first, ACCEPT),), kind)
+    right = conjunction(
+        kind == ACCEPT, first >= 0, first <= last, (s.seq == 1) | (s.seq == last - first + 1)
+    )
     return AcknowledgementBatch(first, last, types), right
 
 
-@_acknowledge.theorem(57, of="validate", control=LENIENT)
-def request_is_well_formed(s: OneOperation) -> Term:
-    """A batch is a range of offsets, with one type for all or one for each."""
-    batch, right = _malformed_batch(s)
+@_acknowledge.theorem(
+    57, of={"validate": (ACCEPT,), "validate an unknown type": (9,)}, control=LENIENT
+)
+def request_is_well_formed(s: OneOperation, kind: int) -> Term:
+    """A batch is a range of offsets, with one known type for all or one for each."""
+    batch, right = _malformed_batch(s, kind)
     answer = validation.validate(Acknowledge(s.member, (batch,)), KIP)
     return right if answer is NONE else conjunction(answer is INVALID_REQUEST, negate(right))
 

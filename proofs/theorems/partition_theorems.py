@@ -5,16 +5,18 @@ Each is the function of ``judge.invariants`` itself, proved with what makes it i
 
 from collections.abc import Callable, Iterator
 from itertools import combinations
-from typing import Any
+from typing import Any, get_args
 
 import attrs
 
 from judge.invariants import PARTITION_INVARIANTS, Invariant
+from model.guards import Guard
+from model.operations import Initialize, Operation
 from model.outcome import Write
 from model.ranges import StateBatch
 from model.states import RecordState
-from proofs.theorems.any_partition import either_of
-from proofs.theorems.controls import returns, wrong
+from proofs.theorems.any_partition import either_of, refused_by, standing_in
+from proofs.theorems.controls import allows_everything, becomes, returns, wrong
 from proofs.theorems.operation_situation import names_no_others
 from proofs.theorems.partition_operations import (
     TRANSITIONS,
@@ -24,11 +26,13 @@ from proofs.theorems.partition_operations import (
     partition_of,
 )
 from proofs.theorems.symbolic import conjunction
-from proofs.theorems.theorem import Control, Property, Theorem, about
-from spec import window
+from proofs.theorems.theorem import Control, Property, Subject, Theorem, about
+from spec import step, window
 from spec.logic import Term, either, negate
-from spec.partition import Outstanding, SharePartition, Step
+from spec.partition import Outstanding, SharePartition, Step, require
 from spec.record import ARCHIVED, Record, is_held, roll_back
+
+UNREAD = Guard.PARTITION_IS_INITIALIZED
 
 
 @attrs.frozen
@@ -174,6 +178,24 @@ def _theorems() -> Iterator[Theorem]:
             claim, given = about(_holds_on, known, made), about(_held_before, known, made)
             of = stated, made.name, OnePartition, given, claim, _broken(made, inductive)
             yield Theorem(*of, runnable=lambda s: names_no_others(s) & (s.start <= s.first))
+
+
+READY = "spec.step:check_ready"
+BARRED = wrong(READY, "refuses everything", becomes(lambda *_of: require(False, UNREAD, "")))  # noqa: FBT003 - refused
+
+
+@Subject("KIP-932, Managing durable share-partition state", OnePartition).theorem(
+    52,
+    of={f"{kind.__name__} comes first": (kind,) for kind in get_args(Operation)},
+    control=lambda kind: BARRED if kind is Initialize else allows_everything(READY),
+)
+def leader_reads_before_it_does_anything(s: OnePartition, kind: type) -> Term:
+    """Before a leader has read the durable state it does nothing else."""
+    before = attrs.evolve(partition_of(s), ready=False)
+    operation: Any = object.__new__(kind)
+    with standing_in(step, transition=Step(before)):
+        refused = refused_by(lambda: step.apply(before, operation))
+    return refused is (None if kind is Initialize else UNREAD)
 
 
 PARTITION_THEOREMS = tuple(_theorems())

@@ -12,7 +12,7 @@ from model.operations import CompleteWrite
 from model.outcome import Answer, Completion, Write
 from model.ranges import StateBatch
 from model.states import RecordState
-from proofs.theorems.controls import becomes, called_with, returns, wrong
+from proofs.theorems.controls import becomes, called_with, does_nothing, returns, wrong
 from proofs.theorems.durable_situation import is_persisted
 from proofs.theorems.operation_cases import places
 from proofs.theorems.operation_situation import (
@@ -164,10 +164,10 @@ def only_outstanding_writes_are_answered(s: OneOperation) -> Term:
 
 
 _REQUESTS = {
-    f"{name} when it {becomes}": (name, status)
+    f"{name} when it {becomes}": (name, Answer(status))
     for name in ("write_and_wait", "write_and_forget")
     for becomes, status in (("is outstanding", PENDING), ("succeeds", NONE), ("fails", FAILED))
-}
+} | {"write_and_forget, kept back": ("write_and_forget", Answer(PENDING, keeps_back=True))}
 
 
 def _requested(
@@ -183,14 +183,16 @@ def _requested(
 
 
 @_write.theorem(58, 59, of=_REQUESTS, where=_alone, control=MISCOUNTS)
-def change_holds_as_its_write_allows(s: OneOperation, name: str, status: ErrorCode) -> Term:
+def change_holds_as_its_write_allows(s: OneOperation, name: str, answer: Answer) -> Term:
     """A change that waits for its write holds if that succeeds; another holds at once."""
-    before, after, write = _requested(s, name, Answer(status, s.write_id))
-    waits = name == "write_and_wait"
-    expected = (
-        _settled(s, s.other_record, status) if waits and status is not PENDING else s.other_record
-    )
-    outstanding = Outstanding(write, (s.offset,), s.seq) if waits else Outstanding(write)
+    before, after, write = _requested(s, name, attrs.evolve(answer, id=s.write_id))
+    waits, status, expected = name == "write_and_wait", answer.status, s.other_record
+    if answer.keeps_back:
+        expected = attrs.evolve(expected, pending=True)
+    elif waits and status is not PENDING:
+        expected = _settled(s, expected, status)
+    seq, named = s.seq if waits else None, (s.offset,) if waits or answer.keeps_back else ()
+    outstanding = Outstanding(write, named, seq)
     offsets = s.offset, s.other, s.elsewhere
     return conjunction(
         changes_to(s, before, after, (expected, None), "outstanding", "durable", "next_write"),
@@ -203,6 +205,25 @@ def change_holds_as_its_write_allows(s: OneOperation, name: str, status: ErrorCo
         write.status is status,
         *(reports(write, offset, _changed(s).get(offset)) for offset in offsets),
         after.next_write == largest(s.next_write, s.write_id + 1),
+    )
+
+
+@_write.theorem(
+    58,
+    of={"a write that was seen": (None,), "a write that was seen before its numbers": (0,)},
+    control=wrong("spec.writes:as_written", "keeps its own form", does_nothing),
+)
+def seen_write_is_durable_as_it_was_made(s: OneOperation, made_after: int | None) -> Term:
+    """A write that was seen has its own form, and its own numbers unless they are still to come."""
+    own = Write(s.write_id, s.start, s.complete)
+    seen = Write(0, s.first, s.last, (StateBatch(s.first, s.last, RecordState.ARCHIVED, 1),))
+    made = writes.as_written(own, Answer(written=seen, made_after=made_after))
+    numbers = seen if made_after is None else own
+    return conjunction(
+        made.id == own.id,
+        made.start_offset == numbers.start_offset,
+        made.delivery_complete_count == numbers.delivery_complete_count,
+        made.state_batches is seen.state_batches,
     )
 
 
