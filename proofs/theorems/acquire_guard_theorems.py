@@ -1,6 +1,7 @@
 """Theorems about the checks of an acquire and of a read: each refuses what its sentence says."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import attrs
@@ -289,6 +290,20 @@ def log_lacks_what_is_compacted(s: AnyPartition) -> Term:
     named = is_between(s.first, s.offset, s.last)
     lacks = logs.hole_end(asked["notice"][0].log, s.offset) is not None
     return conjunction(s.last < s.log_end, named if lacks else negate(named))
+
+
+@_READ.theorem(
+    53, of="learn_hole", control=wrong("spec.log:learn_hole", "learns nothing", does_nothing)
+)
+def log_lacks_what_it_learns(s: AnyPartition) -> Term:
+    """A log lacks the hole that it knew and the one that it learns, no other, and joins them."""
+    before = log_of(s)
+    after = logs.learn_hole(before, s.first, s.last)
+    ranges = ((s.hole_first, s.hole_last), (s.first, s.last))
+    lacked = either_of(*(is_between(first, s.offset, last) for first, last in ranges))
+    lacks = logs.hole_end(after, s.offset) is not None
+    apart = (one[1] + 1 < other[0] for one, other in pairwise(after.holes))
+    return conjunction(lacked if lacks else negate(lacked), *apart)
 
 
 @_LEARN.theorem(10, of="learn", control=UNLEARNED)
