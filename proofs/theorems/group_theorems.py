@@ -21,7 +21,7 @@ from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Control, Subject
 from spec import group_lifecycle, share_group
 from spec.coordinator import Durable
-from spec.group_lifecycle import GroupPlan, carry_out
+from spec.group_lifecycle import UNINITIALIZED, GroupPlan, carry_out
 from spec.logic import Term, negate
 from spec.share_group import (
     BeginDeleting,
@@ -37,6 +37,7 @@ from spec.share_group import (
 TOPIC, MEMBER = "t", "m"
 ASSIGNED = TopicPartition(TOPIC, 0)
 _STAGES = (1, 2, 3)
+INITIALIZED_STAGE = 2
 RUNS, LENGTH = 30, 12
 
 
@@ -249,6 +250,19 @@ def what_is_initialized_again_stays(s: OneAssigned) -> Term:
     before = _coordinators(s)
     again = CallInitialize(ASSIGNED, s.target, s.durable.state_epoch)
     return share_group.perform(before, again)[1].states[ASSIGNED] is s.durable
+
+
+@_group_of_one.theorem(
+    48, of="describe offsets", where=lambda s: s.stage == INITIALIZED_STAGE, control=wrong(
+        "spec.group_lifecycle:describe_offsets", "describes nothing", returns(lambda _all: {})),
+)  # fmt: skip
+def what_is_initialized_is_described(s: OneAssigned) -> Term:
+    """Described are what is initialized and its durable start offset, None if never written."""
+    described = group_lifecycle.describe_offsets(_coordinators(s))
+    if s.stage != INITIALIZED_STAGE:
+        return not described
+    start, written = described[ASSIGNED], s.durable.start_offset
+    return written == UNINITIALIZED if start is None else start == written
 
 
 @_group_of_one.theorem(

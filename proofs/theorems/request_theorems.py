@@ -45,6 +45,7 @@ from spec.share_coordinator import HeldState, Reply, ShareCoordinator
 
 KEY = SharePartitionKey("group", UUID(int=1), 0)
 OTHER = SharePartitionKey("group", UUID(int=1), 1)
+ELSEWHERE = SharePartitionKey("group", UUID(int=2), 0)
 HELD = HeldState(Durable(0, 0), 0, 0, 0)
 ANOTHERS = HeldState(Durable(3, 0), 0, 0, 0)
 """What is held of another share-partition."""
@@ -257,6 +258,26 @@ def request_does_what_it_says(s: OneRequest, name: str) -> Term:
     )
 
 
+_KEEPS = wrong(
+    "spec.share_coordinator:_forget",
+    "forgets nothing",
+    becomes(lambda held, _key: Reply(held, NONE)),
+)
+
+
+@_REQUEST.theorem(26, of="forget a topic", control=_KEEPS)
+def a_deleted_topic_is_forgotten(s: OneRequest) -> Term:
+    """Of a deleted topic nothing is held, and each of its share-partitions has a tombstone."""
+    before = _before(s)
+    holding = attrs.evolve(before, held=before.held.set(ELSEWHERE, ANOTHERS))
+    after, tombstones = coordinator.forget_topic(holding, KEY.topic_id)
+    return conjunction(
+        dict(after.held) == {ELSEWHERE: ANOTHERS},
+        {each.key: each.value for each in tombstones} == dict.fromkeys(before.held),
+        len(tombstones) == len(before.held),
+    )
+
+
 _coordinator = Subject("KIP-932, Share coordinator", StateWrites, are_writes)
 
 
@@ -404,11 +425,13 @@ def write_logs_its_batches(s: StateWrites, batches: int, _given: object) -> Term
 
 @_coordinator.theorem(26, of="write an idle state again", control=LOSES)
 def an_idle_state_is_written_as_it_is(s: StateWrites) -> Term:
-    """What is written again without a change is a snapshot of all that is durable, which stays."""
+    """What is idle for the interval is written again: a snapshot of all that is durable."""
+    is_due = KEY in coordinator.due_for_snapshot(_holding(s), s.another, s.due)
     reply = coordinator.snapshot_again(_holding(s), KEY, s.another)
     held = reply.coordinator.held[KEY]
     value: Any = reply.record.value if reply.record else None
     return conjunction(
+        is_due == (s.another - 1 >= s.due),
         value.snapshot_epoch == s.snapshot_epoch + 1,
         conjunction(value.create_timestamp == 1, value.write_timestamp == s.another),
         conjunction(held.created_ms == 1, held.written_ms == s.another),

@@ -13,10 +13,10 @@ from judge.invariants import BROKER_INVARIANTS, broken_names
 from model.checks import MAX_INT64
 from model.errors import ErrorCode, InvalidValueError
 from model.guards import CoordinatorGuard
-from model.operations import AcknowledgementBatch, MemberLeaves
+from model.operations import AcknowledgementBatch, MemberLeaves, Produce
 from model.outcome import Answer
 from model.profile import KAFKA
-from model.ranges import StateBatch
+from model.ranges import OffsetRange, StateBatch
 from model.share_messages import (
     FINAL_EPOCH,
     PartitionRequest,
@@ -31,6 +31,7 @@ from proofs.theorems import request_theorems
 from proofs.theorems.any_partition import refused_by
 from proofs.theorems.broker_theorems import (
     ANSWERS,
+    AWAY,
     GROUP,
     KEY,
     NONE,
@@ -55,12 +56,14 @@ from proofs.theorems.theorem import Control, Subject
 from spec import share_broker, share_cluster, share_request, state_topic
 from spec.coordinator import Durable
 from spec.logic import Term, negate
+from spec.partition import new_partition
 from spec.share_broker import Handled, ShareBroker
 from spec.share_cluster import SentWrite, ShareCluster, state_key
 from spec.share_coordinator import HeldState, ShareCoordinator
 from spec.state_topic import StateTopicPartition
 
 DONE = Answer(NONE)
+_OTHERS = new_partition(KAFKA)
 REQUEST, CLUSTER = "spec.share_request:", "spec.share_cluster:"
 _requests = Subject("KIP-932, ShareFetch and ShareAcknowledge", OneLed, ends)
 _brokers = Subject("KIP-932, Using the share coordinator", OneLed, is_sound)
@@ -116,6 +119,24 @@ def only_the_holder_acknowledges_at_a_broker(s: OneLed, answer: Answer) -> Term:
     if answer.status is PENDING:
         return conjunction(told is None, owner_of(done.broker) is None, not same)
     return conjunction(told is answer.status, same)
+
+
+@_brokers.theorem(
+    16, of="append at a broker", where=lambda s: s.led, control=wrong(
+        "spec.share_broker:append_to", "appends nothing", does_nothing),
+)  # fmt: skip
+def each_group_gets_what_is_produced(s: OneLed) -> Term:
+    """What is produced is in the log of a partition for each of its groups, and in no other log."""
+    before, at = broker_of(s), s.offset + 1
+    other, away = ("h", PLACE), (GROUP, AWAY)
+    before = attrs.evolve(
+        before, partitions=before.partitions.update({other: _OTHERS, away: _OTHERS})
+    )
+    after = share_broker.append(before, PLACE, Produce((OffsetRange(at, at),), at + 1))
+    grown = (key for key in after.partitions if key != away)
+    kept = after.partitions[away] is _OTHERS
+    ends_there = (after.partitions[key].log.end_offset == at + 1 for key in grown)
+    return conjunction(kept, len(after.partitions) == len(before.partitions), *ends_there)
 
 
 @_brokers.theorem(
