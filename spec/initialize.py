@@ -39,7 +39,7 @@ def initialize(partition: SharePartition, operation: Initialize, choice: Choice 
     start, batches = _start_offset(operation), operation.persisted.state_batches
     if choice.refusal is ErrorCode.NONE:
         batches = _from(start, batches)
-    unknown = any(batch.state is RecordState.IN_PROGRESS for batch in batches) and not in_progress
+    unknown = any(batch.state == RecordState.IN_PROGRESS for batch in batches) and not in_progress
     if unknown or not _ascend_from(start, batches):
         failed = attrs.evolve(partition, ready=False)
         return Step(failed, Outcome(ErrorCode.UNKNOWN_SERVER_ERROR))

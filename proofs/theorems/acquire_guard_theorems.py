@@ -28,7 +28,7 @@ from proofs.theorems.any_partition import (
     refused_by,
     standing_in,
 )
-from proofs.theorems.controls import allows_everything, does_nothing, sets, wrong
+from proofs.theorems.controls import allows_everything, becomes, does_nothing, sets, wrong
 from proofs.theorems.operation_cases import Place, places
 from proofs.theorems.operation_situation import Refusal, attempted, changes_to
 from proofs.theorems.points import Places
@@ -267,13 +267,20 @@ def read_teaches_what_the_log_lacks(s: AnyPartition) -> Term:
 def log_lacks_what_nothing_was_produced_at(s: AnyPartition) -> Term:
     """Of what is produced the log lacks the offsets between the batches, and no other."""
     before, end = partition_of(s, log=attrs.evolve(log_of(s), holes=())), s.last + s.fetches
-    made = attempted(lambda: produce.produce(before, Produce(fetch(s).log_batches, end)))
+    stable = _smaller(s.fetch_offset, end)
+    appended = Produce(fetch(s).log_batches, end, stable)
+    made = attempted(lambda: produce.produce(before, appended))
     if isinstance(made, Refusal):
-        return either_of(end < s.log_end, end < s.stable, s.first < s.log_end)
-    new = is_between(s.log_end, s.offset, end - 1)
-    lacks = logs.hole_end(made.partition.log, s.offset) is not None
+        return either_of(end < s.log_end, stable < s.stable, s.first < s.log_end)
+    log, new = made.partition.log, is_between(s.log_end, s.offset, end - 1)
+    lacks = logs.hole_end(log, s.offset) is not None
     lost = conjunction(new, negate(is_in_a_batch(s, s.offset)))
-    return lost if lacks else negate(lost)
+    batches = ((s.first, s.first_last), (s.second, s.last))
+    return conjunction(
+        lost if lacks else negate(lost),
+        conjunction(log.end_offset == end, log.stable_offset == stable),
+        log.batches == (*before.log.batches, *batches),
+    )
 
 
 @_READ.theorem(
@@ -304,6 +311,19 @@ def log_lacks_what_it_learns(s: AnyPartition) -> Term:
     lacks = logs.hole_end(after, s.offset) is not None
     apart = (one[1] + 1 < other[0] for one, other in pairwise(after.holes))
     return conjunction(lacked if lacks else negate(lacked), *apart)
+
+
+@_READ.theorem(
+    53, of="truncate", control=wrong("spec.log:_up_to", "forgets all", becomes(lambda *_of: ()))
+)
+def truncation_keeps_what_lies_below(s: AnyPartition) -> Term:
+    """A log that ends earlier lacks what it lacked below its end, and beyond it nothing."""
+    after = logs.truncate(log_of(s), s.last)
+    lacked = conjunction(is_between(s.hole_first, s.offset, s.hole_last), s.offset < s.last)
+    made = conjunction(is_between(s.made_first, s.offset, s.made_last), s.offset < s.last)
+    lacks = logs.hole_end(after, s.offset) is not None
+    given = logs.batch_at(after, s.offset) is not None
+    return conjunction(lacks == lacked, given == made)
 
 
 @_LEARN.theorem(10, of="learn", control=UNLEARNED)

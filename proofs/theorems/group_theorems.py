@@ -13,8 +13,9 @@ import attrs
 from immutables import Map
 
 from judge.invariants import GROUP_INVARIANTS
+from model.errors import ErrorCode
 from model.share_messages import TopicPartition
-from proofs.theorems.controls import called_with, returns, wrong
+from proofs.theorems.controls import called_with, returns, sets, wrong
 from proofs.theorems.reachable import runs_of
 from proofs.theorems.situation import any_like, flag, number
 from proofs.theorems.symbolic import conjunction, implies
@@ -263,6 +264,35 @@ def what_is_initialized_is_described(s: OneAssigned) -> Term:
         return not described
     start, written = described[ASSIGNED], s.durable.start_offset
     return written == UNINITIALIZED if start is None else start == written
+
+
+_CHECKED = {name: (name,) for name in ("leave", "alter offsets", "delete offsets", "delete group")}
+
+
+@_group_of_one.theorem(
+    68, of=_CHECKED, where=lambda s, _name: negate(s.exists),
+    control={name: wrong(f"spec.group_lifecycle:{name.replace(' ', '_')}", "refuses nothing",
+                         sets(error=ErrorCode.NONE, refused=Map())) for name in _CHECKED},
+)  # fmt: skip
+def what_needs_an_empty_group_is_refused(s: OneAssigned, name: str) -> Term:
+    """Offsets are altered and deleted, and a group is, while it has no member; a member leaves."""
+    plan = _PLANS[name](_coordinators(s), s.target)
+    if plan.error is not ErrorCode.NONE:
+        return conjunction(plan.error is _error(s, name), not plan.effects, not plan.refused)
+    unknown: dict[Any, ErrorCode] = {}
+    if name == "alter offsets" and not s.exists:
+        unknown[ASSIGNED] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if name == "delete offsets" and s.stage == 0:
+        unknown[TOPIC] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return conjunction(_error(s, name) is ErrorCode.NONE, dict(plan.refused) == unknown)
+
+
+def _error(s: OneAssigned, name: str) -> ErrorCode:
+    if not s.group:
+        return ErrorCode.NONE if name == "alter offsets" else ErrorCode.GROUP_ID_NOT_FOUND
+    if name == "leave":
+        return ErrorCode.NONE if s.subscribed else ErrorCode.UNKNOWN_MEMBER_ID
+    return ErrorCode.NON_EMPTY_GROUP if s.subscribed else ErrorCode.NONE
 
 
 @_group_of_one.theorem(

@@ -198,15 +198,18 @@ def only_committed_is_given(s: OneOperation) -> Term:
         "spec.aborted:_names", "names every offset", becomes(lambda *_of: True)),
 )  # fmt: skip
 def only_what_was_aborted_is_withheld(s: OneOperation) -> Term:
-    """Of available records only those are archived that an aborted transaction holds."""
+    """Under read_committed what aborted transactions hold is archived, and nothing else."""
     before = partition_of(s, isolation_level=IsolationLevel.READ_COMMITTED)
     ranges = (OffsetRange(s.first, s.last), OffsetRange(s.second, s.second_last))
     told = Choice(archived=(AcquiredRange(s.offset, s.offset, s.acquisition),))
     step = aborted.archive_aborted_records(before, ArchiveAborted(ranges), told)
+    of: Any = partition_of(s), ArchiveAborted(ranges), told
+    refused = attempted(lambda: aborted.archive_aborted_records(*of))
     named = any(is_between(each.first, s.offset, each.last) for each in ranges)
     ends = named and (rules.is_acquirable(s.record) | rules.can_archive_aborted(s.record))
     after = step.partition.window.records.get(s.offset)
-    return conjunction(same_record(after, s.record)) != ends
+    asked = isinstance(refused, Refusal) and refused.guard is Guard.ONLY_COMMITTED_IS_ASKED_FOR
+    return conjunction(asked, conjunction(same_record(after, s.record)) != ends)
 
 
 _LOCKS = Subject("KIP-932, In-flight records", OneOperation, is_possible, names_no_others)

@@ -4,11 +4,13 @@ import attrs
 
 from model.errors import ErrorCode
 from model.operations import AdvanceLogStart, AlterConfig, Initialize, ResetOffset
-from model.profile import DRAFT_RESOLVED, KIP
+from model.outcome import Choice
+from model.profile import DRAFT_RESOLVED, KIP, Profile
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
-from proofs.theorems.controls import becomes, changes_nothing, off_by_one, wrong
+from proofs.theorems.any_partition import standing_in
+from proofs.theorems.controls import becomes, called_with, changes_nothing, off_by_one, wrong
 from proofs.theorems.durable_situation import is_persisted
 from proofs.theorems.operation_cases import places
 from proofs.theorems.operation_situation import (
@@ -32,6 +34,7 @@ from spec import record as rules
 from spec.log import Log
 from spec.logic import Term, either, negate
 from spec.partition import Outstanding, SharePartition, Step
+from spec.window import Window
 
 ALTER, RESET = "spec.alter_config:alter_config", "spec.initialize:reset_offset"
 MOVE_LOG = changes_nothing("spec.log_start:advance_log_start")
@@ -41,6 +44,7 @@ AVAILABLE = wrong(
     "makes every record AVAILABLE",
     becomes(lambda _state, count: rules.Record(RecordState.AVAILABLE, count)),
 )
+_FREE = Choice()
 _whole = Subject("KIP-932, Managing the SPSO and SPEO", OneOperation, is_possible, names_no_others)
 
 
@@ -109,39 +113,57 @@ def _says_nothing(each: Outstanding) -> Term:
     return conjunction(nothing, write.start_offset == -1, write.delivery_complete_count == 0)
 
 
-def _initialized(s: OneOperation) -> tuple[SharePartition, Step]:
+def _initialized(
+    s: OneOperation,
+    profile: Profile,
+    *more: StateBatch,
+    log_start: Term = 0,
+    choice: Choice = _FREE,
+) -> tuple[SharePartition, Step]:
     """Return the share-partition and the step in which a new leader reads what is durable.
 
-    It is one batch, whose state is that of the second record.
+    It is one batch, whose state is that of the second record, and ``more``.
     """
     batch = StateBatch(s.first, s.last, s.other_record.state, s.other_record.delivery_count)
-    persisted = DurableState(s.start, s.complete, (batch,), 1, s.acquisition + 1)
-    before = partition_of(s, KIP)
+    persisted = DurableState(s.start, s.complete, (batch, *more), 1, s.acquisition + 1)
+    before = attrs.evolve(partition_of(s, profile), next_acquisition=s.seq)
+    before = attrs.evolve(before, durable=attrs.evolve(before.durable, leader_epoch=s.lock))
     operation = Initialize(
-        config_of(s, renew_acknowledge_enable=s.renewable), 0, s.log_end, persisted, s.elapsed
+        config_of(s, renew_acknowledge_enable=s.renewable),
+        *(log_start, s.log_end, persisted, s.elapsed),
     )
-    return before, initialize.initialize(before, operation)
+    return before, initialize.initialize(before, operation, choice)
 
 
-def _is_durable(s: OneOperation, *_of: object) -> Term:
-    return is_persisted(s.other_record.state)
+def _is_durable(s: OneOperation, profile: Profile = KIP, *_of: object) -> Term:
+    """Whether the state may be durable, under some profile; durations of marks ascend."""
+    marked = s.other_record.state == RecordState.IN_PROGRESS
+    persisted = is_persisted(s.other_record.state) | marked
+    ascending = is_between(s.lock, s.threshold, s.extension) if profile.in_progress else True
+    return conjunction(persisted, ascending)
 
 
 @_whole.theorem(
     7,
     25,
-    of={"initialize": (AVAILABLE,), "initialize, to the last record": (TOO_FAR,)},
-    where=_is_durable,
-    control=lambda control: control,
+    of={
+        "initialize": (KIP, AVAILABLE),
+        "initialize, to the last record": (KIP, TOO_FAR),
+        "initialize where records may be marked": (DRAFT_RESOLVED, AVAILABLE),
+    },
+    given=_is_durable,
+    control=lambda _profile, control: control,
 )
-def new_leader_has_what_is_durable(s: OneOperation, _control: Control) -> Term:
+def new_leader_has_what_is_durable(s: OneOperation, profile: Profile, _control: Control) -> Term:
     """A new leader has the records as they are durable, and nothing of the leader before."""
-    before, step = _initialized(s)
+    before, step = _initialized(s, profile)
     after, status = step.partition, step.outcome.status
-    if s.first < s.start:
+    state, count = s.other_record.state, s.other_record.delivery_count
+    marked = state == RecordState.IN_PROGRESS
+    if s.first < s.start or (marked and not profile.in_progress):
         failed = status is ErrorCode.UNKNOWN_SERVER_ERROR and not after.ready
         return conjunction(failed, kept(before, after, "ready"))
-    found = rules.Record(s.other_record.state, s.other_record.delivery_count)
+    found = rules.recover(state, count) if marked else rules.Record(state, count)
     window, durable = after.window, after.durable
     offsets = s.offset, s.other
     return conjunction(
@@ -154,9 +176,43 @@ def new_leader_has_what_is_durable(s: OneOperation, _control: Control) -> Term:
         window.end_offset == largest(s.start, *(at + 1 for at in window.records)),
         after.now == s.elapsed,
         after.next_write == s.next_write,
+        after.next_acquisition == either(s.acquisition + 1 > s.lock, 0, s.seq),
         durable.start_offset == s.start,
         durable.delivery_complete_count == s.complete,
         durable.leader_epoch == s.acquisition + 1,
         durable.state_epoch == 1,
         after.log.end_offset == s.log_end,
     )
+
+
+@_whole.theorem(
+    25, of="initialize from two batches", given=_is_durable, where=lambda s: s.last < s.second,
+    control=wrong("spec.initialize:_ascend_from", "passes any", becomes(lambda *_of: True)),
+)  # fmt: skip
+def durable_batches_ascend(s: OneOperation) -> Term:
+    """Batches that overlap, descend or begin below the start offset fail the share-partition."""
+    second = StateBatch(s.second, s.second_last, RecordState.ARCHIVED, 1)
+    unknown = s.other_record.state == RecordState.IN_PROGRESS
+    ready = _initialized(s, KIP, second)[1].partition.ready
+    ascend = conjunction(s.start <= s.first, s.last < s.second, negate(unknown))
+    return ascend if ready else negate(ascend)
+
+
+@_whole.theorem(
+    7, of="initialize at the log start offset",
+    given=lambda s: _is_durable(s) & (s.last <= s.log_end),
+    where=lambda s: conjunction(s.start <= s.first, s.start < s.last, s.second == s.last),
+    control=wrong("spec.initialize:initialize", "chooses nothing", called_with(lambda *of: of[:2])),
+)  # fmt: skip
+def new_leader_begins_at_the_log_start(s: OneOperation) -> Term:
+    """A leader begins at the durable start offset, or at once at the log start offset beyond it."""
+    left = Window(s.last, s.last)
+    with standing_in(initialize, drop_below=left) as asked:
+        choice = Choice(start_offset=s.second)
+        after = _initialized(s, KIP, log_start=s.last, choice=choice)[1].partition
+    begins = conjunction(after.ready, s.second >= s.last, s.last > s.start)
+    if "drop_below" not in asked:
+        return conjunction(
+            negate(begins), negate(after.ready) | (after.window.start_offset == s.start)
+        )
+    return conjunction(begins, asked["drop_below"][1] == s.last, after.window is left)
