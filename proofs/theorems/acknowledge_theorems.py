@@ -53,6 +53,7 @@ from spec.acknowledge import Judgement
 from spec.logic import Term, negate
 from spec.partition import SharePartition, Step
 from spec.record import Record
+from spec.step import transition
 
 NONE, INVALID_REQUEST = ErrorCode.NONE, ErrorCode.INVALID_REQUEST
 INVALID_RECORD_STATE = ErrorCode.INVALID_RECORD_STATE
@@ -302,7 +303,7 @@ def _end(s: OneOperation, before: SharePartition, judgement: Judgement, choice: 
     """Return the step of an acknowledgement that was judged so."""
     operation, answer = Acknowledge(s.member, ()), waits_for_its_write(s)
     with patch.object(acknowledge, "judge", lambda *_of: judgement):
-        return acknowledge.acknowledge_records(before, operation, choice, answer, s.seq)
+        return transition(before, operation, choice, (answer,), s.seq)
 
 
 @_acknowledge.theorem(

@@ -36,7 +36,6 @@ from proofs.theorems.symbolic import conjunction, implies, is_between, largest
 from proofs.theorems.theorem import Subject
 from spec import acquire, produce, read
 from spec import log as logs
-from spec import record as rules
 from spec.log import Log
 from spec.logic import Term, either, negate
 from spec.partition import SharePartition
@@ -339,8 +338,10 @@ def _after(s: AnyPartition, place: Place) -> Record | None:
     if not place.tracked:
         return None
     skipped = is_between(s.fetch_offset, place.offset, s.first - 1)
-    available = place.record.state == RecordState.AVAILABLE
-    return rules.vanish(place.record) if conjunction(skipped, available) else place.record
+    record, available = place.record, place.record.state == RecordState.AVAILABLE
+    if not conjunction(skipped, available):
+        return record
+    return Record(RecordState.ARCHIVED, record.delivery_count, pending=record.pending)
 
 
 @_READ.theorem(7, of="learn", control=UNLEARNED)

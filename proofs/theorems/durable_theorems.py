@@ -30,7 +30,7 @@ from spec import coordinator
 from spec import record as rules
 from spec.coordinator import Durable
 from spec.lag import share_partition_lag
-from spec.logic import Term, negate
+from spec.logic import Term, either, negate
 from spec.record import UNDELIVERED, Record
 
 SOURCE = "KIP-932, Managing durable share-partition state"
@@ -422,6 +422,20 @@ def kip_and_kafka_writes_recover_equally(s: StateWrites) -> Term:
         if not equal:
             return False
     return True
+
+
+@_durable.theorem(
+    28, of="write of an unknown count", control=wrong(
+        MERGE, "keeps the count", becomes(lambda now, given, _: max(now, given))),
+)  # fmt: skip
+def an_unknown_count_makes_the_count_unknown(s: StateWrites) -> Term:
+    """A write that does not know the count leaves that of its start offset unknown, or is past."""
+    start, count = coordinator.merge_start((s.start, s.complete), (s.one_start, -1), KIP)
+    same, ahead = (s.one_start == -1) | (s.one_start == s.start), s.one_start > s.start
+    return conjunction(
+        start == either(ahead, s.one_start, s.start),
+        count == either(same | ahead, -1, s.complete),
+    )
 
 
 @_recovery.theorem(

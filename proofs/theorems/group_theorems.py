@@ -254,14 +254,14 @@ def what_is_initialized_again_stays(s: OneAssigned) -> Term:
 
 
 @_group_of_one.theorem(
-    48, of="describe offsets", where=lambda s: s.stage == INITIALIZED_STAGE, control=wrong(
+    48, of="describe offsets", control=wrong(
         "spec.group_lifecycle:describe_offsets", "describes nothing", returns(lambda _all: {})),
 )  # fmt: skip
 def what_is_initialized_is_described(s: OneAssigned) -> Term:
     """Described are what is initialized and its durable start offset, None if never written."""
     described = group_lifecycle.describe_offsets(_coordinators(s))
-    if s.stage != INITIALIZED_STAGE:
-        return not described
+    if s.stage != INITIALIZED_STAGE or ASSIGNED not in described:
+        return conjunction(s.stage != INITIALIZED_STAGE, not described)
     start, written = described[ASSIGNED], s.durable.start_offset
     return written == UNINITIALIZED if start is None else start == written
 
@@ -270,7 +270,7 @@ _CHECKED = {name: (name,) for name in ("leave", "alter offsets", "delete offsets
 
 
 @_group_of_one.theorem(
-    68, of=_CHECKED, where=lambda s, _name: negate(s.exists),
+    68, of=_CHECKED,
     control={name: wrong(f"spec.group_lifecycle:{name.replace(' ', '_')}", "refuses nothing",
                          sets(error=ErrorCode.NONE, refused=Map())) for name in _CHECKED},
 )  # fmt: skip

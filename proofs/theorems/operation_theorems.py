@@ -194,19 +194,24 @@ def only_committed_is_given(s: OneOperation) -> Term:
 
 
 @_aborted.theorem(
-    56, of="records are withheld", where=lambda s: s.tracked, control=wrong(
+    56, of={"records are withheld": (False,), "records are withheld as the start moves": (True,)},
+    where=lambda s, _moves: s.tracked, control=wrong(
         "spec.aborted:_names", "names every offset", becomes(lambda *_of: True)),
 )  # fmt: skip
-def only_what_was_aborted_is_withheld(s: OneOperation) -> Term:
+def only_what_was_aborted_is_withheld(s: OneOperation, moves: bool) -> Term:  # noqa: FBT001 - an argument of the theorem
     """Under read_committed what aborted transactions hold is archived, and nothing else."""
     before = partition_of(s, isolation_level=IsolationLevel.READ_COMMITTED)
-    ranges = (OffsetRange(s.first, s.last), OffsetRange(s.second, s.second_last))
+    ranges = [OffsetRange(s.first, s.last), OffsetRange(s.second, s.second_last)]
     told = Choice(archived=(AcquiredRange(s.offset, s.offset, s.acquisition),))
-    step = aborted.archive_aborted_records(before, ArchiveAborted(ranges), told)
-    of: Any = partition_of(s), ArchiveAborted(ranges), told
+    if moves:
+        ranges, told = ranges[:1], Choice(archived=(), start_offset=s.seq)
+    step = aborted.archive_aborted_records(before, ArchiveAborted(tuple(ranges)), told)
+    of: Any = partition_of(s), ArchiveAborted(tuple(ranges)), told
     refused = attempted(lambda: aborted.archive_aborted_records(*of))
     named = any(is_between(each.first, s.offset, each.last) for each in ranges)
-    ends = named and (rules.is_acquirable(s.record) | rules.can_archive_aborted(s.record))
+    chosen = s.offset < s.seq if moves else True
+    free = conjunction(rules.is_acquirable(s.record), chosen)
+    ends = named and (free | rules.can_archive_aborted(s.record))
     after = step.partition.window.records.get(s.offset)
     asked = isinstance(refused, Refusal) and refused.guard is Guard.ONLY_COMMITTED_IS_ASKED_FOR
     return conjunction(asked, conjunction(same_record(after, s.record)) != ends)

@@ -12,6 +12,8 @@ from proofs.theorems.controls import adds, becomes, changes_nothing, wrong
 from proofs.theorems.operation_cases import Place, places
 from proofs.theorems.operation_situation import (
     OneOperation,
+    Refusal,
+    attempted,
     changes_to,
     is_owned_by,
     is_possible,
@@ -192,17 +194,19 @@ def _are_tracked(s: OneOperation, batches: int) -> Term:
 def a_batch_of_marks_is_all_or_none(s: OneOperation, batches: int) -> Term:
     """A batch marks each record that it names, if its member holds them all by that token.
 
-    The leader epoch is ``elapsed``, that of the token ``seq``.
+    The leader epoch is ``elapsed``, that of the token ``seq``. Without the profile none is made.
     """
     before = attrs.evolve(partition_of(s, DRAFT_RESOLVED), durable=Durable(leader_epoch=s.elapsed))
     spans = ((s.first, s.last), (s.second, s.second_last))[:batches]
     token = s.seq, s.acquisition
     operation = MarkInProgress(s.member, tuple(ProgressBatch(*span, *token) for span in spans))
     step = mark_in_progress.mark_in_progress(before, operation)
+    without = attempted(lambda: mark_in_progress.mark_in_progress(partition_of(s), operation))
     records = [place.record for place in places(s)]
     answers = tuple(_mark_batch(s, span, records) for span in spans)
     after = step.partition
     return conjunction(
+        isinstance(without, Refusal),
         step.outcome.marked == answers,
         changes_to(s, before, after, [records[p.index] if p.tracked else None for p in places(s)]),
         not step.outcome.writes,

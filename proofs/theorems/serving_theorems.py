@@ -14,8 +14,8 @@ from model.checks import MAX_INT64
 from model.errors import ErrorCode, InvalidValueError
 from model.guards import CoordinatorGuard
 from model.operations import AcknowledgementBatch, MemberLeaves, Produce
-from model.outcome import Answer
-from model.profile import KAFKA
+from model.outcome import Answer, Write
+from model.profile import KAFKA, KAFKA_4_4, KIP, Profile
 from model.ranges import OffsetRange, StateBatch
 from model.share_messages import (
     FINAL_EPOCH,
@@ -25,7 +25,8 @@ from model.share_messages import (
     ShareRequest,
 )
 from model.share_state_requests import WriteState
-from model.state_topic import ShareSnapshot, StateRecord
+from model.snapshot import DurableState
+from model.state_topic import ShareSnapshot, ShareUpdate, StateRecord
 from model.states import AcknowledgeType, RecordState
 from proofs.theorems import request_theorems
 from proofs.theorems.any_partition import refused_by
@@ -51,7 +52,7 @@ from proofs.theorems.controls import becomes, called_with, does_nothing, returns
 from proofs.theorems.operation_situation import same_record
 from proofs.theorems.points import Points
 from proofs.theorems.request_theorems import OneRequest
-from proofs.theorems.symbolic import conjunction
+from proofs.theorems.symbolic import conjunction, largest
 from proofs.theorems.theorem import Control, Subject
 from spec import share_broker, share_cluster, share_request, state_topic
 from spec.coordinator import Durable
@@ -65,6 +66,9 @@ from spec.state_topic import StateTopicPartition
 DONE = Answer(NONE)
 _OTHERS = new_partition(KAFKA)
 REQUEST, CLUSTER = "spec.share_request:", "spec.share_cluster:"
+NOTHING = wrong(f"{REQUEST}_acquirable", "finds nothing", becomes(lambda _of: iter(())))
+ANYTHING = wrong(f"{REQUEST}_fetch", "takes no maximum", called_with(
+    lambda broker, request, *of: (broker, attrs.evolve(request, max_records=1), *of)))  # fmt: skip
 _requests = Subject("KIP-932, ShareFetch and ShareAcknowledge", OneLed, ends)
 _brokers = Subject("KIP-932, Using the share coordinator", OneLed, is_sound)
 _topic = Subject("KIP-932, ShareSnapshot and ShareUpdate", OneRequest)
@@ -84,16 +88,16 @@ def _handled(s: OneLed, request: ShareRequest, answer: Answer = DONE) -> Handled
 
 
 @_requests.theorem(
-    10, 62, of="serve a fetch",
-    control=wrong(f"{REQUEST}_acquirable", "finds nothing", becomes(lambda _of: iter(()))),
+    10, 62, of={"serve a fetch": (500, NOTHING), "serve a fetch of no records": (0, ANYTHING)},
+    given=lambda s, *_of: ends(s), control=lambda _most, control: control,
 )  # fmt: skip
-def a_fetch_gives_what_nobody_holds(s: OneLed) -> Term:
+def a_fetch_gives_what_nobody_holds(s: OneLed, most: int, _control: Control) -> Term:
     """A fetch gives its member the record that nobody holds, and no other session changes."""
-    done, before = _handled(s, ShareFetch(GROUP, s.member, 1)), broker_of(s)
+    done, before = _handled(s, ShareFetch(GROUP, s.member, 1, max_records=most)), broker_of(s)
     given = [each for part in done.responses[done.seq].partitions for each in part.acquired]
     sessions = done.broker.sessions.delete((GROUP, s.member))
     same = sessions == before.sessions.delete((GROUP, s.member))
-    if s.held | s.waits:
+    if s.held | s.waits or most == 0:
         return conjunction(same, not given, owner_of(done.broker) == owner_of(before))
     named = ((each.first == s.offset) & (each.last == s.offset) for each in given)
     taken = conjunction(len(given) == 1, *named, *(each.delivery_count == 1 for each in given))
@@ -122,7 +126,7 @@ def only_the_holder_acknowledges_at_a_broker(s: OneLed, answer: Answer) -> Term:
 
 
 @_brokers.theorem(
-    16, of="append at a broker", where=lambda s: s.led, control=wrong(
+    16, of="append at a broker", control=wrong(
         "spec.share_broker:append_to", "appends nothing", does_nothing),
 )  # fmt: skip
 def each_group_gets_what_is_produced(s: OneLed) -> Term:
@@ -137,6 +141,21 @@ def each_group_gets_what_is_produced(s: OneLed) -> Term:
     kept = after.partitions[away] is _OTHERS
     ends_there = (after.partitions[key].log.end_offset == at + 1 for key in grown)
     return conjunction(kept, len(after.partitions) == len(before.partitions), *ends_there)
+
+
+@_brokers.theorem(
+    57, of="acknowledge with more types than offsets",
+    given=lambda s: is_sound(s) & s.ours & negate(s.ready),
+    control=wrong(f"{REQUEST}validate", "passes all", becomes(lambda *_of: NONE)),
+)  # fmt: skip
+def a_malformed_acknowledgement_is_refused_at_a_broker(s: OneLed) -> Term:
+    """The form of an acknowledgement is wrong first, and then what is not in memory unknown."""
+    types = (AcknowledgeType.ACCEPT, AcknowledgeType.ACCEPT)
+    batch = AcknowledgementBatch(s.offset, s.offset, types)
+    asked = (PartitionRequest(PLACE, (batch,)),)
+    done = _handled(s, ShareAcknowledge(GROUP, s.member, 1, asked))
+    told = done.response and done.response.partitions[0].acknowledge_error
+    return told is ErrorCode.INVALID_REQUEST
 
 
 @_brokers.theorem(
@@ -199,6 +218,21 @@ def a_fenced_write_leaves_no_trace(s: OneLed) -> Term:
 
 
 @_brokers.theorem(
+    59, of="the answer to an earlier leader arrives", given=waits,
+    control=wrong("spec.share_broker:complete_write", "undoes nothing", becomes(
+        lambda broker, *_of: Handled(broker, Map()))),
+)  # fmt: skip
+def answers_to_an_earlier_leader_change_nothing(s: OneLed) -> Term:
+    """A broker that leads again does nothing on the answer to a write of its earlier epoch."""
+    sent = _sent(s)
+    late = attrs.evolve(sent, request=attrs.evolve(sent.request, leader_epoch=s.now))
+    before = attrs.evolve(_cluster(s), sent=frozenset({late}))
+    after, _done = share_cluster.arrive(before, late, s.later)
+    unchanged = after.brokers[1] is before.brokers[1]
+    return conjunction(not after.sent, unchanged == (s.now != s.leader))
+
+
+@_brokers.theorem(
     51, of="elect", where=lambda s: s.ready,
     control=wrong(f"{CLUSTER}elect", "elects nobody", becomes(lambda cluster, *_of, **_: cluster)),
 )  # fmt: skip
@@ -207,6 +241,7 @@ def a_leader_has_a_later_epoch(s: OneLed) -> Term:
     before = _cluster(s)
     partition = before.brokers[1].partitions[KEY]
     how: Any = {"epoch": s.fence, "config": partition.config, "log": partition.log}
+    before = attrs.evolve(before, leader_epochs=before.leader_epochs.set((1, AWAY), s.later))
     try:
         after = share_cluster.elect(before, 1, KEY, **how)
     except InvalidValueError:
@@ -221,13 +256,14 @@ def a_leader_has_a_later_epoch(s: OneLed) -> Term:
     control=wrong(f"{CLUSTER}_read_by", "reads nothing", becomes(lambda *_of: [])),
 )  # fmt: skip
 def what_a_leader_loads_is_what_is_held(s: OneLed) -> Term:
-    """A share-partition that a fetch loads has the state epoch of the share coordinator."""
+    """What a fetch loads has the state epoch of the share coordinator, and its leader's epoch."""
     before = _cluster(s)
     after, _done = share_cluster.handle(before, 1, ShareFetch(GROUP, s.member, 1), s.now)
     if s.elsewhere or (s.ready and not s.unvalidated):
         return after.coordinator is before.coordinator
-    epoch, held = after.brokers[1].partitions[KEY].durable, after.coordinator.held[state_key(KEY)]
-    return conjunction(epoch.state_epoch == s.read, held.leader_fence == s.leader)
+    read, held = after.brokers[1].partitions[KEY].durable, after.coordinator.held[state_key(KEY)]
+    epochs = read.state_epoch == s.read, s.ready | (read.leader_epoch == s.leader)
+    return conjunction(*epochs, held.leader_fence == s.leader)
 
 
 Moves = Callable[[OneLed, ShareCluster], ShareCluster]
@@ -252,10 +288,21 @@ def each_write_is_sent_once(s: OneLed, move: Moves, writes: Callable[[OneLed], b
     before = _cluster(s)
     after = move(s, before)
     new = after.sent - before.sent
-    told = (each.request for each in new)
-    epochs = ((r.state_epoch == s.epoch) & (r.leader_epoch == s.leader) for r in told)
+    made = after.brokers[1].partitions[KEY].outstanding
+    said = (_says(each.request, made[each.id].write, s) for each in new)
     again = move(s, after).sent == after.sent
-    return conjunction(len(new) == writes(s), again, before.sent <= after.sent, *epochs)
+    return conjunction(len(new) == writes(s), again, before.sent <= after.sent, *said)
+
+
+def _says(request: WriteState, write: Write, s: OneLed) -> Term:
+    """Whether a request says what the write does, in the epochs of the leader."""
+    return conjunction(
+        request.state_epoch == s.epoch,
+        request.leader_epoch == s.leader,
+        request.start_offset == write.start_offset,
+        request.delivery_complete_count == write.delivery_complete_count,
+        request.state_batches is write.state_batches,
+    )
 
 
 @_topic.theorem(
@@ -280,8 +327,47 @@ def a_coordinator_recovers_what_it_logged(s: OneRequest, name: str) -> Term:
         return False
     same = request_theorems.is_the_same
     expected = reply.coordinator.held.get(key)
-    each = (state_topic.recover(t, before) for t in (topic, state_topic.prune(topic, limit)))
-    return conjunction(*(same(after.held.get(key), expected) for after in each))
+    each = [state_topic.recover(t, before) for t in (topic, state_topic.prune(topic, limit))]
+    others = {key} if expected else set()
+    return conjunction(
+        *(same(after.held.get(key), expected) for after in each),
+        *(set(after.held) == others for after in each),
+    )
+
+
+@_topic.theorem(
+    30, of={f"replay a snapshot ({profile.name})": (profile,) for profile in (KIP, KAFKA_4_4)},
+    control=wrong("spec.state_topic:replay_record", "knows no leader", sets(leader_epoch=0)),
+)  # fmt: skip
+def a_snapshot_fences_the_leaders_before(s: OneRequest, profile: Profile) -> Term:
+    """The leader epoch of a snapshot fences; one before it does where a snapshot may forget it."""
+    kept = DurableState(s.given_start, s.given_complete, (), s.state_epoch, s.leader_epoch)
+    record = StateRecord(request_theorems.KEY, ShareSnapshot(s.due, kept, s.now, s.partitions))
+    before = s.held if s.present else None
+    after = state_topic.replay_held(before, record, profile)
+    earlier = before.leader_fence if before and profile is KAFKA_4_4 else 0
+    if after is None:
+        return False
+    return conjunction(
+        after.leader_fence == largest(s.leader_epoch, earlier),
+        conjunction(after.created_ms == s.now, after.written_ms == s.partitions),
+    )
+
+
+@_topic.theorem(
+    26, of="replay an update alone",
+    control=wrong("spec.state_topic:replay_record", "knows no leader", sets(leader_epoch=0)),
+)  # fmt: skip
+def an_update_alone_is_all_that_is_known(s: OneRequest) -> Term:
+    """Of an update without its snapshot its own numbers are known, and no time."""
+    update = ShareUpdate(s.due, s.leader_epoch, s.given_start, s.given_complete)
+    after = state_topic.replay_held(None, StateRecord(request_theorems.KEY, update), KIP)
+    if after is None:
+        return False
+    return conjunction(
+        conjunction(after.created_ms == 0, after.written_ms == 0),
+        conjunction(after.leader_fence == s.leader_epoch, after.durable.snapshot_epoch == s.due),
+    )
 
 
 _IDLE = wrong(

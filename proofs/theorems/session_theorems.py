@@ -143,7 +143,7 @@ def _can_be(s: OneSession) -> Term:
 
 def _is_well_formed(s: OneSession) -> Term:
     """Whether what a request says of renewing is so; the next error is one of the epoch."""
-    return share_session.is_renewal_well_formed(_request(s))
+    return negate(s.renews) | ((s.version > 1) & (s.acknowledges | negate(s.fetches)))
 
 
 def _goes_on(s: OneSession) -> Term:

@@ -34,6 +34,7 @@ from spec import record as rules
 from spec.log import Log
 from spec.logic import Term, either, negate
 from spec.partition import Outstanding, SharePartition, Step
+from spec.step import transition
 from spec.window import Window
 
 ALTER, RESET = "spec.alter_config:alter_config", "spec.initialize:reset_offset"
@@ -132,7 +133,7 @@ def _initialized(
         config_of(s, renew_acknowledge_enable=s.renewable),
         *(log_start, s.log_end, persisted, s.elapsed),
     )
-    return before, initialize.initialize(before, operation, choice)
+    return before, transition(before, operation, choice, (), 0)
 
 
 def _is_durable(s: OneOperation, profile: Profile = KIP, *_of: object) -> Term:
@@ -186,7 +187,7 @@ def new_leader_has_what_is_durable(s: OneOperation, profile: Profile, _control: 
 
 
 @_whole.theorem(
-    25, of="initialize from two batches", given=_is_durable, where=lambda s: s.last < s.second,
+    25, of="initialize from two batches", given=_is_durable,
     control=wrong("spec.initialize:_ascend_from", "passes any", becomes(lambda *_of: True)),
 )  # fmt: skip
 def durable_batches_ascend(s: OneOperation) -> Term:
@@ -201,8 +202,7 @@ def durable_batches_ascend(s: OneOperation) -> Term:
 @_whole.theorem(
     7, of="initialize at the log start offset",
     given=lambda s: _is_durable(s) & (s.last <= s.log_end),
-    where=lambda s: conjunction(s.start <= s.first, s.start < s.last, s.second == s.last),
-    control=wrong("spec.initialize:initialize", "chooses nothing", called_with(lambda *of: of[:2])),
+    control=wrong("spec.step:initialize", "chooses nothing", called_with(lambda *of: of[:2])),
 )  # fmt: skip
 def new_leader_begins_at_the_log_start(s: OneOperation) -> Term:
     """A leader begins at the durable start offset, or at once at the log start offset beyond it."""
