@@ -1,13 +1,11 @@
 """Violations of duties as tests, to be pasted beside those of a client.
 
-In Python they drive confluent-kafka's share consumer, and the broker of this package does what a
-script has; in Go franz-go's, and its own kfake does what little it can be told.
+They drive confluent-kafka's share consumer, and the broker of this package does what a script has.
 """
 
 import re
 from collections.abc import Collection, Sequence
 from itertools import groupby
-from pathlib import Path
 from textwrap import indent, wrap
 
 from clients.broker import Broker
@@ -75,7 +73,6 @@ _PLAIN = {
     Do.COMMIT_ASYNC: "consumer.commit_async()",
     **{Do[name.upper()]: f"broker.{name}()" for name in ("evict", "misnumber", "lapse")},
 }
-_GO = Path(__file__).parent / "targets" / "franzgo" / "Template.go.txt"
 _FIRST = ("broker.happen", "broker.produce")
 _AT_ONCE = (Do.EXPEL, Do.FENCE, Do.MOVE_COORDINATOR)
 """The steps that a script waits for, unless the one before says otherwise."""
@@ -141,35 +138,6 @@ def _statements(script: Script, duty: Duty) -> list[str]:
     lines.insert(begins, opened)
     expected = f'assert broker.violations("{duty.value}") == []'
     return [*lines, "with broker.closing():", "    consumer.close()", expected]
-
-
-def go_test(case: JavaCase, taken: Collection[str] = ()) -> tuple[str, str]:
-    """Return the name of a test, not one taken, and its function in Go, as ``python_test``."""
-    duty, script = Duty(case.fault.deviation.name), script_of(case.fault.sequence)
-    if duty is not Duty.EPOCHS:
-        raise NoTestError(f"kfake shows {Duty.EPOCHS.value} alone, and not {duty.value}")
-    name = "Test" + "".join(part.capitalize() for part in re.findall("[A-Za-z0-9]+", case.name))
-    while name in taken:
-        name += "Again"
-    lines, produced = [f"s := script(t, {script.partitions}, {script.brokers})"], 0
-    for do, number in script.steps:
-        if do is Do.RESTART and not any("poll" in line for line in lines):
-            lines.append(f"s.restart({number - 1})")
-        elif do is Do.PRODUCE:
-            lines.append(f"s.produce({produced % script.partitions}, {number})")
-            produced += 1
-        elif do in (Do.POLL, Do.POLL_ONCE, Do.DRAIN):
-            lines.append(f"s.poll({script.settings.max_poll_records})")
-        else:
-            raise NoTestError(f"the step {do.value} is none of a test in Go at its place")
-    told = "\n".join(wrap(" ".join([*_told(case, duty), case.command]), 95))
-    body = indent("\n".join([*lines, "s.end()"]), "\t")
-    return name, f"\n{indent(told, '// ')}\nfunc {name}(t *testing.T) {{\n{body}\n}}\n"
-
-
-def go_file(functions: Sequence[str]) -> str:
-    """Return the source of a file with these tests."""
-    return _GO.read_text(encoding="utf-8") + "".join(functions)
 
 
 def _told(case: JavaCase, duty: Duty) -> list[str]:

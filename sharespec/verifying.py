@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import attrs
 import click
 
-from clients.pasted import go_file, go_test, python_module, python_test
+from clients.pasted import python_module, python_test
 from conformance.campaign import Campaign, Limits, Replayed, alone, campaign, replayed, unknown
 from conformance.cores.java_calls import NoTestError
 from conformance.cores.java_test import JavaCase, class_name, java_class, java_method
@@ -194,9 +194,7 @@ def verify(target: Any, plan: VerifyPlan, command: str, title: str) -> NoReturn:
 def _write_tests(target: Any, report: Report, wanted: VerifyOptions) -> Exit:  # noqa: ANN401 - of the kit
     """Write each deviation that can be expressed as a test to paste."""
     if wanted.test is not None:
-        is_go = wanted.test.suffix == ".go"
-        how = (go_test, go_file) if is_go else (python_test, python_module)
-        return _write_test(report, wanted.test, *how)
+        return _write_test(report, wanted.test, python_test, python_module)
     if wanted.junit_test is None:
         return Exit.WELL
     name, version = class_name(wanted.junit_test), report.campaign.hello.version

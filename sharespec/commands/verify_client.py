@@ -16,9 +16,6 @@ from sharespec.exit import exits_on
 from sharespec.reports import writable_file
 from sharespec.verifying import VerifyOptions, read_plan, verify, verifying_options
 
-_TESTS = {"librdkafka": ".py", "franz-go": "_test.go"}
-"""How the files of tests end that can be written, by the client."""
-
 
 @click.command("verify-client")
 @click.argument("name", required=False, type=OneOf(NAMES))
@@ -47,8 +44,7 @@ _TESTS = {"librdkafka": ".py", "franz-go": "_test.go"}
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     metavar="FILE",
     callback=writable_file,
-    help="Write what shows as tests, a function each: of librdkafka in Python, with "
-    "confluent-kafka, to FILE.py; of franz-go, with kfake, to FILE_test.go.",
+    help="Of librdkafka: write what shows to FILE.py as tests with confluent-kafka.",
 )
 @verifying_options
 @exits_on(TargetError, KnownError)
@@ -73,8 +69,8 @@ def verify_client_command(
     """
     if (name is None) == (command is None):
         raise click.UsageError(f"give one of {', '.join(NAMES)}, or --exec COMMAND")
-    if (test := values["test"]) and not test.name.endswith(_TESTS.get(str(name), ("/",))):
-        raise click.UsageError("--test is FILE.py for librdkafka, and FILE_test.go for franz-go")
+    if (test := values["test"]) and (name, test.suffix) != ("librdkafka", ".py"):
+        raise click.UsageError("--test is FILE.py, for librdkafka")
     plan = read_plan(CLIENTS, VerifyOptions(**values), known_of(name))
     given = name or f"--exec {shlex.quote(command or '')}"
     given += f" --version {version}" if version else ""

@@ -1,4 +1,4 @@
-"""Violations as tests in Python and Go: what they say, and what cannot be one."""
+"""Violations as tests: what they say, and what cannot be one."""
 
 import os
 import shutil
@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from clients import targets
 from clients.duties import Duty
 from clients.kit import CLIENTS, commands_of
-from clients.pasted import go_file, go_test, python_module, python_test
+from clients.pasted import python_module, python_test
 from clients.scripts import HABITS, Script
 from clients.subjects import driver_of, known_of
 from conformance.campaign import Fault
@@ -31,17 +32,16 @@ def case(duty: Duty, chosen: Script) -> JavaCase:
     return JavaCase('"it"', fault, ('It says """ and \\.',), "sharespec verify-client x")
 
 
-def pasted(client: str) -> list[tuple[str, str]]:
-    """Return the tests of what is known of a client, but where time decides, with names."""
-    listed = known_of(client)
+def pasted() -> list[tuple[str, str]]:
+    """Return the tests of what is known of librdkafka, but where time decides, with names."""
+    listed = known_of("librdkafka")
     assert listed is not None
     tests = []
     for known in read_known(listed, CLIENTS.read):
         fault = Fault(target_finding(known.signature[0], "", "", "", ""), known.sequence, (), ())
-        one = go_test if client == "franz-go" else python_test
         # Whether the first heartbeat is under way as the client closes, a busy machine decides.
         if known.name != "closes-while-it-joins":
-            tests.append(one(JavaCase(known.name, fault, (known.title,))))
+            tests.append(python_test(JavaCase(known.name, fault, (known.title,))))
     return tests
 
 
@@ -82,28 +82,10 @@ def test_what_cannot_be_a_test_is_said(duty: Duty, steps: str, why: str) -> None
         python_test(case(duty, script(f"explicit: {steps}")))
 
 
-@pytest.mark.parametrize("given", [("kafkats", "x.py"), ("franz-go", "x.py"), ("librdkafka", "x")])
-def test_the_file_is_of_the_language_of_the_client(given: tuple[str, str]) -> None:
+@pytest.mark.parametrize("given", [("kafkats", "x.py"), ("librdkafka", "x")])
+def test_a_file_of_tests_is_for_librdkafka(given: tuple[str, str]) -> None:
     done = CliRunner().invoke(cli, ["verify-client", given[0], "--test", given[1]])
-    said = "--test is FILE.py for librdkafka, and FILE_test.go for franz-go"
-    assert (done.exit_code, said in done.output) == (2, True)
-
-
-def test_a_test_in_go_has_what_kfake_can_be_told() -> None:
-    restarts = script("explicit: restart 1, produce 2, poll, drain")
-    name, text = go_test(case(Duty.EPOCHS, restarts), {"TestIt"})
-    said = ["s.restart(0)", "s.produce(0, 2)", "s.poll(500)", "s.poll(500)", "s.end()", "}"]
-    assert (name, text.replace(", 2)", ",2)").split()[-6:]) == (
-        "TestItAgain",
-        [each.replace(" ", "") for each in said],
-    )
-    for duty, steps, why in (
-        (Duty.LEAVES, "poll", "counts-session-epochs alone, and not leaves-the-group"),
-        (Duty.EPOCHS, "poll, restart 1", "the step restart is none of a test in Go"),
-        (Duty.EPOCHS, "evict", "the step evict is none of a test in Go"),
-    ):
-        with pytest.raises(NoTestError, match=why):
-            go_test(case(duty, script(f"explicit: {steps}")))
+    assert (done.exit_code, "--test is FILE.py, for librdkafka" in done.output) == (2, True)
 
 
 @pytest.mark.slow
@@ -117,7 +99,7 @@ def test_the_tests_of_what_is_known_fail_and_pass_on_a_release_without_the_fault
     except TargetError as missing:
         skip_unbuilt(missing)
     path = tmp_path / "test_pasted.py"
-    names, texts = zip(*pasted("librdkafka"), strict=True)
+    names, texts = zip(*pasted(), strict=True)
     path.write_text(python_module(texts))
     wheel = older.partition("PYTHONPATH=")[2].partition(" ")[0].strip("'")
     for more, failing in (((), names), ((wheel,), names[1:])):
@@ -139,7 +121,8 @@ def test_the_tests_of_what_is_known_fail_and_pass_on_a_release_without_the_fault
 def test_the_test_in_go_fails_and_passes_on_a_release_without_the_fault(
     client: str, kfake: str, verdict: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "pasted_test.go").write_text(go_file([text for _, text in pasted("franz-go")]))
+    source = Path(targets.__file__).parent / "franzgo" / "opens_second_session_test.go.txt"
+    shutil.copy(source, tmp_path / "pasted_test.go")
     module = "github.com/twmb/franz-go"
     requires = f"require {module} {client}\nrequire {module}/pkg/kfake {kfake}\n"
     (tmp_path / "go.mod").write_text(f"module pasted\n\ngo 1.26.0\n\n{requires}")
