@@ -15,7 +15,6 @@ from replay.session import SparkRunner
 from replay.verdict import Verdict, weighed
 from sharespec.cli import cli
 from tests.replay.observed.real import KNOWN, LOG, Change, altered, judged, lines
-from tests.replay.observed.volume import write_log
 
 
 @pytest.mark.parametrize("settings", [Assumed(), KNOWN], ids=["little known", "much known"])
@@ -100,16 +99,17 @@ def test_lines_that_are_put_together_anew_are_the_same(tmp_path: Path) -> None:
 def test_children_and_spark_judge_a_log_in_parts_as_one_process_does(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    path = tmp_path / "kafka-request.log"
-    written = write_log(path, partitions=10, cycles=200)
-    inputs, _ = sorted_out([path])
+    paths = [tmp_path / f"kafka-request-{nth}.log" for nth in range(10)]
+    for nth, path in enumerate(paths):
+        path.write_text("".join(lines()).replace('"g1"', f'"g{nth}"'))
+    inputs, _ = sorted_out(paths)
     here = judge_inputs(inputs, KNOWN)
-    monkeypatch.setattr("replay.tasks.CHUNK_BYTES", 1 << 20)
+    monkeypatch.setattr("replay.tasks.CHUNK_BYTES", 100_000)
     with open_processes(2) as children:
         others = [judge_inputs(inputs, KNOWN, each) for each in (children, SparkRunner(spark))]
     for other in others:
         assert other.verdicts == here.verdicts
-        assert (other.requests, here.requests) == (written, written)
+        assert other.requests == here.requests > 1000
     assert here.count(Verdict.CONFORMS) == 10
     assert not here.gaps
 
