@@ -2,6 +2,6 @@
 
 - ``generated``: every document with generated parts;
 - ``parts``: a part between two markers;
-- ``coverage``: what the KIPs name, and what covers it; ``pictures``: of states and packages;
+- ``coverage``: what the KIPs name, and what covers it;
 - ``properties``: what is proved; ``findings``: deviations of other implementations;
 """

@@ -10,7 +10,6 @@ from tools.documents import (
     client_rules,
     coverage,
     findings,
-    pictures,
     profiles,
     promises,
     properties,
@@ -54,7 +53,6 @@ DOCUMENTS: Mapping[str, Rewrite] = {
     "docs/recall.md": _whole(recall.document),
     "docs/serve.md": _parts(served=served.table),
     "docs/versions.md": _whole(versions.document),
-    "docs/states.svg": _whole(pictures.states_picture),
 }
 """The documents with generated parts that take no search, by path."""
 
