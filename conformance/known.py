@@ -58,8 +58,7 @@ Reader = Callable[[Any], tuple[Any, ...]]
 def read_known(path: Path, read: Reader | None = None) -> tuple[KnownDeviation, ...]:
     """Return the deviations of a file. Raises KnownError.
 
-    Without a reader no sequence is needed, and fields that are not known are passed over. In a
-    file about a client each is a ``[[violation]]`` with a ``duty`` and a ``script``.
+    Without a reader no sequence is needed, and what is not known is passed over.
     """
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -69,7 +68,9 @@ def read_known(path: Path, read: Reader | None = None) -> tuple[KnownDeviation, 
         raise KnownError(f"{path}: {error.strerror}") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise KnownError(f"{path}: {' '.join(str(error).split())[:200]}") from None
-    listed = [each for kind in _KINDS for each in _entries(document, path, kind, read)]
+    listed = [*_entries(document, path, read)]
+    if read and (strange := sorted({*document} - {_TABLE})):
+        raise KnownError(f"{path}: {strange[0]!r:.80} is no table; allowed: [[{_TABLE}]]")
     names = [known.name for known in listed]
     if read and (doubled := {name for name in names if names.count(name) > 1}):
         raise KnownError(f"{path}: {min(doubled)} is listed twice")
@@ -77,52 +78,44 @@ def read_known(path: Path, read: Reader | None = None) -> tuple[KnownDeviation, 
 
 
 _TOO_DEEP = "it is nested too deep to be read"
-_KINDS = {
-    "deviation": ("name", "reason", "signature"),
-    "violation": ("name", "title", "duty", "script"),
-}
-"""The two names of the tables of a file, and the fields that each must have."""
+_TABLE, _NEEDED = "deviation", ("name", "reason", "signature")
 
 
 def _entries(
-    document: Mapping[str, Any], path: Path, kind: str, read: Reader | None
+    document: Mapping[str, Any], path: Path, read: Reader | None
 ) -> Iterator[KnownDeviation]:
-    entries = document.get(kind, [])
+    entries = document.get(_TABLE, [])
     if not isinstance(entries, list) or len(entries) > _MOST:
-        raise KnownError(f"{path}: allowed: at most {_MOST:,} tables, [[{kind}]]")
+        raise KnownError(f"{path}: allowed: at most {_MOST:,} tables, [[{_TABLE}]]")
     for number, entry in enumerate(entries, start=1):
         try:
-            yield _known(entry, kind, read)
+            yield _known(entry, read)
         except RecursionError:
-            raise KnownError(f"{path}: {kind} {number}: {_TOO_DEEP}") from None
+            raise KnownError(f"{path}: {_TABLE} {number}: {_TOO_DEEP}") from None
         except KnownError as error:
-            raise KnownError(f"{path}: {kind} {number}: {error}") from None
+            raise KnownError(f"{path}: {_TABLE} {number}: {error}") from None
 
 
-def _known(entry: object, kind: str, read: Reader | None) -> KnownDeviation:
+def _known(entry: object, read: Reader | None) -> KnownDeviation:
     if not isinstance(entry, dict):
         raise KnownError("it is no table")
     fields = {field.name: field for field in attrs.fields(KnownDeviation)}
-    allowed = (*fields, "duty", "script")
-    if read and (strange := sorted(set(entry) - set(allowed))):
-        raise KnownError(f"{strange[0]!r:.80} is no field; allowed: {', '.join(allowed)}")
+    if read and (strange := sorted(set(entry) - set(fields))):
+        raise KnownError(f"{strange[0]!r:.80} is no field; allowed: {', '.join(fields)}")
     values: dict[str, Any] = {name: _text(entry, name) for name in _TEXTS if name in entry}
     for name in filter(entry.__contains__, _LISTS):
         kind_of = frozenset if fields[name].default == frozenset() else tuple
         values[name] = kind_of(_texts(entry, name))
-    for name in _KINDS[kind]:
+    for name in _NEEDED:
         if not entry.get(name):
             raise KnownError(f"{name} is {entry.get(name)!r:.80}; allowed: {_form(name)}")
-    if "duty" in entry:
-        values["signature"] = (_text(entry, "duty"), "")
-        values.setdefault("reason", f"It violates {entry['duty']}.")
     if len(values["signature"]) < 2:  # noqa: PLR2004 - a rule and an operation
         found = list(values["signature"])
         raise KnownError(f"signature is {found!r:.80}; allowed: [rule, operation]")
     if (loses := values.get("loses", "")) and loses not in LOSSES:
         raise KnownError(f"loses is {loses!r:.80}; allowed: {', '.join(LOSSES)}")
     known = KnownDeviation(**{"title": values["name"], **values})
-    sequence = _text(entry, "script" if "script" in entry else "sequence", "[]")
+    sequence = _text(entry, "sequence", "[]")
     return attrs.evolve(known, sequence=_commands(sequence, read)) if read else known
 
 

@@ -274,37 +274,11 @@ def test_what_is_known_is_counted_and_not_shrunk() -> None:
     assert gone == [Replayed(STAYS, None)]
 
 
-ENTRY = """
-[[violation]]
-name = "a"
-title = "A"
-duty = "leaves-the-group"
-after = ["evict"]
-script = '{"steps":[["poll"]]}'
-"""
-
-
-def test_a_file_about_a_client_is_read(tmp_path: Path) -> None:
+def test_what_is_no_command_of_a_script_is_named(tmp_path: Path) -> None:
     path = tmp_path / "known.toml"
-    path.write_text(ENTRY)
-    (known,) = read_known(path, FAST.read)
-    assert (known.name, known.signature) == ("a", (Duty.LEAVES.value, ""))
-    assert known.after == {Do.EVICT.value}
-    assert FAST.plain(known.sequence)["steps"] == [["poll"]]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (ENTRY.replace('"a"', '""'), "violation 1: name is ''; allowed: a text"),
-        (ENTRY.replace('["evict"]', '"evict"'), "violation 1: after is 'evict'; allowed: a list"),
-        (ENTRY.replace("poll", "pull"), r"violation 1: step 0 is \['pull'\]; allowed: "),
-    ],
-)
-def test_what_is_no_known_violation_is_named(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "known.toml"
-    path.write_text(text)
-    with pytest.raises(KnownError, match=message):
+    entry = 'name = "a"\nreason = "r"\nsignature = ["leaves-the-group", ""]'
+    path.write_text(f'[[deviation]]\n{entry}\nsequence = \'{{"steps":[["pull"]]}}\'\n')
+    with pytest.raises(KnownError, match=r"deviation 1: step 0 is \['pull'\]; allowed: "):
         read_known(path, FAST.read)
 
 

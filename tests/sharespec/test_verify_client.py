@@ -115,8 +115,8 @@ def test_what_is_known_exits_with_0_and_what_a_run_writes_is_known_to_the_next(
 ) -> None:
     known, written = tmp_path / "known.toml", tmp_path / "written.toml"
     known.write_text(
-        "[[violation]]\nname = 'stays'\ntitle = 'It stays.'\nduty = 'leaves-the-group'\n"
-        f"script = '{SCRIPT}'\n"
+        "[[deviation]]\nname = 'stays'\nreason = 'It stays.'\n"
+        f"signature = ['leaves-the-group', '']\nsequence = '{SCRIPT}'\n"
     )
     asked = ("--exec", f"{DOUBLE} STAYS", "--runs", "12", "--known", str(known))
     status, output, _ = run(*asked, "--write-known", str(written))
@@ -126,4 +126,4 @@ def test_what_is_known_exits_with_0_and_what_a_run_writes_is_known_to_the_next(
     assert (status, " duties were judged, at least 75% must be" in error) == (2, True)
     known.write_text("[[violation]]\nname = 3")
     status, _, error = run(*asked)
-    assert (status, "violation 1: " in error) == (2, True)
+    assert (status, "'violation' is no table; allowed: [[deviation]]" in error) == (2, True)
