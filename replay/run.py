@@ -36,7 +36,7 @@ from replay.verdict import (
     not_checked,
     weighed,
 )
-from report.scratch import scratch_folder, whole_file
+from report.scratch import made_folder, scratch_folder, whole_file
 
 if TYPE_CHECKING:
     from replay.check_sorted import Segment
@@ -76,11 +76,11 @@ def replay_sources(
     process uses; then, and when interrupted, it leaves those of an earlier replay as they are.
     """
     alone = locked(Path(plan.state_folder)) if plan.state_folder else nullcontext()
-    with alone:
+    with alone, made_folder(out / "lag") if out else nullcontext():
         try:
             return _replayed(runner, sources, plan, out, progress)
         except BaseException:
-            if out and out.is_dir():
+            if out:
                 _cleared(out)  # No part of the results without the others.
             raise
 
@@ -278,7 +278,6 @@ def after(
 def _cleared(out: Path) -> Path:
     """Return the folder for lag, with the files of an earlier replay removed."""
     lag = out / "lag"
-    lag.mkdir(parents=True, exist_ok=True)
     for old in [*lag.glob("part-*.parquet"), *lag.glob("part-*.draft")]:
         old.unlink()
     return lag

@@ -4,6 +4,7 @@ import fcntl
 import functools
 import hashlib
 import json
+import os
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ from model.errors import InvalidValueError
 from model.profile import Profile
 from model.whole_state import ReplayState
 from replay.verdict import LogKnowledge, PartitionVerdict, Verdict
-from report.scratch import DRAFT, whole_file
+from report.scratch import DRAFT, made_folder, whole_file
 
 VERSION = 5
 """The version of the format: of a file with other columns it is another."""
@@ -79,16 +80,23 @@ def locked(folder: Path) -> Iterator[None]:
     """
     if folder.exists() and not folder.is_dir():
         raise StateError(f"{folder} is no folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / LOCK).open("ab") as file:
+    lock = folder / LOCK
+    with made_folder(folder), lock.open("ab") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            # One that was removed meanwhile locks nobody out.
+            is_alone = os.path.samestat(os.fstat(file.fileno()), lock.stat())
+        except (BlockingIOError, FileNotFoundError):
+            is_alone = False
+        if not is_alone:
             text = "is in use by another process: wait for its end, or give another folder"
-            raise StateError(f"{folder} {text}") from None
-        for left in folder.glob(f"{NAME}.*{DRAFT}"):
-            left.unlink(missing_ok=True)
-        yield
+            raise StateError(f"{folder} {text}")
+        try:
+            for left in folder.glob(f"{NAME}.*{DRAFT}"):
+                left.unlink(missing_ok=True)
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
 
 
 def diverged_before(carried: Carried, events: int) -> PartitionVerdict:

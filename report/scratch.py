@@ -41,6 +41,19 @@ def scratch_folder(parent: Path | None = None) -> Iterator[str]:
 
 
 @contextmanager
+def made_folder(path: Path) -> Iterator[None]:
+    """Make a folder and those above it; of these the empty ones go at the end. Raises OSError."""
+    made = [each for each in (path, *path.parents) if not each.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            for each in made:
+                each.rmdir()
+
+
+@contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """Write a file under the name that this yields; it has its own when all is written, or none.
 

@@ -168,9 +168,7 @@ def _with_page(
 
 def _replayed(traces: tuple[Path, ...], plan: Plan, master: str | None, out: Path | None) -> Replay:
     sources = find_sources(traces)
-    if out:
-        out.mkdir(parents=True, exist_ok=True)
-        out = out.absolute()
+    out = out.absolute() if out else None
     text = text_of(sources.files)
     opened = open_runner(text, master, TRACE_MODULES, alone=is_own_process())
     with opened as runner, Bar(progress_console()) as bar:
