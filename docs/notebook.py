@@ -1,6 +1,7 @@
 """Check a table of share-group events in a session of your own, cell by cell.
 
 Argument: Parquet, as `sharespec convert TRACE --out events.parquet` writes it.
+In an activated environment, or with its Python as PYSPARK_PYTHON: workers are started by that.
 """
 
 # %% The session that a notebook has; its workers get the code.
