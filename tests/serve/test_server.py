@@ -272,6 +272,32 @@ def test_what_is_not_sent_is_not_waited_for(sent: int, caplog: pytest.LogCapture
     assert line.endswith("closed, no request came, or not all of one")
 
 
+def test_who_sends_a_byte_at_a_time_is_dropped_and_others_are_served() -> None:
+    with serving(Options(limits=Maxima(stalled_seconds=1.5))) as address, ExitStack() as stack:
+        client, left = Client(address), [stack.enter_context(raw(address)) for _ in range(20)]
+        for connection in left:
+            connection.sendall((1000).to_bytes(4, "big"))
+            connection.settimeout(0)
+        until = time.monotonic() + 10
+        while left and time.monotonic() < until:
+            assert client.send(request("api_versions", 0)).error_code == 0
+            left = [connection for connection in left if still_open(connection)]
+            time.sleep(0.05)
+        client.wire.close()
+        assert not left
+
+
+def still_open(connection: socket.socket) -> bool:
+    """Send a byte, and return whether the server has not closed the connection."""
+    try:
+        connection.send(b"\0")
+        return connection.recv(1) != b""
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
 def test_a_session_and_a_subscription_have_their_limits() -> None:
     limits = Maxima(session_partitions=1, subscription_characters=5, members=1)
     with client_of(Options(limits=limits)) as client:
