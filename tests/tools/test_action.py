@@ -17,6 +17,7 @@ import attrs
 import pytest
 import yaml
 
+from clients.subjects import NAMES
 from serve.running import serving
 
 ROOT = Path(__file__).parents[2]
@@ -129,6 +130,7 @@ def test_every_input_is_used_and_no_expression_is_read_by_a_shell() -> None:
     script = (ROOT / "tools/action/verify.sh").read_text()
     (step,) = [step for step in STEPS if step.get("id") == "verify"]
     assert all(re.search(rf"\$\{{?{name}\b", script) for name in step["env"])
+    assert ACTION["inputs"]["verify-client"]["description"].startswith(", ".join(NAMES))
 
 
 @pytest.mark.slow
