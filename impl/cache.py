@@ -53,7 +53,9 @@ def cache_directory() -> str:
 
 
 def _mark() -> Path:
-    return Path(directory()) / f"compiled-{_digest()[:16]}"
+    """Return the mark of these sources in this place: what Numba keeps is of one place each."""
+    place = hashlib.sha256(f"{_digest()} {Path(__file__).parent}".encode())
+    return Path(directory()) / f"compiled-{place.hexdigest()[:16]}"
 
 
 def _digest() -> str:
