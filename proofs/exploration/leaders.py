@@ -19,7 +19,7 @@ from proofs.exploration.moves import Move, MoveKind, moves
 from proofs.exploration.normal import Content, View, content, view
 from proofs.exploration.side_by_side import Pair, first_pair, make
 from proofs.exploration.world import ExploredLeader, SmallWorld, present
-from spec.log import Log
+from spec.log import Log, readable_end
 from spec.record import Record, is_acquirable, is_dead_letter, is_terminal
 
 Offsets = frozenset[int]
@@ -40,11 +40,12 @@ class LeaderFacts:
     """What properties look at of a leader. Each set has the offsets of which something is true.
 
     ``passed``: they lie before the start offset. ``committed``: what a new leader should find where
-    the coordinator has every write. ``acknowledged``, ``delivered``: of ACKNOWLEDGED records, and
-    the delivery count of those ACQUIRED. ``unfinished``: in the log and not terminal; ``awaited``:
-    their write is outstanding; ``available``: AVAILABLE again; ``takeable``: a fetch should be able
-    to take them; ``held``: under an acquisition lock; ``archiving``: on their way to the
-    dead-letter queue; ``present``: in the log. ``behind``: the leader has yet to notice that the
+    the coordinator has every write; like these, ``present`` has what can be read of the log and is
+    of no aborted transaction. ``acknowledged``, ``delivered``: of ACKNOWLEDGED records, and
+    the delivery count of those ACQUIRED. ``unfinished``: readable and not terminal; ``awaited``:
+    their write is outstanding; ``available``: AVAILABLE again; ``takeable``: the next fetch should
+    be able to take them; ``held``: under an acquisition lock; ``archiving``: on their way to the
+    dead-letter queue. ``behind``: the leader has yet to notice that the
     log start offset passed its own. ``quiet``: no answer is awaited; ``full``: the window is as
     wide as it may be.
     """
@@ -202,8 +203,10 @@ def _terminal(write: Write) -> Iterator[int]:
 
 def facts_of(world: SmallWorld, leader: ExploredLeader) -> LeaderFacts:
     """Return the facts of a leader."""
-    window = leader.partition.window
-    start, inside = window.start_offset, frozenset(present(leader.log))
+    window, config = leader.partition.window, leader.partition.config
+    start, end = window.start_offset, readable_end(leader.log, config.isolation_level)
+    inside = frozenset(offset for offset in present(leader.log) if offset < end)
+    kept = inside - frozenset(range(world.aborted))
     ahead = {offset for offset in inside if offset >= start}
     tracked = {offset: window.records[offset] for offset in ahead if offset in window.records}
     pending = frozenset(offset for offset, record in tracked.items() if record.pending)
@@ -211,16 +214,17 @@ def facts_of(world: SmallWorld, leader: ExploredLeader) -> LeaderFacts:
     def where(rule: Callable[[Record], bool]) -> Offsets:
         return frozenset(offset for offset, record in tracked.items() if rule(record))
 
+    taken = any(offset < world.aborted for offset in window.held)
     behind, available = start < leader.log.start_offset, where(is_acquirable)
     return LeaderFacts(
         leader.log,
         start,
         not leader.partition.outstanding,
-        window.end_offset - start >= world.window,
+        window.end_offset - start >= config.partition_max_record_locks,
         behind,
-        inside,
-        inside - ahead,
-        {offset: _committed(tracked.get(offset)) for offset in ahead - pending},
+        kept,
+        kept - ahead,
+        {offset: _committed(tracked.get(offset)) for offset in (ahead & kept) - pending},
         {
             offset: (record.state, record.delivery_count)
             for offset, record in tracked.items()
@@ -230,7 +234,7 @@ def facts_of(world: SmallWorld, leader: ExploredLeader) -> LeaderFacts:
         frozenset(ahead - where(is_terminal)) | pending,
         pending,
         available,
-        frozenset() if behind else available,
+        frozenset() if behind or taken else available,
         frozenset(window.held),
         where(is_dead_letter),
     )

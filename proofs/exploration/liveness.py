@@ -104,7 +104,7 @@ def unkept(graph: Graph, promise: LivenessPromise, without: str = "") -> Lasso |
 
     ``without`` names an assumption that is not made.
     """
-    offsets = {offset for leader in graph.takes for offset in leader.facts.present}
+    offsets = {offset for leader in graph.takes for offset in leader.facts.unfinished}
     for offset in sorted(offsets):
         bad = {leader for leader in graph.takes if promise.bad(leader.facts, offset)}
         if lasso := lasso_where(graph, bad, without):

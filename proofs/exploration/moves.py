@@ -7,6 +7,7 @@ The moves of a state come in an order that depends on the normal form of the sta
 from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
 from itertools import combinations
+from typing import Any
 
 import attrs
 
@@ -17,7 +18,7 @@ from model.ranges import OffsetRange
 from model.states import AcknowledgeType, AcquireMode
 from proofs.exploration.normal import View
 from proofs.exploration.world import TICK_MS, ExploredLeader, SmallWorld, present
-from spec.log import Log, learn_hole
+from spec.log import Log, learn_hole, readable_end
 from spec.record import is_acquirable, is_dead_letter
 
 FAILED = ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -43,6 +44,7 @@ class MoveKind(IntEnum):
 
 
 _FREE = Choice()
+_LOWERED = "delivery_count_limit", "partition_max_record_locks", "record_lock_duration_ms"
 
 
 @attrs.frozen
@@ -63,22 +65,36 @@ class Move:
 
 def moves(world: SmallWorld, leader: ExploredLeader, view: View) -> list[Move]:
     """Return every move that is offered, in the order that the normal form gives."""
-    return [move for offer in _OFFERS for move in offer(world, leader, view)]
+    urgent = [*_archive_aborted(world, leader, view)]
+    return urgent or [move for offer in _OFFERS for move in offer(world, leader, view)]
 
 
 def _produce(world: SmallWorld, leader: ExploredLeader, _view: View) -> Iterator[Move]:
     log, end = leader.log, leader.log.end_offset
+    is_open = bool(world.aborted) and log.stable_offset < end
+    if is_open:  # The transaction is aborted.
+        yield Move(MoveKind.OTHER, ops.Produce((), end), attrs.evolve(log, stable_offset=end))
     for gap in range(1 + world.gaps):
         first = end + gap
         if first < world.offsets:
-            operation = ops.Produce((OffsetRange(first, first),), first + 1)
-            after = learn_hole(attrs.evolve(log, end_offset=first + 1), end, first - 1)
-            yield Move(MoveKind.OTHER, operation, after)
+            committed = first + (first >= world.aborted)
+            stable = log.stable_offset if is_open else committed
+            operation = ops.Produce((OffsetRange(first, first),), first + 1, stable)
+            after = attrs.evolve(log, end_offset=first + 1, stable_offset=stable)
+            yield Move(MoveKind.OTHER, operation, learn_hole(after, end, first - 1))
+
+
+def _compact(world: SmallWorld, leader: ExploredLeader, _view: View) -> Iterator[Move]:
+    if world.compaction:
+        for offset in present(leader.log):
+            operation = ops.Compact((OffsetRange(offset, offset),))
+            yield Move(MoveKind.OTHER, operation, learn_hole(leader.log, offset, offset))
 
 
 def _acquire(world: SmallWorld, leader: ExploredLeader, view: View) -> Iterator[Move]:
     fetch_offset = _fetch_offset(leader)
-    read = [offset for offset in present(leader.log) if offset >= fetch_offset]
+    end = readable_end(leader.log, leader.partition.config.isolation_level)
+    read = [offset for offset in present(leader.log) if fetch_offset <= offset < end]
     if not read or fetch_offset < leader.log.start_offset:
         return
     batches = tuple(OffsetRange(offset, offset) for offset in read)
@@ -92,6 +108,13 @@ def _acquire(world: SmallWorld, leader: ExploredLeader, view: View) -> Iterator[
         yield fetch(AcquireMode.RECORD_LIMIT, Choice())
         for offset in read[1:]:  # Those that it may not take are refused.
             yield fetch(AcquireMode.RECORD_LIMIT, Choice((OffsetRange(offset, offset),)))
+
+
+def _archive_aborted(world: SmallWorld, leader: ExploredLeader, _view: View) -> Iterator[Move]:
+    """Nothing comes between: the fetch that takes them archives them."""
+    taken = tuple(OffsetRange(o, o) for o, _ in _held(leader) if o < world.aborted)
+    if taken:
+        yield Move(MoveKind.OTHER, ops.ArchiveAborted(taken), leader.log)
 
 
 def _skip_acquire(_world: SmallWorld, leader: ExploredLeader, view: View) -> Iterator[Move]:
@@ -154,7 +177,8 @@ def _log_start(world: SmallWorld, leader: ExploredLeader, _view: View) -> Iterat
     log = leader.log
     if log.start_offset < min(world.log_start, log.end_offset):
         start = log.start_offset + 1
-        after = attrs.evolve(log, start_offset=start)
+        stable = max(log.stable_offset, start)
+        after = attrs.evolve(log, start_offset=start, stable_offset=stable)
         yield Move(MoveKind.OTHER, ops.AdvanceLogStart(start), after)
     if leader.partition.window.start_offset < log.start_offset:
         yield Move(MoveKind.OTHER, ops.AdvanceLogStart(log.start_offset), log)
@@ -196,14 +220,22 @@ def _finish_dead_letter(world: SmallWorld, leader: ExploredLeader, _view: View) 
 
 
 def _alter_config(world: SmallWorld, leader: ExploredLeader, _view: View) -> Iterator[Move]:
+    config, first = leader.partition.config, world.config
+    altered = dict[str, Any]()
     if world.dead_letters:
-        config = leader.partition.config
-        altered = attrs.evolve(config, dead_letter_queue=not config.dead_letter_queue)
-        yield Move(MoveKind.OTHER, ops.AlterConfig(altered), leader.log)
+        altered["dead_letter_queue"] = not config.dead_letter_queue
+    if world.altered:
+        for name in _LOWERED:
+            value, high = getattr(config, name), getattr(first, name)
+            altered |= {name: high if value < high else max(high - 1, 1)}
+    for name, value in altered.items():
+        operation = ops.AlterConfig(attrs.evolve(config, **{name: value}))
+        yield Move(MoveKind.OTHER, operation, leader.log)
 
 
 _OFFERS: tuple[Callable[[SmallWorld, ExploredLeader, View], Iterator[Move]], ...] = (
     _produce,
+    _compact,
     _acquire,
     _skip_acquire,
     _acknowledge,

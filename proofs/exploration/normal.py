@@ -75,6 +75,7 @@ def view(leader: ExploredLeader, names: tuple[str, ...], *, symmetry: bool = Tru
         window.start_offset,
         window.end_offset,
         partition.highest_limit,
+        *attrs.astuple(partition.config)[:3],
         partition.config.dead_letter_queue,
         records,
         tuple(w[:3] for w in waiting),
@@ -118,4 +119,4 @@ def _record(
 
 def _log(log: Log, start: int) -> tuple[object, ...]:
     holes = tuple((max(first, start), last) for first, last in log.holes if last >= start)
-    return log.start_offset, log.end_offset, holes
+    return log.start_offset, log.end_offset, log.stable_offset, holes

@@ -3,7 +3,7 @@
 import attrs
 
 from model.checks import whole
-from model.config import AutoOffsetReset, SharePartitionConfig
+from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.operations import Initialize
 from model.profile import KIP, Profile
 from model.snapshot import DurableState
@@ -48,10 +48,19 @@ class SmallWorld:
     outstanding: int = _size(0, 3, 1, "Number of writes whose answers may be awaited at a time.")
     late: int = _size(0, 2, 1, "Number of writes that may be under way and nobody waits for them.")
     log_start: int = _size(0, 6, 1, "How far the log start offset may advance.")
+    aborted: int = _size(
+        0, 6, 0, "Number of first offsets, of aborted transactions; with any, under read_committed."
+    )
     gaps: bool = _flag("Let the log have gaps.", default=True)
+    compaction: bool = _flag("Let compaction take records out of the log.", default=False)
     failovers: bool = _flag("Let new leaders take over, any number of times.", default=True)
     resets: bool = _flag(
         "Let an administrator alter the start offset, any number of times.", default=False
+    )
+    altered: bool = _flag(
+        "Lower the delivery count limit, the record lock limit and the lock duration by one, each "
+        "where it stays above 0, and raise them again.",
+        default=False,
     )
     dead_letters: bool = _flag(
         "Have a dead-letter queue, which is switched off and on.", default=False
@@ -73,6 +82,7 @@ class SmallWorld:
             self.window,
             self.lock * TICK_MS,
             AutoOffsetReset.EARLIEST,
+            IsolationLevel.READ_COMMITTED if self.aborted else IsolationLevel.READ_UNCOMMITTED,
             dead_letter_queue=self.dead_letters,
             in_progress_staleness_threshold_ms=(self.lock + 1) * TICK_MS,
             in_progress_max_lock_extension_ms=(self.lock + 2) * TICK_MS,
@@ -92,10 +102,18 @@ class ExploredLeader:
 
 
 def initialize(
-    world: SmallWorld, log: Log, persisted: DurableState
+    world: SmallWorld, log: Log, persisted: DurableState, now: int = 0
 ) -> tuple[ExploredLeader, Initialize]:
     """Return a new leader which took over from the durable state, and the operation that did it."""
-    operation = Initialize(world.config, log.start_offset, log.end_offset, persisted)
+    stable = log.stable_offset if world.aborted else None
+    operation = Initialize(
+        world.config,
+        log.start_offset,
+        log.end_offset,
+        persisted,
+        now,
+        last_stable_offset=stable,
+    )
     partition = apply(new_partition(world.profile), operation).partition
     return ExploredLeader(partition, log), operation
 

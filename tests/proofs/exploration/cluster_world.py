@@ -3,10 +3,13 @@
 A broker goes on as a leader until it hears of its successor or is fenced. Its member fetches,
 acknowledges, and ends its session; locks expire. Writes arrive at any later time, also those of
 which the broker has forgotten that it made them. The start offset is altered once, to the end of
-the log, while there is no session. So that the world is finite, leader epochs have an end, sessions
-always expect epoch 1, and times are kept by whether a lock is over. In the plain world there is one
-record, which is delivered once and accepted. In others there are two, which are released, rejected
-to a dead-letter queue and marked in progress as well.
+the log, while there is no session. With operations of the group coordinator it is altered, or
+deleted and initialized again, only by them, effect by effect, with crashes between any two; the
+member joins and leaves, and has sessions only while it is in the group. So that the world is
+finite, leader epochs have an end, sessions always expect epoch 1, and times are kept by whether a
+lock is over. In the plain world there is one record, which is delivered once and accepted. In
+others there are two, which are released, rejected to a dead-letter queue and marked in progress as
+well.
 """
 
 from collections.abc import Iterator
@@ -15,7 +18,7 @@ from uuid import UUID
 import attrs
 from immutables import Map
 
-from judge.invariants import BROKER_INVARIANTS, broken_names
+from judge.invariants import BROKER_INVARIANTS, GROUP_INVARIANTS, broken_names
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import (
@@ -36,15 +39,25 @@ from model.share_messages import (
     ShareResponse,
     TopicPartition,
 )
-from model.share_state_requests import InitializeState
+from model.share_state_requests import DeleteState, InitializeState
 from model.states import AcknowledgeType, RecordState
-from spec import share_broker, share_cluster
+from spec import group_lifecycle, share_broker, share_cluster
 from spec.coordinator import Durable
 from spec.log import Log
 from spec.record import is_dead_letter
 from spec.share_broker import Handled, ShareBroker
 from spec.share_cluster import SentWrite, ShareCluster, state_key
 from spec.share_coordinator import ShareCoordinator, serve
+from spec.share_group import (
+    CallDelete,
+    CallInitialize,
+    Coordinators,
+    Effect,
+    PartitionMetadata,
+    ShareGroup,
+    assignable,
+    perform,
+)
 from tests.proofs.exploration.session_world import small_broker
 
 TOPIC = UUID(int=7)
@@ -57,13 +70,19 @@ ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, Ackno
 
 @attrs.frozen
 class Bounds:
-    """How large a world is. ``last_epoch`` is that of its last leader."""
+    """How large a world is. ``last_epoch`` is that of its last leader.
+
+    ``operations`` is how many of the group coordinator may begin; ``deletes``: also that it
+    deletes the share-partition.
+    """
 
     last_epoch: int = 2
     records: int = 1
     deliveries: int = 1
     kinds: tuple[AcknowledgeType, ...] = (ACCEPT,)
     dead_letters: bool = False
+    operations: int = 0
+    deletes: bool = False
 
     @property
     def config(self) -> SharePartitionConfig:
@@ -80,7 +99,12 @@ class Bounds:
         )
 
 
+_TOPICS = frozenset({AT.topic_id})
+_JOINED = Map({MEMBER: _TOPICS})
+_INITIALIZED = PartitionMetadata(initialized=frozenset({AT}))
+_GROUP = Coordinators(Map({AT.topic_id: 1}), ShareGroup(1, _JOINED, _INITIALIZED))
 TWO_RECORDS = Bounds(1, 2, 2, (ACCEPT, RELEASE, REJECT), dead_letters=True)
+ALTERED_OR_DELETED = attrs.evolve(TWO_RECORDS, records=1, operations=3, deletes=True)
 
 
 @attrs.frozen
@@ -88,12 +112,16 @@ class ClusterWorld:
     """The brokers with their share coordinator, and what has been answered so far.
 
     ``accepted`` are the (state epoch, offset) whose acceptance was answered NONE; ``fenced`` the
-    (broker, leader epoch) that were answered FENCED_LEADER_EPOCH. ``fault`` says what was wrong
-    with the step that led here.
+    (broker, leader epoch) that were answered FENCED_LEADER_EPOCH. ``work`` is what the operation of
+    the group coordinator has yet to do, and ``begun`` how many have begun. ``fault`` says what was
+    wrong with the step that led here.
     """
 
     cluster: ShareCluster
     bounds: Bounds
+    group: Coordinators = _GROUP
+    work: tuple[Effect, ...] = ()
+    begun: int = 0
     accepted: frozenset[tuple[int, int]] = frozenset()
     fenced: frozenset[tuple[int, int]] = frozenset()
     fault: str | None = None
@@ -120,6 +148,10 @@ def check(world: ClusterWorld) -> str | None:
         broken = broken_names(BROKER_INVARIANTS, broker)
         if broken:
             return f"broker {number}: {broken[0]}"
+    if world.bounds.operations and (names := broken_names(GROUP_INVARIANTS, _coordinators(world))):
+        return names[0]
+    if state_key(KEY) not in world.cluster.coordinator.held:
+        return None
     return _forgotten(world) or _believes_otherwise(world)
 
 
@@ -175,10 +207,58 @@ def steps(world: ClusterWorld) -> Iterator[tuple[str, ClusterWorld]]:
         after, handled = share_cluster.arrive(cluster, sent, 0)
         name = f"a write of leader {sent.request.leader_epoch} arrives"
         yield name, _answered(world, after, sent.broker, handled, sent)
-    if not any(broker.sessions for broker in cluster.brokers.values()):
+    if world.bounds.operations:
+        yield from _of_the_group(world)
+    elif not any(broker.sessions for broker in cluster.brokers.values()):
         request = InitializeState(state_key(KEY), 2, world.bounds.records)
         reply = serve(cluster.coordinator, request, 0)
         yield "altered", _small(world, attrs.evolve(cluster, coordinator=reply.coordinator))
+
+
+def _coordinators(world: ClusterWorld) -> Coordinators:
+    """Return what is durable of the group and of its share-partition."""
+    held = world.cluster.coordinator.held.get(state_key(KEY))
+    states = Map({} if held is None else {AT: held.durable})
+    return attrs.evolve(world.group, states=states)
+
+
+def _of_the_group(world: ClusterWorld) -> Iterator[tuple[str, ClusterWorld]]:
+    if world.work:
+        effect, *rest = world.work
+        yield type(effect).__name__, _performed(attrs.evolve(world, work=tuple(rest)), effect)
+        yield "the group coordinator crashes", attrs.evolve(world, work=())
+    elif world.begun < world.bounds.operations:
+        there = _coordinators(world)
+        plans = {
+            "joins": group_lifecycle.subscribe(there, MEMBER, _TOPICS),
+            "altered": group_lifecycle.alter_offsets(there, {AT: world.bounds.records}),
+        }
+        if world.bounds.deletes:
+            plans["deleted"] = group_lifecycle.delete_offsets(there, _TOPICS)
+        for name, plan in plans.items():
+            if effects := plan.effects:
+                yield name, attrs.evolve(world, work=effects, begun=world.begun + 1)
+        if not any(broker.sessions for broker in world.cluster.brokers.values()):
+            for effect in group_lifecycle.leave(world.group, MEMBER).effects:
+                yield "leaves", _performed(attrs.evolve(world, begun=world.begun + 1), effect)
+
+
+def _performed(world: ClusterWorld, effect: Effect) -> ClusterWorld:
+    """Return the world after an effect of the group coordinator; a call goes where writes go."""
+    if not isinstance(effect, CallInitialize | CallDelete):
+        return attrs.evolve(world, group=perform(world.group, effect)[1])
+    request: InitializeState | DeleteState = DeleteState(state_key(KEY))
+    if isinstance(effect, CallInitialize):
+        request = InitializeState(state_key(KEY), effect.state_epoch, effect.start_offset)
+    reply = serve(world.cluster.coordinator, request, 0)
+    held = reply.coordinator.held.get(state_key(KEY))
+    begins = Durable() if held is None else held.durable
+    altered = not isinstance(effect, CallInitialize) or (
+        begins.start_offset == effect.start_offset and not begins.entries
+    )
+    fault = None if altered else "an altered start offset has no effect"
+    cluster = attrs.evolve(world.cluster, coordinator=reply.coordinator)
+    return _small(attrs.evolve(world, fault=fault), cluster)
 
 
 def _at_broker(world: ClusterWorld, number: int, latest: int) -> Iterator[tuple[str, ClusterWorld]]:
@@ -194,7 +274,8 @@ def _at_broker(world: ClusterWorld, number: int, latest: int) -> Iterator[tuple[
     for name, operation in _own(broker):
         after = share_cluster.operate(cluster, number, KEY, operation)
         yield f"{name} at broker {number}", _small(world, after)
-    for name, request in _requests(broker, world.bounds.kinds):
+    assigned = not world.bounds.operations or AT in assignable(world.group)
+    for name, request in _requests(broker, world.bounds.kinds, assigned=assigned):
         after, handled = share_cluster.handle(cluster, number, request, 0)
         yield f"{name} at broker {number}", _answered(world, after, number, handled)
 
@@ -212,10 +293,11 @@ def _own(broker: ShareBroker) -> Iterator[tuple[str, FinishDeadLetter | MarkInPr
 
 
 def _requests(
-    broker: ShareBroker, kinds: tuple[AcknowledgeType, ...]
+    broker: ShareBroker, kinds: tuple[AcknowledgeType, ...], *, assigned: bool
 ) -> Iterator[tuple[str, ShareRequest]]:
     part = PartitionRequest(AT)
-    yield "opens", ShareFetch(GROUP, MEMBER, INITIAL_EPOCH, (part,), max_records=1)
+    if assigned:
+        yield "opens", ShareFetch(GROUP, MEMBER, INITIAL_EPOCH, (part,), max_records=1)
     if (GROUP, MEMBER) not in broker.sessions:
         return
     yield "closes", ShareFetch(GROUP, MEMBER, FINAL_EPOCH)
@@ -236,13 +318,13 @@ def _answered(
 ) -> ClusterWorld:
     """Return the world after a step that answered something, and what was wrong with it."""
     epoch = after.leader_epochs[number, AT]
-    held = after.coordinator.held[state_key(KEY)]
+    held = after.coordinator.held.get(state_key(KEY))
     fault, fenced, accepted = None, world.fenced, world.accepted
     for response in handled.responses.values():
         acquired, errors = _parts(response)
         if acquired and (number, epoch) in fenced:
             fault = f"broker {number} acquires although it was fenced"
-        if ErrorCode.NOT_LEADER_OR_FOLLOWER in errors and epoch < held.leader_fence:
+        if ErrorCode.NOT_LEADER_OR_FOLLOWER in errors and held and epoch < held.leader_fence:
             fenced |= {(number, epoch)}
         if sent is not None and errors == {ErrorCode.NONE}:
             accepted |= {
@@ -270,11 +352,11 @@ def _parts(response: ShareResponse) -> tuple[list[int], set[ErrorCode]]:
 
 def _small(world: ClusterWorld, cluster: ShareCluster) -> ClusterWorld:
     """Return the world with clocks at 0 and numbers as low as they can be."""
-    held = cluster.coordinator.held[state_key(KEY)]
-    durable = attrs.evolve(held.durable, snapshot_epoch=0, updates=0)
-    coordinator = attrs.evolve(
-        cluster.coordinator, held=Map({state_key(KEY): attrs.evolve(held, durable=durable)})
-    )
+    states = {
+        key: attrs.evolve(held, durable=attrs.evolve(held.durable, snapshot_epoch=0, updates=0))
+        for key, held in cluster.coordinator.held.items()
+    }
+    coordinator = attrs.evolve(cluster.coordinator, held=Map(states))
     sent, brokers = set(), {}
     for number, broker in cluster.brokers.items():
         mine = [one for one in cluster.sent if one.broker == number]

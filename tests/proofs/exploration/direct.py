@@ -10,7 +10,7 @@ from itertools import product
 import attrs
 
 from model.errors import ErrorCode, IllegalChoiceError
-from model.operations import CompleteWrite, Initialize, ResetOffset
+from model.operations import CompleteWrite, ResetOffset
 from model.outcome import Write
 from proofs.exploration.moves import moves
 from proofs.exploration.normal import Content, content, view
@@ -18,7 +18,7 @@ from proofs.exploration.world import NEVER_WRITTEN, ExploredLeader, SmallWorld, 
 from spec.coordinator import Durable, durable_state, merge, read, write
 from spec.log import Log
 from spec.partition import SharePartition
-from spec.step import apply, new_partition
+from spec.step import apply
 
 Late = tuple[Write, int, int]
 """A write, the leader epoch and the state epoch with which it was made."""
@@ -109,12 +109,9 @@ def _failover(world: SmallWorld, state: Direct) -> Iterator[Direct]:
     before = state.partition.durable
     status, durable = read(before, before.leader_epoch + 1)
     assert status is ErrorCode.NONE
-    log = state.log
-    operation = Initialize(
-        world.config, log.start_offset, log.end_offset, durable_state(durable), state.partition.now
-    )
-    partition = apply(new_partition(world.profile), operation).partition
-    yield Direct(partition, log, state.late)
+    now = state.partition.now
+    leader, _ = initialize(world, state.log, durable_state(durable), now)
+    yield Direct(leader.partition, state.log, state.late)
 
 
 def _plain(request: Write) -> Write:

@@ -1,6 +1,6 @@
 """All of two brokers and a share coordinator: a fenced leader acquires nothing, nothing is lost."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
@@ -9,14 +9,20 @@ from immutables import Map
 
 from model.errors import ErrorCode
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
+from model.share_messages import TopicPartition
 from model.share_state_requests import ReadState, StateRequest, WriteState
 from model.snapshot import DurableState
 from proofs.exploration.search import Search, search
 from spec import share_broker
 from spec.coordinator import Durable
+from spec.group_lifecycle import GroupPlan, alter_offsets
 from spec.share_broker import PartitionKey, ShareBroker
 from spec.share_coordinator import Reply, ShareCoordinator, serve
+from spec.share_group import Coordinators, group_of
 from tests.proofs.exploration.cluster_world import (
+    ACCEPT,
+    ALTERED_OR_DELETED,
+    RELEASE,
     TWO_RECORDS,
     Bounds,
     ClusterWorld,
@@ -24,6 +30,7 @@ from tests.proofs.exploration.cluster_world import (
     check,
     steps,
 )
+from tests.proofs.explored import DOCUMENT
 
 Read = DurableState | ErrorCode | None
 
@@ -32,13 +39,37 @@ def explored(world: ClusterWorld) -> Search[ClusterWorld, str]:
     return search([world], steps, check, 50_000)
 
 
+LISTED = [
+    (KIP, Bounds(), 1277, "two leaders"),
+    (KAFKA, Bounds(), 1277, "two leaders"),
+    (KIP, TWO_RECORDS, 14_885, "two records and dead letters"),
+    (KIP, Bounds(operations=3), 6454, "two leaders and altered offsets"),
+    (KIP, ALTERED_OR_DELETED, 4400, "altered offsets, deletion and dead letters"),
+    (
+        DRAFT_RESOLVED,
+        ALTERED_OR_DELETED,
+        6106,
+        "altered offsets, deletion, marks and dead letters",
+    ),
+    (
+        KIP,
+        Bounds(1, 2, 2, (ACCEPT, RELEASE), operations=3),
+        37_357,
+        "altered offsets of two records, and release",
+    ),
+]
+
+
+def test_the_document_lists_the_worlds() -> None:
+    for profile, _, states, name in LISTED:
+        assert f"\n| `{profile.name}` | {name} | {states:,} |\n" in DOCUMENT
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("profile", "bounds", "states"),
     [
-        (KIP, Bounds(), 1277),
-        (KAFKA, Bounds(), 1277),
-        (KIP, TWO_RECORDS, 14_885),
+        *(world[:3] for world in LISTED),
         pytest.param(KIP, Bounds(3), 8774, marks=pytest.mark.long),
         pytest.param(DRAFT_RESOLVED, TWO_RECORDS, 27_307, marks=pytest.mark.long),
     ],
@@ -110,6 +141,45 @@ def test_the_search_notices_a_planted_fault(
     found = explored(begin(KIP)).violation
     assert found is not None
     assert found.reason == reason
+
+
+def _asks_no_member(coordinators: Coordinators, offsets: Mapping[TopicPartition, int]) -> GroupPlan:
+    empty = attrs.evolve(group_of(coordinators), subscriptions=Map())
+    return alter_offsets(attrs.evolve(coordinators, group=empty), offsets)
+
+
+def _keeps_state(durable: Durable, _start: int, epoch: int) -> tuple[ErrorCode, Durable]:
+    return ErrorCode.NONE, attrs.evolve(durable, state_epoch=epoch, snapshot_epoch=0)
+
+
+@pytest.mark.parametrize(
+    ("place", "fault", "reason"),
+    [
+        (
+            "group_lifecycle.alter_offsets",
+            _asks_no_member,
+            "broker 1 serves a session what altering discarded",
+        ),
+        ("coordinator.initialize_durable", _keeps_state, "an altered start offset has no effect"),
+    ],
+)
+def test_a_fault_of_the_group_coordinator_is_noticed_at_the_brokers(
+    monkeypatch: pytest.MonkeyPatch, place: str, fault: Callable[..., Any], reason: str
+) -> None:
+    monkeypatch.setattr(f"spec.{place}", fault)
+    found = explored(begin(KIP, ALTERED_OR_DELETED)).violation
+    assert found is not None
+    assert found.reason == reason
+
+
+@pytest.mark.slow
+def test_a_deletion_forgets_who_was_fenced() -> None:
+    """DeleteShareGroupState forgets the leader epoch: a former leader reads the state again."""
+    found = explored(begin(KIP, Bounds(operations=3, deletes=True))).violation
+    assert found is not None
+    assert found.reason == "broker 1 acquires although it was fenced"
+    assert found.labels.index("CallDelete") < len(found.labels) - 1
+    assert found.labels[-1] == "opens at broker 1"
 
 
 def _validates_nothing(

@@ -10,19 +10,31 @@ from _pytest.mark import ParameterSet
 
 from impl.partition import FastSharePartition
 from model.errors import ErrorCode
-from model.operations import MemberLeaves
+from model.operations import AlterConfig, MemberLeaves
 from model.profile import DRAFT_RESOLVED
 from proofs.exploration import coordinator
 from proofs.exploration.coordinator import Coordinator
 from proofs.exploration.explorer import WorldSearch, WorldState
 from proofs.exploration.search import search
 from proofs.exploration.world import SmallWorld
-from spec import acknowledge, acquire, dead_letters, expire, mark_in_progress, writes
+from spec import (
+    aborted,
+    acknowledge,
+    acquire,
+    dead_letters,
+    expire,
+    mark_in_progress,
+    read,
+    writes,
+)
 from spec import coordinator as durable_rules
+from spec import step as rules
+from spec.alter_config import alter_config
 from spec.coordinator import Durable, merge
+from spec.partition import SharePartition, Step
 from spec.record import commit
 from tests.proofs.exploration.direct import Parts, abstract, first, known_of, successors
-from tests.proofs.explored import TINY, VisitedWorld, explored, visited_worlds
+from tests.proofs.explored import DOCUMENT, TINY, VisitedWorld, explored, visited_worlds
 
 SLOW = 5_000
 """A world of more states than that takes seconds."""
@@ -35,11 +47,26 @@ def _visited(one: VisitedWorld) -> ParameterSet:
 
 @pytest.mark.parametrize("visited", [*map(_visited, visited_worlds())])
 def test_a_world_is_visited_whole_and_only_what_is_expected_fails(visited: VisitedWorld) -> None:
-    _, watch, found = explored(visited.world)
+    explorer, watch, found = explored(visited.world)
     assert (found.violation, found.unfinished, found.waiting) == (None, None, 0)
     assert (found.states, found.transitions, found.depth) == visited.sizes
     depths = _depths(found)
     assert {name: depths[state] for name, state in watch.expected.items()} == visited.expected
+    if visited.world == SmallWorld():
+        leaders, durable = explorer.leaders, explorer.coordinator
+        told = (
+            f"{len(leaders.found):,} states of a leader, in which specification and implementation "
+            f"made {leaders.compared:,} moves; {len(durable.states):,} durable states,\n"
+            f"    {len(durable.merges):,} merges"
+        )
+        assert told in DOCUMENT
+
+
+def test_the_document_says_the_same_of_a_world_everywhere() -> None:
+    sizes = {one.covers: one.sizes for one in visited_worlds()}
+    states, transitions, depth = sizes["the default"]
+    assert f"{states:,} states, {transitions:,} transitions, depth {depth}, …" in DOCUMENT
+    assert f"in each of the {sizes['a coordinator that counts'][0]:,} states of" in DOCUMENT
 
 
 def _depths(found: WorldSearch) -> dict[WorldState, int]:
@@ -59,6 +86,8 @@ WHOLE_VALUES = [
     (SmallWorld(offsets=2, window=1), 5),
     (SmallWorld(offsets=2, members=1, limit=1, resets=True), 5),
     (SmallWorld(profile=DRAFT_RESOLVED, offsets=1, dead_letters=True), 6),
+    (SmallWorld(offsets=1, lock=2, altered=True, compaction=True), 6),
+    (SmallWorld(offsets=2, members=1, aborted=1), 7),
 ]
 
 
@@ -66,7 +95,7 @@ WHOLE_VALUES = [
 @pytest.mark.parametrize(
     ("world", "depth"),
     WHOLE_VALUES,
-    ids=["one record", "two records of one member", "resets", "in progress"],
+    ids=["one record", "two records of one member", "resets", "in progress", "altered", "aborted"],
 )
 def test_what_a_state_leaves_out_makes_no_difference(world: SmallWorld, depth: int) -> None:
     """Level by level, so that shortest runs are as long, and no state is too many or missing."""
@@ -134,6 +163,14 @@ def _forgets_releases(self: FastSharePartition, operation: object, *rest: object
 
 def _forgets_state(durable: Durable, _start: int, epoch: int) -> tuple[ErrorCode, Durable]:
     return ErrorCode.NONE, attrs.evolve(durable, state_epoch=epoch)
+
+
+def _confuses_limits(partition: SharePartition, operation: AlterConfig) -> Step:
+    limit = operation.config.delivery_count_limit
+    return alter_config(
+        partition,
+        AlterConfig(attrs.evolve(operation.config, partition_max_record_locks=limit)),
+    )
 
 
 DIFFERS = "the implementation"
@@ -210,6 +247,17 @@ FAULTS: list[tuple[str, object, str, Callable[..., object], str, int]] = [
         DIFFERS,
         6,
     ),
+    ("records that compaction removes", read, "can_vanish", lambda *_: False, DIFFERS, 5),
+    ("an aborted and a committed record", aborted, "archive_aborted", lambda r: r, DIFFERS, 4),
+    (
+        "aborted data, compaction and an altered configuration",
+        aborted,
+        "can_archive_aborted",
+        lambda _: False,
+        DIFFERS,
+        4,
+    ),
+    ("altered limits and durations", rules, "alter_config", _confuses_limits, DIFFERS, 4),
 ]
 """A world by what it covers, a rule, a wrong one, what is said of it, and after how many steps."""
 
