@@ -67,6 +67,10 @@ SHORT = (
 FEW = tuple(SHORT[place] for place in (1, 2, 3, 7))
 """A hole, an available record, one that is held, one that waits for its write."""
 
+_OF_A_THIRD = WindowCell(Record(RecordState.ACQUIRED, 1, "c", NOW + 2))
+THREE = (*(SHORT[place] for place in (2, 3, 5)), _OF_A_THIRD)
+"""An available record, and one that each of three members holds."""
+
 _ENTRIES = Map({0: (ACKNOWLEDGED, 1), 1: (AVAILABLE, 2), 2: (AVAILABLE, 1)})
 _DURABLES = (
     Durable(state_epoch=1, leader_epoch=1),
@@ -142,6 +146,8 @@ def _families() -> tuple[Family, ...]:
         Family("two offsets", KIP, SHORT, 2),
         Family("two offsets, worn arrays", KAFKA, SHORT, 2, Surroundings(wide), _KAFKA, worn=True),
         Family("three offsets", KIP, FEW, 3, Surroundings(wide), _WIDE),
+        Family("three members", KIP, THREE, 3, Surroundings(wide), _WIDE[1:4]),
+        Family("four offsets", KIP, FEW, 4, Surroundings(wide), _WIDE[1:]),
     ]
     offers = ("mark", *_WRITING, "settings")
     marked = Family(

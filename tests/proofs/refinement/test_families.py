@@ -40,6 +40,8 @@ SIZES = {
     ("kip", "two offsets"): (56, 76_384, 36_024),
     ("kafka", "two offsets, worn arrays"): (56, 33_880, 15_822),
     ("kip", "three offsets"): (57, 56_601, 8_771),
+    ("kip", "three members"): (22, 3_300, 2_708),
+    ("kip", "four offsets"): (249, 69_471, 47_383),
 }
 """Of each family by profile and name: states, steps, and how many of them both sides refuse."""
 
