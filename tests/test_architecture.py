@@ -12,6 +12,7 @@ _IN_RULES = (
 )  # fmt: skip
 TESTED_ELSEWHERE = {
     "model": {Path("test_checkpoint.py")},
+    "spec": {Path("test_partition.py")},
     "judge": {
         Path(f"test_{name}.py")
         for name in ("finding", "checkpoint", "mismatch", "recorder", "view")

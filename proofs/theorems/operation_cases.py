@@ -38,11 +38,12 @@ from proofs.theorems.operation_situation import (
 from proofs.theorems.points import Places
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Control
-from spec import aborted, acknowledge, dead_letters, expire, release
+from spec import aborted, dead_letters, expire, release
 from spec import record as rules
 from spec.logic import Term, negate
 from spec.partition import SharePartition, Step
 from spec.record import Record
+from spec.step import transition
 
 ACCEPT, RENEW = AcknowledgeType.ACCEPT, AcknowledgeType.RENEW
 
@@ -149,7 +150,7 @@ def acknowledged(
 ) -> Step:
     """Return the step of an acknowledgement of one batch."""
     operation, answer = Acknowledge(s.member, (batch,)), waits_for_its_write(s)
-    return acknowledge.acknowledge_records(before, operation, choice, answer, s.seq)
+    return transition(before, operation, choice, (answer,), s.seq)
 
 
 def _acknowledgement(name: str, *kinds: AcknowledgeType) -> OperationCase:

@@ -239,10 +239,12 @@ def a_request_is_taken_once(s: OneSession) -> Term:
 
 @_session.theorem(44, of="request", control=FORGETS)
 def a_refused_request_changes_no_session(s: OneSession) -> Term:
-    """A request that its session refuses, or that opens none, changes no session."""
+    """A request that its session refuses changes none; one that renews and fetches is refused."""
     before = _sessions(s)
     error, after = share_session.begin(before, _request(s), MEMBER, s.most)
-    return True if error is NONE else after is before
+    if error is NONE:
+        return _is_well_formed(s)
+    return conjunction(after is before, _is_well_formed(s) | (error is ErrorCode.INVALID_REQUEST))
 
 
 @_session.theorem(62, of="request", where=lambda s: s.other, control=ALONE)
