@@ -15,6 +15,8 @@ from conformance.cluster.run_state import NONE, MemberKey, RunState, offsets_of
 from judge.finding import Finding
 from model.states import AcknowledgeType
 
+_UNTOLD = "never told"
+
 LIMIT_MS = 15_000
 """After how many ms polls must have returned something, or an application been told."""
 
@@ -61,6 +63,7 @@ def judge_polled(run: RunState, what: RecordsPolled) -> Iterator[Finding]:
     """
     member = what.member
     run.seen[member] = run.ms
+    run.threw[member] = what.error
     if what.offsets:
         run.polled[member] = run.ms
         for key in [key for key in run.waiting if key[:2] == (member, what.partition)]:
@@ -97,5 +100,5 @@ def judge_untold(run: RunState, what: LeaderAtRest) -> Iterator[Finding]:
     for (member, partition, offset), (ms, line) in run.said.items():
         goes_on = run.ms - run.seen[member] < LIMIT_MS
         if partition == what.partition and goes_on and run.ms - ms >= LIMIT_MS:
-            cause = "never told"
-            yield run.found("TOLD_AS_ANSWERED", offset, cause, "told", line, cause=cause)
+            cause = run.threw.get(member) or _UNTOLD  # What polls do not send is not answered.
+            yield run.found("TOLD_AS_ANSWERED", offset, _UNTOLD, "told", line, cause=cause)

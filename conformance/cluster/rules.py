@@ -56,6 +56,7 @@ _ENDING = (AcknowledgeType.GAP, AcknowledgeType.ACCEPT, AcknowledgeType.REJECT)
 _LATE_READ = "its read was answered since"
 _TWO_OBJECTS = "two objects in one leader epoch"
 _OLDER = "a write of an older leader epoch"
+_GONE = "is disconnected"
 
 
 def judge_history(events: Iterable[ClusterEvent]) -> Iterator[Finding]:
@@ -114,7 +115,12 @@ def _note_joined(run: RunState, what: MemberJoined) -> None:
 
 
 def _note_left(run: RunState, what: MemberLeft) -> None:
-    run.left[what.member, what.node] = what.how, run.line
+    """Note that a member has left a node: over a connection that is gone it is told nothing."""
+    place = what.member, what.node
+    run.left[place] = what.how, run.line
+    if what.how == _GONE:
+        asked = run.asked.items()
+        run.asked = {id_: each for id_, each in asked if (each[0].member, each[0].node) != place}
 
 
 # The log.
@@ -240,6 +246,8 @@ def _fenced_since(
             return f"a {kind} was fenced since", line
         if began[0] <= fenced_ms <= began[1]:
             return _LATE_READ, line
+    if holder.began != began and began[0] < had_ms:
+        return (_LATE_READ,)  # Two objects at once read the state to begin with: one was removed.
     return ("nothing was fenced",)
 
 

@@ -83,8 +83,8 @@ class RunState:
     last; ``succeeded`` are the requests of acknowledgements that were answered without an
     error, and ``answered`` has how often those of a record were, less how often the application
     was told so; ``said`` when an application acknowledged what it was not told of yet; ``seen``
-    when a consumer did something last; ``renews`` are those that renewed something when they
-    acknowledged last.
+    when a consumer did something last; ``threw`` what its last poll threw; ``renews`` are those
+    that renewed something when they acknowledged last.
     """
 
     name: str
@@ -126,6 +126,7 @@ class RunState:
     answered: Counter[MemberKey] = attrs.field(factory=Counter)
     said: dict[MemberKey, tuple[int, str]] = attrs.field(factory=dict)
     seen: dict[str, int] = attrs.field(factory=dict)
+    threw: dict[str, str] = attrs.field(factory=dict)
     renews: set[str] = attrs.field(factory=set)
 
     @property

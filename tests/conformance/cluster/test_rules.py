@@ -27,6 +27,12 @@ def finished(end: int, error: str = "NONE") -> Written:
     return begun().acknowledged(1, [0, end - 1, ACCEPT], error=error)
 
 
+def answered_late(how: str, node: int = 0) -> Written:
+    """A member accepts record 0, and leaves a node before it is answered."""
+    asked = begun().add("acknowledges", batches=[[0, 0, ACCEPT]])
+    return asked.left(how, node).add("acknowledged")
+
+
 FAULTS = {
     "done, and acquired again by the same leader": (
         begun().acknowledged(1, [0, 1, ACCEPT]).acquired([1, 1, 2]),
@@ -35,6 +41,14 @@ FAULTS = {
     "rejected, and acquired by the next leader": (
         begun().acknowledged(1, [3, 3, REJECT]).acquired([3, 4, 2], epoch=1),
         [("DONE_STAYS_DONE", 3)],
+    ),
+    "done, as a member was told that closed its session meanwhile": (
+        answered_late("closes").acquired([0, 0, 2], member="m2", epoch=1),
+        [("DONE_STAYS_DONE", 0)],
+    ),
+    "done, as a member was told that lost its connection to another node": (
+        answered_late("is disconnected", node=1).acquired([0, 0, 2], member="m2", epoch=1),
+        [("DONE_STAYS_DONE", 0)],
     ),
     "released, and the count is lost with the leader": (
         begun().acknowledged(1, [2, 2, RELEASE]).acquired([2, 2, 1], epoch=1),
@@ -152,6 +166,9 @@ EXCEPTIONS = {
     ),
     "an error promises nothing": (
         begun().acknowledged(1, [0, 0, ACCEPT], error="NOT_LEADER").acquired([0, 0, 1], epoch=1)
+    ),
+    "an answer that finds no connection promises nothing": (
+        answered_late("is disconnected").acquired([0, 0, 1], member="m2", epoch=1)
     ),
     "what lies below the start offset was done before": (
         begun().acknowledged(1, [0, 0, ACCEPT], start=2).acquired([0, 0, 1], epoch=1)
@@ -279,6 +296,18 @@ CONSEQUENCES = {
             [4, 4, 1]
         ),
         ("ONE_HOLDER", "its read was answered since"),
+    ),
+    "a removed object whose read is answered late gives out what is held": (
+        read(read(reads(reads(Written(), 1), 2), 1).acquired([0, 4, 1]), 2).acquired([4, 4, 1]),
+        ("ONE_HOLDER", "its read was answered since"),
+    ),
+    "the second object of a leader epoch gives out what is held": (
+        read(reads(read(reads(Written(), 1), 1).acquired([0, 4, 1]), 2), 2).acquired([4, 4, 1]),
+        ("ONE_HOLDER", "nothing was fenced"),
+    ),
+    "an application whose polls throw is told nothing": (
+        begun().said(0, 4).after(15_000).polled(error="IllegalStateException").rest(5, 15, 20),
+        ("TOLD_AS_ANSWERED", "IllegalStateException"),
     ),
     "the second object of a leader epoch forgets what is done": (
         read(reads(read(reads(Written(), 1), 1).acquired([0, 4, 1]), 2), 2)
