@@ -33,6 +33,7 @@ import org.apache.kafka.server.share.dlq.NoOpShareGroupDLQManager;
 import org.apache.kafka.server.share.metrics.ShareGroupMetrics;
 import org.apache.kafka.server.share.persister.PartitionFactory;
 import org.apache.kafka.server.share.persister.Persister;
+import org.apache.kafka.server.share.persister.PersisterStateBatch;
 import org.apache.kafka.server.share.persister.ReadShareGroupStateResult;
 import org.apache.kafka.server.share.persister.TopicData;
 import org.apache.kafka.server.share.persister.WriteShareGroupStateResult;
@@ -48,8 +49,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * The connection of a member is lost while it holds a record and a fetch of it waits. Its session ends and the record
- * is released; the fetch that waits acquires it again, for the member that is gone.
+ * The connection of a member is lost while it holds a record. Its session ends and the record is released: a fetch of
+ * it that waits acquires it again, for the member that is gone; and where it was the last session, the next one is given
+ * the record before the release is durable, so that it does not count.
  */
 public class DelayedShareFetchDisconnectTest {
     private static final TopicIdPartition PARTITION =
@@ -59,6 +61,10 @@ public class DelayedShareFetchDisconnectTest {
     private final ShareSessionCache sessions = new ShareSessionCache(10);
     private final List<DelayedShareFetch> waiting = new ArrayList<>();
     private SharePartitionManager manager;
+    private List<PersisterStateBatch> durable = List.of();
+    private CompletableFuture<WriteShareGroupStateResult> written = CompletableFuture.completedFuture(
+        new WriteShareGroupStateResult.Builder().setTopicsData(List.of(new TopicData<>(PARTITION.topicId(), List.of(
+            PartitionFactory.newPartitionErrorData(0, Errors.NONE.code(), Errors.NONE.message()))))).build());
 
     @Test
     public void testFetchOfDisconnectedMemberAcquiresNothing() {
@@ -92,6 +98,42 @@ public class DelayedShareFetchDisconnectTest {
         assertEquals("m2, delivery count 2", holder(), "who holds record 0 once the connection of m1 is gone");
     }
 
+    /** The last session of the group ends while the release is being written, and the next one begins. */
+    @Test
+    public void testReleaseIsAwaitedAfterLastSession() {
+        written = new CompletableFuture<>();
+        connect("m1");
+        fetch("m1");
+        sessions.connectionDisconnectListener().onDisconnect("connection of m1");
+        connect("m2");
+        fetch("m2");
+        assertEquals("nobody, delivery count 1", holder(), "who holds record 0 while its release is being written");
+    }
+
+    /** The control, in which the session of m2 began before: passes. */
+    @Test
+    public void testControlWithAnotherSession() {
+        written = new CompletableFuture<>();
+        connect("m1");
+        connect("m2");
+        fetch("m1");
+        sessions.connectionDisconnectListener().onDisconnect("connection of m1");
+        fetch("m2");
+        assertEquals("nobody, delivery count 1", holder(), "who holds record 0 while its release is being written");
+    }
+
+    /** The control, in which the release is durable before m2 fetches: passes. */
+    @Test
+    public void testControlWithDurableRelease() {
+        connect("m1");
+        fetch("m1");
+        sessions.connectionDisconnectListener().onDisconnect("connection of m1");
+        durable = List.of(new PersisterStateBatch(0, 0, (byte) 0, (short) 1));
+        connect("m2");
+        fetch("m2");
+        assertEquals("m2, delivery count 2", holder(), "who holds record 0 once its release is durable");
+    }
+
     private void connect(String member) {
         manager.newContext("group", List.of(PARTITION), List.of(), member, 0, false, "connection of " + member);
     }
@@ -123,8 +165,8 @@ public class DelayedShareFetchDisconnectTest {
         }).when(replicas).addDelayedShareFetchRequest(any(), any());
         manager = new SharePartitionManager(replicas, log(), metadata,
             key -> List.copyOf(waiting).forEach(DelayedShareFetch::tryComplete), Time.SYSTEM, sessions, cache, 30000,
-            mock(Timer.class), 5, 200, 1000, persister(), config, mock(ShareGroupMetrics.class), new BrokerTopicStats(),
-            () -> false, new NoOpShareGroupDLQManager());
+            mock(Timer.class), 5, 200, 1000, persister(), config, mock(ShareGroupMetrics.class),
+            new BrokerTopicStats(), () -> false, new NoOpShareGroupDLQManager());
     }
 
     /** The log has record 0. */
@@ -140,15 +182,14 @@ public class DelayedShareFetchDisconnectTest {
         };
     }
 
-    private static Persister persister() {
+    /** The share coordinator has {@code durable}, and answers writes with {@code written}. */
+    private Persister persister() {
         Persister persister = mock(Persister.class);
-        when(persister.readState(any())).thenReturn(CompletableFuture.completedFuture(
+        when(persister.readState(any())).thenAnswer(read -> CompletableFuture.completedFuture(
             new ReadShareGroupStateResult.Builder().setTopicsData(List.of(new TopicData<>(PARTITION.topicId(), List.of(
                 PartitionFactory.newPartitionAllData(0, 0, 0L, Errors.NONE.code(), Errors.NONE.message(),
-                    List.of()))))).build()));
-        when(persister.writeState(any())).thenReturn(CompletableFuture.completedFuture(
-            new WriteShareGroupStateResult.Builder().setTopicsData(List.of(new TopicData<>(PARTITION.topicId(), List.of(
-                PartitionFactory.newPartitionErrorData(0, Errors.NONE.code(), Errors.NONE.message()))))).build()));
+                    durable))))).build()));
+        when(persister.writeState(any())).thenAnswer(write -> written);
         return persister;
     }
 }
