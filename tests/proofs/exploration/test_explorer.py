@@ -133,20 +133,24 @@ def test_symmetry_loses_nothing(world: SmallWorld, members: int) -> None:
     assert len(every) == sum(perm(members, _involved(leader)) for leader, *_ in forms)
 
 
+RECORDS = 8
+"""Where a leader's form has its records."""
+
+
 def _renamed(key: bytes) -> bytes:
     """Return a leader's form with members numbered in the order of the offsets."""
     whole = list(marshal.loads(key))  # noqa: S302 - of our own making
     numbers = {-1: -1}
     records = []
-    for offset, state, count, owner, left, pending, former, *rest in whole[5]:
+    for offset, state, count, owner, left, pending, former, *rest in whole[RECORDS]:
         who, was = (numbers.setdefault(m, len(numbers) - 1) for m in (owner, former))
         records.append((offset, state, count, who, left, pending, was, *rest))
-    whole[5] = tuple(records)
+    whole[RECORDS] = tuple(records)
     return marshal.dumps(tuple(whole), 2)
 
 
 def _involved(key: bytes) -> int:
-    records = marshal.loads(key)[5]  # noqa: S302 - of our own making
+    records = marshal.loads(key)[RECORDS]  # noqa: S302 - of our own making
     return len({member for record in records for member in (record[3], record[6])} - {-1})
 
 
