@@ -17,7 +17,7 @@ from conformance.releases import NEWEST, RELEASES
 from conformance.target import TargetError
 
 _TARGETS = Path(__file__).parent / "targets"
-NAMES = ("librdkafka", "kafka", "kafkats", "franz-go", "krafka", "spring-kafka")
+NAMES = ("librdkafka", "kafka", "kafkats", "franz-go", "krafka", "kafkit", "spring-kafka")
 OLDEST_KAFKA = "4.1.0"
 """The oldest release of Apache Kafka whose share consumer can be driven."""
 
@@ -30,6 +30,7 @@ VERSIONS: Mapping[str, tuple[str, ...]] = {
         *("1.22.0", "1.22.1", "1.22.2", "1.22.3"),
     ),
     "krafka": ("0.28.1",),
+    "kafkit": ("0.1.9",),
     "spring-kafka": ("4.1.0", "4.1.1", "4.1.2"),
 }
 """The releases of each client that can be driven; of librdkafka the wheels of confluent-kafka."""
@@ -52,7 +53,7 @@ _GO = BuildRecipe(
     600,
 )
 _CARGO = BuildRecipe(
-    "the driver for krafka",
+    "the driver of a crate",
     "Rust 1.95 or newer",
     ("cargo", "build", "--locked"),
     ("Cargo.toml", "Cargo.lock", "src/*.rs"),
@@ -194,10 +195,14 @@ def _franz_go(version: str | None) -> str:
     return shlex.quote(str(project / "build" / "driver"))
 
 
-def _krafka(_version: str | None) -> str:
-    """Build the one release that can be driven: another has another interface."""
-    project = build(_FOLDERS["krafka"], _CARGO)
-    return shlex.quote(str(project / "target" / "debug" / "sharespec-krafka"))
+def _crate(name: str) -> Callable[[str | None], str]:
+    """Return what builds the one release of a crate that can be driven."""
+
+    def built(_version: str | None) -> str:
+        project = build(_FOLDERS[name], attrs.evolve(_CARGO, name=f"the driver for {name}"))
+        return shlex.quote(str(project / "target" / "debug" / f"sharespec-{name}"))
+
+    return built
 
 
 _COMMANDS: Mapping[str, Callable[[str | None], str]] = {
@@ -205,6 +210,7 @@ _COMMANDS: Mapping[str, Callable[[str | None], str]] = {
     "kafka": _kafka,
     "kafkats": _kafkats,
     "franz-go": _franz_go,
-    "krafka": _krafka,
+    "krafka": _crate("krafka"),
+    "kafkit": _crate("kafkit"),
     "spring-kafka": _spring_kafka,
 }
