@@ -29,6 +29,7 @@ from spec.share_group import (
     BeginInitializing,
     CallInitialize,
     Coordinators,
+    EndInitializing,
     PartitionMetadata,
     ShareGroup,
     WriteGroup,
@@ -197,6 +198,9 @@ FORGOTTEN = wrong(
     "knows no state",
     called_with(lambda coordinators, effect: (attrs.evolve(coordinators, states=Map()), effect)),
 )
+ALWAYS_WRITES = wrong(
+    INITIALIZED, "writes always", returns(lambda effects: (*effects, EndInitializing(frozenset())))
+)
 _CRASHED = dict.fromkeys(("subscribe", "reconcile", "alter offsets"), AT_ONCE)
 _CRASHED |= dict.fromkeys(("delete offsets", "delete group"), UNANNOUNCED) | {"leave": BEGINS_AT_0}
 _RETRIED = dict.fromkeys(("subscribe", "reconcile", "alter offsets"), LEFT_BEGUN)
@@ -243,6 +247,17 @@ def _is_settled_as(coordinators: Coordinators, other: Coordinators) -> Term:
         return False
     pairs = ((coordinators.states[key], other.states[key]) for key in coordinators.states)
     return conjunction(*(a.start_offset == b.start_offset for a, b in pairs))
+
+
+@_group_of_one.theorem(
+    36, of=_plans(dict.fromkeys(("subscribe", "reconcile"), ALWAYS_WRITES)),
+    control=lambda _planned, control: control,
+)  # fmt: skip
+def what_is_settled_is_left_alone(s: OneAssigned, planned: Planned, _control: Control) -> Term:
+    """Once an operation has brought a group in line, another reconciliation writes nothing."""
+    before = _coordinators(s)
+    end = carry_out(before, planned(before, s.target).effects)
+    return not group_lifecycle.reconcile(end).effects
 
 
 @_group_of_one.theorem(36, of="initialize again", where=lambda s: s.known, control=FORGOTTEN)
