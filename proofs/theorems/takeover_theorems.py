@@ -141,7 +141,7 @@ def _is_durable(s: OneOperation, profile: Profile = KIP, *_of: object) -> Term:
     marked = s.other_record.state == RecordState.IN_PROGRESS
     persisted = is_persisted(s.other_record.state) | marked
     ascending = is_between(s.lock, s.threshold, s.extension) if profile.in_progress else True
-    return conjunction(persisted, ascending)
+    return conjunction(is_possible(s), persisted, ascending)
 
 
 @_whole.theorem(
