@@ -181,7 +181,8 @@ def load(
 
     Guard: NOT_LEADER_OR_FOLLOWER if the broker does not lead it; the share coordinator's error
     (``_not_read``) if it has no state, as the share-partition is not part of the group (KIP-932,
-    ReadShareGroupState), or if a later leader has fenced this one, until it leads anew.
+    ReadShareGroupState), or if a later leader has fenced this one, until it leads anew or the state
+    that knew of that leader is deleted, so that the share coordinator lets this one read.
     Effect: if it was not in memory, as ``initialize``, from the state that is ``read``. What is in
     memory since the last session is read too: in another state epoch it is initialized again, and
     calls that wait for a write get NOT_LEADER_OR_FOLLOWER (KIP-932, Using the share coordinator:
@@ -201,6 +202,7 @@ def load(
         read = ErrorCode.FENCED_LEADER_EPOCH if fenced else durable_state(partition.durable)
     if isinstance(read, ErrorCode):
         return _not_read(broker, key, read)
+    broker = attrs.evolve(broker, fenced=broker.fenced - {key})
     if partition.ready and read.state_epoch == partition.durable.state_epoch:
         return NONE, attrs.evolve(broker, unvalidated=broker.unvalidated - {key})
     if partition.ready:

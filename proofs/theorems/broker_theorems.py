@@ -257,7 +257,8 @@ def what_is_loaded_is_what_was_read(s: OneLed) -> Term:
     kept = s.ready and s.read == s.epoch
     same = partition is before.partitions[KEY] if kept else not partition.window.records
     told = s.seq not in after.waiting or kept or s.both
-    return conjunction(loaded, same, told, KEY not in after.unvalidated, after.now == partition.now)
+    settled = conjunction(KEY not in after.unvalidated, KEY not in after.fenced)
+    return conjunction(loaded, same, told, settled, after.now == partition.now)
 
 
 @_broker_of.theorem(

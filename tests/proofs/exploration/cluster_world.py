@@ -112,9 +112,9 @@ class ClusterWorld:
     """The brokers with their share coordinator, and what has been answered so far.
 
     ``accepted`` are the (state epoch, offset) whose acceptance was answered NONE; ``fenced`` the
-    (broker, leader epoch) that were answered FENCED_LEADER_EPOCH. ``work`` is what the operation of
-    the group coordinator has yet to do, and ``begun`` how many have begun. ``fault`` says what was
-    wrong with the step that led here.
+    (broker, leader epoch) that were answered FENCED_LEADER_EPOCH by the state that is held.
+    ``work`` is what the operation of the group coordinator has yet to do, and ``begun`` how many
+    have begun. ``fault`` says what was wrong with the step that led here.
     """
 
     cluster: ShareCluster
@@ -258,7 +258,8 @@ def _performed(world: ClusterWorld, effect: Effect) -> ClusterWorld:
     )
     fault = None if altered else "an altered start offset has no effect"
     cluster = attrs.evolve(world.cluster, coordinator=reply.coordinator)
-    return _small(attrs.evolve(world, fault=fault), cluster)
+    fenced = frozenset[tuple[int, int]]() if held is None else world.fenced
+    return _small(attrs.evolve(world, fault=fault, fenced=fenced), cluster)
 
 
 def _at_broker(world: ClusterWorld, number: int, latest: int) -> Iterator[tuple[str, ClusterWorld]]:
