@@ -4,8 +4,10 @@ import asyncio
 import gc
 import logging
 import struct
+import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from inspect import isawaitable
 from itertools import chain, count
@@ -30,6 +32,8 @@ _HEAD = struct.Struct(">hhi")
 _SIZE = 4
 _RARELY = 100
 """A collection of all that a broker keeps stops it, for little: what it keeps has few cycles."""
+_THRESHOLDS, _CHANGING = list[tuple[int, int, int]](), threading.Lock()
+"""The threshold of each generation as each broker of this process that serves has found it."""
 _LONGEST_LINE = 200
 _TURNS = 10
 """Turns of the event loop in which a connection that was accepted comes to its task."""
@@ -44,6 +48,24 @@ _PLACE_BYTES, _MOST_AHEAD = 50, 100
 """Of a request for each share-partition; and how many at most may go before a long one."""
 _PIECES, _PIECE_BYTES, _PIECE_SECONDS = 50, 7, 0.002
 """How an answer is sent in pieces: each a packet of its own, and the rest at once."""
+
+
+@contextmanager
+def _collected_rarely() -> Iterator[None]:
+    """Collect what brokers keep rarely, as long as one of this process serves."""
+    with _CHANGING:
+        _THRESHOLDS.append(gc.get_threshold())
+        first, second, third = _THRESHOLDS[0]
+        gc.set_threshold(first, second, third * _RARELY)
+    try:
+        yield
+    finally:
+        with _CHANGING:
+            usual = _THRESHOLDS.pop(0)
+            if _THRESHOLDS:
+                _THRESHOLDS[0] = usual
+            else:
+                gc.set_threshold(*usual)
 
 
 @attrs.define
@@ -99,11 +121,8 @@ class Server:
         if self._ticker is None:
             return
         waiting = asyncio.create_task(over.wait())
-        gc.set_threshold(*gc.get_threshold()[:2], gc.get_threshold()[2] * _RARELY)
-        try:
+        with _collected_rarely():
             await asyncio.wait({waiting, self._ticker}, return_when=asyncio.FIRST_COMPLETED)
-        finally:  # Another broker of the process may have begun or ended meanwhile.
-            gc.set_threshold(*gc.get_threshold()[:2], gc.get_threshold()[2] // _RARELY)
         waiting.cancel()
         if self._ticker.done():
             self._ticker.result()

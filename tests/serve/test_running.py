@@ -14,7 +14,7 @@ from tests.serve.test_tracing import judged
 def test_what_a_broker_keeps_is_collected_rarely_while_one_runs() -> None:
     before = gc.get_threshold()
     with serving():
-        with serving():
+        with serving(), serving(), serving(), serving(), serving():
             pass
         assert gc.get_threshold() == (*before[:2], 100 * before[2])
     assert gc.get_threshold() == before
