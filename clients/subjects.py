@@ -3,6 +3,7 @@
 import re
 import shlex
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
@@ -14,7 +15,7 @@ from conformance.build import BuildRecipe, Content, build
 from conformance.cores.kafka import java_command
 from conformance.cores.process import ProcessTarget
 from conformance.releases import NEWEST, RELEASES
-from conformance.target import TargetError
+from conformance.target import GoneError, TargetError
 
 _TARGETS = Path(__file__).parent / "targets"
 NAMES = ("librdkafka", "kafka", "kafkats", "franz-go", "krafka", "kafkit", "spring-kafka")
@@ -69,11 +70,14 @@ class Kept:
 
     command: str
     seconds: float
+    is_over: bool = False
     _process: ProcessTarget | None = None
     _is_clean: bool = True
 
     def ask(self, command: Values) -> Values:
         """Pass a command on; the process is started for the first. Raises TargetError."""
+        if self.is_over:
+            raise GoneError("it was ended")
         if self._process is None:
             self._process = ProcessTarget(self.command, self.seconds)
         self._is_clean = False
@@ -91,6 +95,27 @@ class Kept:
         if self._process is not None:
             self._process.close()
             self._process = None
+
+
+@attrs.define
+class Drivers:
+    """A driver of one client for each thread that plays scripts."""
+
+    first: Kept
+    _others: dict[int, Kept] = attrs.field(factory=dict)
+
+    def start(self) -> Kept:
+        """Return the driver of this thread."""
+        if threading.current_thread() is threading.main_thread():
+            return self.first
+        fresh = Kept(self.first.command, self.first.seconds)
+        return self._others.setdefault(threading.get_ident(), fresh)
+
+    def end(self) -> None:
+        """End all, and what is played with them."""
+        for kept in (self.first, *self._others.values()):
+            kept.is_over = True
+            kept.end()
 
 
 def driver_of(

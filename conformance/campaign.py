@@ -1,9 +1,12 @@
 """The search: many sequences, each deviation once, with the shortest sequence that shows it."""
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
+from itertools import count, islice, takewhile
 from random import Random
 from typing import Any, Generic, TypeVar
 
@@ -17,6 +20,8 @@ from conformance.shrink import shrunk
 from conformance.target import TargetError
 from judge.finding import Finding
 
+A = TypeVar("A")
+B = TypeVar("B")
 C = TypeVar("C")
 C_co = TypeVar("C_co", covariant=True)
 T = TypeVar("T")
@@ -104,6 +109,17 @@ class Campaign(Generic[C_co]):
 
 
 @attrs.frozen
+class _Drawn(Generic[C_co]):
+    """What a random sequence showed, and what ended it early, if anything did."""
+
+    answered: Counter[str] = attrs.field(factory=Counter)
+    exercised: Counter[str] = attrs.field(factory=Counter)
+    unjudged: bool = False
+    faults: tuple[Fault[C_co], ...] = ()
+    error: TargetError | KeyboardInterrupt | None = None
+
+
+@attrs.frozen
 class Replayed(Generic[C_co]):
     """A known deviation, replayed: ``fault`` is what its sequence showed, None if it is gone."""
 
@@ -129,14 +145,19 @@ def campaign(  # noqa: PLR0913 - how long, with which chance, and beside what
     search = _Search(target, hello, limits, kit, known)
     began = time.monotonic()
     sequences, interrupted, failure = 0, False, ""
+
+    def goes_on(number: int) -> bool:
+        is_early = time.monotonic() - began < limits.seconds
+        is_short = sum(search.asked.values()) < limits.operations
+        return number < limits.sequences and is_short and is_early
+
+    def drawn(number: int) -> _Drawn[C]:
+        random = Random(f"{seed}:{number}")  # noqa: S311 - reproducible, not secret
+        return search.draw(random, 1 if (number + 1) % _LONG_EVERY else kit.longer)
+
     try:
-        while (
-            sequences < limits.sequences
-            and sum(search.asked.values()) < limits.operations
-            and time.monotonic() - began < limits.seconds
-        ):
-            random = Random(f"{seed}:{sequences}")  # noqa: S311 - reproducible, not secret
-            search.sequence(random, 1 if (sequences + 1) % _LONG_EVERY else kit.longer)
+        for each in _in_order(drawn, takewhile(goes_on, count()), kit.at_once):
+            search.take(each)
             sequences += 1
             progress(sequences, len(search.faults))
     except KeyboardInterrupt:
@@ -163,6 +184,23 @@ def campaign(  # noqa: PLR0913 - how long, with which chance, and beside what
         met=dict(search.met),
         unconfirmed=search.sorted_doubts(),
     )
+
+
+def _in_order(play: Callable[[A], B], given: Iterator[A], at_once: int) -> Iterator[B]:
+    """Yield what each play gives, in their order, while so many are played in threads."""
+    if at_once == 1:
+        yield from map(play, given)
+        return
+    pool, played = ThreadPoolExecutor(at_once), deque[Future[B]]()
+    try:
+        while True:
+            for each in islice(given, at_once - len(played)):
+                played.append(pool.submit(play, each))
+            if not played:
+                return
+            yield played.popleft().result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def alone(target: T, sequence: tuple[C, ...], kit: Kit[C, T, H, S]) -> Campaign[C]:
@@ -210,9 +248,9 @@ def _played(
 
 def replayed(
     target: T, hello: H, known: Sequence[KnownDeviation], kit: Kit[C, T, H, S]
-) -> list[Replayed[C]]:
-    """Play the sequence of each known deviation. Raises TargetError."""
-    return [_replayed(target, hello, each, kit) for each in known]
+) -> Iterator[Replayed[C]]:
+    """Play the sequence of each known deviation, and yield what it shows. Raises TargetError."""
+    yield from _in_order(partial(_replayed, target, hello, kit=kit), iter(known), kit.at_once)
 
 
 def _replayed(target: T, hello: H, known: KnownDeviation, kit: Kit[C, T, H, S]) -> Replayed[C]:
@@ -296,25 +334,32 @@ class _Search(Generic[C, T, H, S]):
         self.examples: Counter[_Kind] = Counter()
         self.unjudged = 0
 
-    def sequence(self, random: Random, times: int = 1) -> None:
-        """Play one random sequence, so many times as long as most; shrink any deviation.
-
-        It is shrunk even if the target dies.
-        """
-        faults: list[Fault[C]] = []
+    def draw(self, random: Random, times: int = 1) -> _Drawn[C]:
+        """Play one random sequence, so many times as long as most."""
+        stage: S | None = None
+        faults: tuple[Fault[C], ...] = ()
+        error: TargetError | KeyboardInterrupt | None = None
         try:
             with _staged(self._target, self._hello, self._kit) as stage:
-                try:
-                    faults = self._drawn(random, stage, times)
-                finally:
-                    self.asked.update(stage.answered)
-                    self.exercised.update(stage.exercised)
-                    self.unjudged += stage.unjudged and not faults
-        finally:
-            for fault in faults:
-                self._note(fault)
+                faults = self._drawn(random, stage, times)
+        except (TargetError, KeyboardInterrupt) as ended:
+            error = ended
+        if stage is None:
+            return _Drawn(error=error)
+        unjudged = stage.unjudged and not faults
+        return _Drawn(stage.answered, stage.exercised, unjudged, faults, error)
 
-    def _drawn(self, random: Random, stage: S, times: int) -> list[Fault[C]]:
+    def take(self, drawn: _Drawn[C]) -> None:
+        """Count what a sequence showed and shrink any deviation, even if the target died of it."""
+        self.asked.update(drawn.answered)
+        self.exercised.update(drawn.exercised)
+        self.unjudged += drawn.unjudged
+        for fault in drawn.faults:
+            self._note(fault)
+        if drawn.error is not None:
+            raise drawn.error
+
+    def _drawn(self, random: Random, stage: S, times: int) -> tuple[Fault[C], ...]:
         command, next_command = self._kit.draws(random, self._hello)
         following: C | None = command
         sequence: list[C] = []
@@ -325,7 +370,7 @@ class _Search(Generic[C, T, H, S]):
             is_whole = len(sequence) >= self._longest(stage, times)
             following = None if is_whole or deviation or stage.over else next_command(stage)
         found = (deviation,) if deviation else stage.end()
-        return [_fault(self._kit, stage, each, tuple(sequence)) for each in found]
+        return tuple(_fault(self._kit, stage, each, tuple(sequence)) for each in found)
 
     def _longest(self, stage: S, times: int) -> int:
         """Return how long a sequence may get: longer while a record waits to be offered."""

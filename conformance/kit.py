@@ -88,10 +88,12 @@ class Kit(ABC, Generic[C, T, H, S]):
 
     The type parameters are the kit's commands, targets, what these say of themselves, and stages.
     ``tries``: how often a known sequence is played before its deviation counts as gone, more than
-    once in real time, where a run can miss a deviation.
+    once in real time, where a run can miss a deviation. ``at_once``: how many random sequences are
+    played at once, each in a thread: more than one where a target for each can be started.
     """
 
     tries: int = 1
+    at_once: int = attrs.field(default=1, kw_only=True)
 
     commands: ClassVar[Any] = object
     """The type of the commands, as a union of classes."""

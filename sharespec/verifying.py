@@ -276,8 +276,10 @@ def _verified(target: Any, plan: VerifyPlan) -> Report:  # noqa: ANN401 - of the
         if not played.failure:
             searched = _searched(target, plan)
         if not (searched.failure or searched.interrupted):
-            failure = _replayed(target, hello, plan.known, kit, again)
-            searched = attrs.evolve(searched, failure=failure)
+            try:
+                again.extend(replayed(target, hello, plan.known, kit))
+            except TargetError as error:
+                searched = attrs.evolve(searched, failure=str(error))
     except KeyboardInterrupt:
         searched = attrs.evolve(searched, interrupted=True)
     if plan.may_lack_known:
@@ -286,22 +288,6 @@ def _verified(target: Any, plan: VerifyPlan) -> Report:  # noqa: ANN401 - of the
     doubts = tuple(unknown(searched.unconfirmed, plan.known))
     searched = attrs.evolve(searched, unconfirmed=doubts)
     return Report(kit, searched, tuple(again), new, played)
-
-
-def _replayed(
-    target: object,
-    hello: Hello,
-    known: Sequence[KnownDeviation],
-    kit: AnyKit,
-    again: list[Replayed[Any]],
-) -> str:
-    """Add what became of each known deviation; return why the target stopped responding, if so."""
-    try:
-        for deviation in known:
-            again += replayed(target, hello, (deviation,), kit)
-    except TargetError as error:
-        return str(error)
-    return ""
 
 
 def _nothing(hello: Hello, seed: int = 0) -> Campaign[Any]:

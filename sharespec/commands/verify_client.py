@@ -8,7 +8,7 @@ import attrs
 import click
 
 from clients.kit import CLIENTS
-from clients.subjects import NAMES, driver_of, known_of
+from clients.subjects import NAMES, Drivers, driver_of, known_of
 from conformance.known import KnownError
 from conformance.target import TargetError
 from sharespec.commands.options import SECONDS, OneOf
@@ -38,6 +38,13 @@ from sharespec.verifying import VerifyOptions, read_plan, verify, verifying_opti
     show_default=True,
     help="How long the client may take for one call, in seconds.",
 )
+@click.option(
+    "--at-once",
+    type=click.IntRange(1, 64),
+    default=4,
+    show_default=True,
+    help="How many scripts are played at once, each with a client and a broker of its own.",
+)
 @click.option("--version", metavar="X.Y.Z", help="Of the named client: another release than usual.")
 @click.option(
     "--test",
@@ -53,6 +60,7 @@ def verify_client_command(
     name: str | None,
     command: str | None,
     silence: float,
+    at_once: int,
     version: str | None,
     **values: Any,  # noqa: ANN401 - the values of the other options
 ) -> None:
@@ -71,12 +79,13 @@ def verify_client_command(
         raise click.UsageError(f"give one of {', '.join(NAMES)}, or --exec COMMAND")
     if (test := values["test"]) and (name, test.suffix) != ("librdkafka", ".py"):
         raise click.UsageError("--test is FILE.py, for librdkafka")
-    plan = read_plan(CLIENTS, VerifyOptions(**values), known_of(name))
+    kit = attrs.evolve(CLIENTS, at_once=at_once)
+    plan = read_plan(kit, VerifyOptions(**values), known_of(name))
     given = name or f"--exec {shlex.quote(command or '')}"
     given += f" --version {version}" if version else ""
     plan = attrs.evolve(plan, may_lack_known=version is not None)
-    driver = driver_of(name, command, silence, version)
+    drivers = Drivers(driver_of(name, command, silence, version))
     try:
-        verify(lambda: driver, plan, f"sharespec verify-client {given}", "sharespec verify-client")
+        verify(drivers.start, plan, f"sharespec verify-client {given}", "sharespec verify-client")
     finally:
-        driver.end()
+        drivers.end()

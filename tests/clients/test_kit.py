@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
+import attrs
 import pytest
 
 from clients.drivers import Driver, Values
@@ -93,9 +94,11 @@ def test_the_same_seed_draws_the_same_scripts_and_another_seed_others() -> None:
 def test_every_fault_is_found_by_chance(fault: Fault) -> None:
     expected = {duty.value for other, duty, _ in CONTROLS if other is fault}
     first = RARE.get(fault, 0)
-    kit = HASTY if fault in STARVING else FAST
+    kit = attrs.evolve(HASTY if fault in STARVING else FAST, at_once=5)
     for seed in range(first, first + 20):
-        result = campaign(lambda: ShareClient(fault), limits(5, 0), kit, seed)
+        result = campaign(
+            lambda: ShareClient(fault), limits(5, 0), attrs.evolve(kit, at_once=5), seed
+        )
         if expected & set(duties(result)):
             return
     pytest.fail(f"{expected} is not found in 100 scripts")
@@ -266,11 +269,11 @@ def test_what_is_known_is_counted_and_not_shrunk() -> None:
 
     result = campaign(start, limits(5, 0), FAST, known=(STAYS,))
     assert (result.faults, 0 < result.met["stays"] <= 5) == ((), True)
-    again = replayed(start, FAST.hello(start), (STAYS,), FAST)
+    again = [*replayed(start, FAST.hello(start), (STAYS,), FAST)]
     report = Report(FAST, result, tuple(again), ())
     assert again[0].fault
     assert f"Shown by {result.met['stays']} random sequence" in markdown_text(document(report))
-    gone = replayed(ShareClient, FAST.hello(start), (STAYS,), FAST)
+    gone = [*replayed(ShareClient, FAST.hello(start), (STAYS,), FAST)]
     assert gone == [Replayed(STAYS, None)]
 
 

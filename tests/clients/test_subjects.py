@@ -5,16 +5,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import attrs
 import pytest
 
 import clients
 from clients.duties import Duty
 from clients.judge import judge
-from clients.kit import CLIENTS, commands_of
+from clients.kit import CLIENTS, Clients, commands_of
 from clients.play import Pace, play
 from clients.scripts import Script
 from clients.stakes import DELIVERED
-from clients.subjects import NAMES, OLDEST_KAFKA, Kept, driver_of, known_of
+from clients.subjects import NAMES, OLDEST_KAFKA, Drivers, Kept, driver_of, known_of
 from conformance.campaign import Limits, alone, campaign, replayed
 from conformance.known import read_known
 from conformance.target import TargetError
@@ -55,6 +56,17 @@ def test_a_driver_whose_script_broke_off_is_started_anew() -> None:
     driver.ask({"do": "hello", "protocol": 1})
     assert driver._process is not first  # noqa: SLF001 - as above
     driver.end()
+
+
+def test_scripts_that_are_played_at_once_have_a_driver_each_until_all_are_ended() -> None:
+    drivers, kit = Drivers(Kept(DOUBLE, 60)), Clients(Pace(poll_ms=20), tries=1, at_once=3)
+    assert campaign(drivers.start, Limits(60, 3), kit).faults == ()
+    processes = [kept._process for kept in (drivers.first, *drivers._others.values())]  # noqa: SLF001 - are they different
+    assert len({*processes}) == len(processes) > 2
+    assert drivers.start() is drivers.first
+    drivers.end()
+    with pytest.raises(TargetError, match="it was ended"):
+        drivers.first.ask({"do": "hello", "protocol": 1})
 
 
 def test_a_command_that_cannot_be_started_is_said() -> None:
@@ -202,9 +214,10 @@ def test_what_is_known_of_a_client_shows_and_nothing_else(driver: Kept, name: st
     path = known_of(name)
     assert path is not None
     known = read_known(path, CLIENTS.read)
-    again = replayed(lambda: driver, CLIENTS.hello(lambda: driver), known, CLIENTS)
+    drivers, kit = Drivers(driver), attrs.evolve(CLIENTS, at_once=3)
+    again = replayed(drivers.start, kit.hello(drivers.start), known, kit)
     assert [each.known.name for each in again if not each.fault] == []
     if name == "kafkit":
         return  # Its scripts take minutes: docs/findings/share-consumers.md says it.
-    result = campaign(lambda: driver, Limits(600, 8), CLIENTS, 1, known=known)
+    result = campaign(drivers.start, Limits(600, 8), kit, 1, known=known)
     assert (result.failure, result.faults) == ("", ())

@@ -1,5 +1,7 @@
 """A search ends when it should, is the same for the same seed, and finds each deviation once."""
 
+import threading
+
 import attrs
 import pytest
 
@@ -15,7 +17,7 @@ from conformance.campaign import (
 )
 from conformance.cores.kit import CORES
 from conformance.target import TargetError
-from tests.conformance.counters import COUNTERS, DOUBTED, Add, Meter
+from tests.conformance.counters import COUNTERS, DOUBTED, Add, Counter, Counters, Hello, Meter
 from tests.doubles.small_core import SmallCore
 
 WRONG = SmallCore("does not count redeliveries")
@@ -31,6 +33,23 @@ def test_a_search_is_the_same_for_the_same_seed() -> None:
     found = [searched(Meter(), 1, seed, shrink_plays=0) for seed in (3, 3, 4)]
     first, again, other = (each.faults[0].sequence for each in found)
     assert first == again != other
+
+
+def test_sequences_that_are_played_at_once_count_in_their_order() -> None:
+    together = threading.Barrier(3)
+
+    class Met(Counters):
+        def stage(self, target: Meter, hello: Hello, /) -> Counter:
+            if threading.current_thread() is not threading.main_thread():
+                together.wait(60)  # It fails where fewer are played at once.
+            return super().stage(target, hello)
+
+    one, three = (
+        attrs.evolve(campaign(Meter(), Limits(60, 30), kit, 5), seconds=0)
+        for kit in (COUNTERS, Met(at_once=3))
+    )
+    assert three == one
+    assert one.faults
 
 
 def test_a_search_ends_with_its_sequences_or_its_time() -> None:

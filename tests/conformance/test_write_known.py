@@ -42,7 +42,7 @@ def test_a_file_that_is_passed_back_leaves_nothing_new_and_nothing_gone(
     known = read_known(path, CORES.read)
     assert known == known_now(report)
     target = SmallCore(*WRONG)
-    again = replayed(target, target.hello(), known, CORES)
+    again = [*replayed(target, target.hello(), known, CORES)]
     assert all(each.fault for each in again)
     assert any(fault.deviation.vector for fault in report.new)
     assert any(not fault.deviation.vector for fault in report.new)
@@ -99,6 +99,6 @@ def test_any_text_is_read_back(tmp_path: Path, report: Report) -> None:
 def test_names_are_unique(report: Report) -> None:
     fault = next(f for f in report.new if not f.deviation.vector)
     known = known_now(Report(CORES, report.campaign, (), (fault,)))
-    shown = replayed(SmallCore(*WRONG), SmallCore(*WRONG).hello(), known, CORES)
+    shown = [*replayed(SmallCore(*WRONG), SmallCore(*WRONG).hello(), known, CORES)]
     both = known_now(Report(CORES, report.campaign, tuple(shown), (fault,)))
     assert [each.name for each in both] == [known[0].name, f"{known[0].name}-2"]

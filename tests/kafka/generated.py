@@ -21,7 +21,7 @@ def methods_of(listed: Iterable[KnownDeviation], version: str) -> dict[str, str]
     """Return the test of each deviation that the release shows, by its name. Raises TargetError."""
     with opened(TargetChoice("kafka", silence=60, version=version)) as target:
         hello = target.hello()
-        shown = [replayed(target, hello, [known], CORES)[0] for known in listed]
+        shown = [next(replayed(target, hello, [known], CORES)) for known in listed]
         cases = (JavaCase(each.known.name, each.fault) for each in shown if each.fault)
         return dict(java_method(target, CORES, case) for case in cases)
 
