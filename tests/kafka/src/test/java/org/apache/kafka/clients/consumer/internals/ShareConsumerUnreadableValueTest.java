@@ -80,6 +80,33 @@ public class ShareConsumerUnreadableValueTest {
             "the acknowledgements that are sent");
     }
 
+    /** Both exceptions say that their record has been released; the control is {@link #testControlWithCommitBetween}. */
+    @Test
+    public void testPollsThatThrowReleaseEachRecord() {
+        assertEquals(Map.of(0L, AcknowledgeType.RELEASE, 1L, AcknowledgeType.RELEASE), releasedBothWith(false),
+            "the acknowledgements that are sent");
+    }
+
+    /** The control, in which the application commits between the two: passes. */
+    @Test
+    public void testControlWithCommitBetween() {
+        assertEquals(Map.of(0L, AcknowledgeType.RELEASE, 1L, AcknowledgeType.RELEASE), releasedBothWith(true),
+            "the acknowledgements that are sent");
+    }
+
+    private Map<Long, AcknowledgeType> releasedBothWith(boolean commits) {
+        consumer.poll(Duration.ZERO);
+        gives("refused", "refused");
+        assertThrows(RecordDeserializationException.class, this::pollAndAccept);
+        if (commits) {
+            consumer.commitAsync();
+        }
+        assertThrows(RecordDeserializationException.class, this::pollAndAccept);
+        pollAndAccept();
+        pollAndAccept();
+        return sent;
+    }
+
     /** The control, in which the deserializer takes the value: passes. */
     @Test
     public void testControlWithReadableValue() {
