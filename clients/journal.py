@@ -43,8 +43,8 @@ class Journal:
     """Is told by the broker in its thread, and by the harness in its own.
 
     Beyond its limits nothing more is kept. ``heartbeats`` counts those that were answered,
-    ``welcomed`` those without an error; ``acknowledging`` the requests with acknowledgements.
-    ``underway``: the connection of each request that is not
+    ``welcomed`` those without an error; ``acknowledged`` the requests with acknowledgements that
+    were not refused as a whole. ``underway``: the connection of each request that is not
     answered yet, by its number.
     """
 
@@ -53,8 +53,9 @@ class Journal:
     full: bool = False
     heartbeats: int = 0
     welcomed: int = 0
-    acknowledging: int = 0
+    acknowledged: int = 0
     underway: dict[int, str] = attrs.field(factory=dict)
+    _acknowledging: set[int] = attrs.field(factory=set)
     _beat: tuple[str, int] = ("", 0)
     _events: list[Event] = attrs.field(factory=list)
     _room: int = MOST_ACKNOWLEDGEMENTS
@@ -94,7 +95,8 @@ class Journal:
         most = getattr(body, "max_records", 0)
         fetches = api == "share_fetch" and epoch != FINAL_EPOCH and most > 0
         batches = tuple(self._batches(body))
-        self.acknowledging += bool(batches)
+        if batches:
+            self._acknowledging.add(number)
         member = str(body.member_id)[:_LONGEST_ID]
         named = self._named(body.topics) if api == "share_fetch" else ()
         forgotten = self._named(getattr(body, "forgotten_topics_data", ()))
@@ -173,6 +175,7 @@ class Journal:
                 if int(getattr(error, "value", error)):
                     refused.append((place, int(getattr(error, "value", error))))
         error = values["error_code"].value
+        self.acknowledged += number in self._acknowledging and not error
         lists = tuple(granted), tuple(refused), tuple(elsewhere)
         throttle = values["throttle_time"]
         self.note(Answered(self.now(), number, error, *lists, throttle_ms=throttle))

@@ -46,15 +46,18 @@ class Leadership:
         self._told.pop((event.broker, event.place), None)
 
     def asked(self, event: Asked) -> Iterator[tuple[Duty, str]]:
-        """Take note of a request; yield what it violates."""
-        if not event.fetches:
+        """Take note of a request; yield what it violates.
+
+        One that asks for no record may put partitions into the session, or only acknowledge.
+        """
+        if event.acknowledgements and not event.fetches:
             return
         places = self._sessions[event.broker]
         if event.epoch == INITIAL_EPOCH:
             places.clear()
         places.update(event.named)
         places.difference_update(event.forgotten)
-        for place in sorted(places):
+        for place in sorted(places) if event.fetches else ():
             if self._unvisited.get(place) == event.broker:
                 del self._unvisited[place]
             yield from self._unassigned(event.broker, place)

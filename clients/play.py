@@ -203,11 +203,11 @@ class _Application:
         until, empty = time.monotonic() + self.pace.patience_seconds, 0
         for _ in range(_MOST_POLLS):
             self.acknowledge(ACCEPT, 0)
-            before = self.broker.journal.acknowledging
+            before = self.broker.journal.acknowledged
             result = self.poll_slowly()
             empty = empty + 1 if not (result.records or self.has_more()) else 0
             # One that fails goes on where it acknowledges, such as to release what it cannot read.
-            goes_on = result.error is not None and self.broker.journal.acknowledging > before
+            goes_on = result.error is not None and self.broker.journal.acknowledged > before
             if result.records or goes_on:
                 until = time.monotonic() + self.pace.patience_seconds
             if empty >= _EMPTY_POLLS or time.monotonic() > until or self.broker.journal.full:

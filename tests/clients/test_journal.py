@@ -86,6 +86,16 @@ def test_topics_have_their_names_and_unknown_ones_a_sign() -> None:
     assert places == [("t", 0), ("?", 0)]
 
 
+def test_acknowledgements_of_a_request_that_is_refused_are_not_counted() -> None:
+    journal = Journal(cluster())
+    for number, error in ((1, KafkaError.invalid_request), (2, KafkaError.none)):
+        journal.asked(number, 1, "c", "share_acknowledge", acknowledging(uuid4(), 1))
+        answer = {"responses": (), "error_code": error, "throttle_time": 0}
+        journal.answered(number, "share_acknowledge", answer)
+    journal.answered(3, "share_acknowledge", answer)  # One that acknowledged nothing.
+    assert journal.acknowledged == 1
+
+
 def test_of_a_share_partition_that_is_named_twice_the_last_counts() -> None:
     journal = Journal(cluster())
     topic, other = uuid4(), uuid4()

@@ -1,3 +1,5 @@
+import attrs
+
 from clients.duties import Duty
 from clients.events import Answered, Asked, Moved
 from clients.leadership import MOST_ASKED, MOST_UNASSIGNED, Leadership
@@ -49,7 +51,9 @@ def test_a_new_leader_that_is_never_asked_is_named() -> None:
     ((duty, text),) = leadership.starved(10_000)
     assert duty is Duty.FOLLOWS
     assert text == "broker 2, which leads t-0 now, is not asked for it in 10000 ms of polls"
-    assert asked(leadership, fetch(2, 1, names=True)) == []
+    assert asked(leadership, attrs.evolve(fetch(2, 0, names=True), fetches=False)) == []
+    assert [each for each, _ in leadership.starved(10_000)] == [Duty.FOLLOWS]
+    assert asked(leadership, fetch(2, 1)) == []  # What an earlier request has named.
     assert list(leadership.starved(10_000)) == []
 
 
