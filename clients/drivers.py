@@ -46,7 +46,8 @@ class Hello:
     ``callbacks``: it tells what callbacks for acknowledgements said. ``without``: the duties of a
     call that its client does not have. ``renews``: it has RENEW. ``resubscribes``: its
     subscription may change. ``deserializes``: it fails at a value that its application refuses.
-    ``recycles``: its records may share memory that is used again.
+    ``recycles``: its records may share memory that is used again. ``listens``: its application may
+    be a function that is given each record, which returns or throws.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Hello:
     resubscribes: bool = False
     deserializes: bool = False
     recycles: bool = False
+    listens: bool = False
     version: str = ""
     profile: str = "kip"
     capabilities: None = None
@@ -81,6 +83,7 @@ def hello(driver: Driver) -> Hello:
         _flag(answer, "resubscribes"),
         _flag(answer, "deserializes"),
         _flag(answer, "recycles"),
+        _flag(answer, "listens"),
     )
 
 
@@ -111,6 +114,7 @@ def opened(driver: Driver, address: str, settings: Settings) -> None:
             "acquire_mode": "record_limit" if settings.record_limit else "batch_optimized",
             "max_poll_records": settings.max_poll_records,
             "recycles": settings.recycles,
+            "listens": settings.listens,
         }
     )
     error = _error(answer.get("error"))

@@ -223,7 +223,8 @@ class Settings:
     """How the client is set up: explicit or implicit, its acquire mode, and max.poll.records.
 
     ``callbacks``: its driver tells what callbacks said of acknowledgements. ``recycles``: it gives
-    the memory of records back once they are acknowledged.
+    the memory of records back once they are acknowledged. ``listens``: a function is given each
+    record, and acknowledges it as it returns or throws.
     """
 
     explicit: bool = False
@@ -231,6 +232,7 @@ class Settings:
     max_poll_records: int = 500
     callbacks: bool = True
     recycles: bool = False
+    listens: bool = False
 
 
 @attrs.frozen

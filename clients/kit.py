@@ -158,8 +158,10 @@ class Clients(Kit[Command, Callable[[], Driver], Hello, ScriptStage]):
             raise KnownError(str(error)) from None
 
     def features(self, command: Command) -> tuple[str, ...]:
-        """Return the name of a step."""
-        return (command.do.value,) if isinstance(command, Take) else ()
+        """Return the name of a step, or whether the application listens."""
+        if isinstance(command, Take):
+            return (command.do.value,)
+        return ("listens",) if command.script.settings.listens else ()
 
     def coverage(self, counts: Mapping[str, int], hello: Hello) -> Coverage:
         """Return which duties were at stake; one that never was is not shown to be kept."""

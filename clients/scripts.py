@@ -98,6 +98,8 @@ AWAITED = (
 """The steps after which heartbeats are waited for."""
 HABITS = {Do[habit.name]: habit for habit in Habit}
 
+_FLAGS = ("recycles", "listens")
+
 Step: TypeAlias = tuple[Do, int]
 
 
@@ -125,7 +127,7 @@ def as_object(script: Script) -> dict[str, Any]:
         "max_poll_records": settings.max_poll_records,
         "partitions": script.partitions,
         **({"brokers": script.brokers} if script.brokers > 1 else {}),
-        **({"recycles": True} if settings.recycles else {}),
+        **{name: True for name in _FLAGS if getattr(settings, name)},
         "steps": steps,
     }
 
@@ -137,10 +139,11 @@ def from_object(document: object) -> Script:
     explicit = _choice(document, "mode", ("implicit", "explicit")) == "explicit"
     limit = _choice(document, "acquire_mode", ("batch_optimized", "record_limit"))
     most = _number(document, "max_poll_records")
-    recycles = document.get("recycles", False)
-    if not isinstance(recycles, bool):
-        raise ScriptError(f"recycles is {recycles!r:.80}; allowed: true, false")
-    settings = Settings(explicit, limit == "record_limit", most, recycles=recycles)
+    flags = {name: document.get(name, False) for name in _FLAGS}
+    wrong = next((name for name, flag in flags.items() if not isinstance(flag, bool)), None)
+    if wrong is not None:
+        raise ScriptError(f"{wrong} is {flags[wrong]!r:.80}; allowed: true, false")
+    settings = Settings(explicit, limit == "record_limit", most, **flags)
     partitions = _number(document, "partitions", MOST_PARTITIONS)
     steps = document.get("steps")
     if not isinstance(steps, list) or len(steps) > MOST_STEPS:
@@ -252,9 +255,10 @@ def drawn(random: Random, client: Hello) -> Script:
     most = 500 if many else random.choice((1, 3, 5, 500))
     explicit = random.choice(client.modes) == "explicit"
     recycles = client.recycles and random.random() < _RECYCLES
-    settings = Settings(explicit, limit, most, client.callbacks, recycles)
+    listens = client.listens and (not explicit or random.random() < _LISTENS)
+    settings = Settings(explicit, limit, most, client.callbacks, recycles, listens)
     brokers = random.choice((1, 2, 3, 5, 5) if is_wide else (1, 1, 2, 3, 5))
-    renews = client.renews and explicit
+    renews = client.renews and explicit and not listens
     moves = MOVES * _MOVES if brokers > 1 else ()
     trouble = _TROUBLE + moves + ((Do.REFUSE_RENEWALS,) if renews else ())
     able = {Do.SUBSCRIBE: client.resubscribes, Do.PRODUCE_UNREADABLE: client.deserializes}
@@ -295,7 +299,7 @@ _MANY = 0.1
 _PRODUCES, _COMPACTED, _DRAINS, _TROUBLED, _IDLE_MS = 0.5, 0.3, 0.8, 0.35, 300
 _PARTED, _SPREAD, _SPREAD_GAPS, _HOLDS_LAST = 0.3, 0.7, 0.5, 0.4
 _AT_ONCE, _TROUBLED_LAST = 0.4, 0.3
-_TWICE, _RECYCLES, _LATE = 0.3, 0.5, 0.3
+_TWICE, _RECYCLES, _LATE, _LISTENS = 0.3, 0.5, 0.3, 0.5
 
 
 def _any_round(chance: _Drawing) -> list[Step]:

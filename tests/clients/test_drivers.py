@@ -74,6 +74,7 @@ def test_a_client_is_opened_with_its_settings() -> None:
             "acquire_mode": "record_limit",
             "max_poll_records": 500,
             "recycles": True,
+            "listens": False,
         }
     ]
     with pytest.raises(TargetError, match="cannot open a client: no such setting"):

@@ -4,6 +4,7 @@ from collections import Counter
 from itertools import permutations, product
 from random import Random
 
+import attrs
 import pytest
 
 from clients.drivers import ACQUIRE_MODES, Hello
@@ -19,12 +20,20 @@ ALL = Hello(
 )
 
 
-def draw(seed: int) -> Script:
-    return drawn(Random(seed), ALL)  # noqa: S311 - chance, no secret
+def draw(seed: int, client: Hello = ALL) -> Script:
+    return drawn(Random(seed), client)  # noqa: S311 - chance, no secret
+
+
+def test_a_listener_renews_nothing_and_is_all_that_implicit_mode_has() -> None:
+    listens = attrs.evolve(ALL, listens=True)
+    scripts = [draw(seed, listens).settings for seed in range(100)]
+    assert {(each.explicit, each.listens) for each in scripts} == {(1, 1), (1, 0), (0, 1)}
+    renews = [s for s in (draw(seed, listens) for seed in range(100)) if Do.RENEW in dict(s.steps)]
+    assert {script.settings.listens for script in renews} == {False}
 
 
 def test_a_script_as_json_is_the_same_script() -> None:
-    scripts = [draw(seed) for seed in range(300)]
+    scripts = [draw(seed, attrs.evolve(ALL, listens=True)) for seed in range(300)]
     assert [from_object(json.loads(json.dumps(as_object(script)))) for script in scripts] == scripts
 
 
