@@ -13,7 +13,7 @@ from clients.duties import Duty
 from clients.judge import judge
 from clients.kit import CLIENTS, Clients, commands_of
 from clients.play import Pace, play
-from clients.scripts import Script
+from clients.scripts import Do, Script
 from clients.stakes import DELIVERED
 from clients.subjects import NAMES, OLDEST_KAFKA, Drivers, Kept, driver_of, known_of
 from conformance.campaign import Limits, alone, campaign, replayed
@@ -168,6 +168,22 @@ def test_acknowledgements_with_the_epoch_that_opens_a_session_are_of_the_older_r
     with driven("kafka", OLDEST_KAFKA) as older:
         assert Duty.EPOCHS in violated(older, RESTARTED)
         assert CLIENTS.hello(lambda: older).renews is False
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+@of("spring-kafka")
+def test_a_container_tells_its_listener_by_the_log_where_commits_are_asynchronous(
+    driver: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = script("explicit: produce 1, poll, lapse, accept, commit")
+    late = attrs.evolve(late, settings=attrs.evolve(late.settings, listens=True))
+    in_time = attrs.evolve(late, steps=tuple(s for s in late.steps if s[0] is not Do.LAPSE))
+    assert violated(driver, late) == [Duty.REFUSAL_KNOWN]
+    assert violated(driver, in_time) == []
+    driver.end()
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Dasync=true")
+    assert violated(driver, late) == []
 
 
 @pytest.mark.parametrize(
