@@ -58,7 +58,7 @@ from serve.record_log import RecordLog, delete_below
 from spec import share_broker, share_request
 from spec.coordinator import Durable
 from spec.lag import lag
-from spec.log import readable_end
+from spec.log import Log, readable_end
 from spec.partition import SharePartition
 from spec.share_broker import Handled, ShareBroker
 from spec.share_request import Received, readable
@@ -288,10 +288,16 @@ class SpecBroker:
     def _led_anew(self, at: TopicPartition, before: SharePartition, state: Durable | None) -> None:
         """Let the leader that begins anew know what ``serve`` has not: gaps, open transactions.
 
-        It reads this state, if one is given.
+        It reads this state, if one is given. What the leader knew of the log before lacks the gaps
+        that its window had passed.
         """
         read = self._share.partitions[self._group, at].durable
-        self._alter(at, log=before.log, durable=state or read)
+        self._alter(at, log=Log(0, 0), durable=state or read)
+        known = tuple(OffsetRange(one.first, one.last) for one in self._log(at).batches)
+        produced = Produce(known, self._log(at).end, self._stable(at))
+        self._share = self._share_broker.append_to(self._share, (self._group, at), produced)
+        log = self._share.partitions[self._group, at].log
+        self._alter(at, log=attrs.evolve(log, start_offset=before.log.start_offset))
 
     def coordinator_of(self, key: str) -> NamedNode:
         """Name node 1, or refuse a key that is none; ``serve`` has no share coordinator."""

@@ -2,8 +2,9 @@
 
 import pytest
 
-from conformance.campaign import Limits, campaign
+from conformance.campaign import Limits, campaign, play
 from conformance.target import TargetError
+from conformance.wire import asks
 from conformance.wire.kit import BROKERS
 from tests.conformance.wire.worlds import CONFIG
 from tests.doubles.spec_broker import SpecBroker
@@ -17,6 +18,20 @@ def test_the_judge_accepts_whatever_the_rules_allow(profile: str) -> None:
     assert found.unjudged < 8
     assert found.steps > 700
     assert found.asked["fetch NONE"] > 200
+
+
+def test_a_group_that_comes_again_is_given_what_lies_behind_a_gap() -> None:
+    sequence: tuple[asks.Ask, ...] = (
+        asks.Open(CONFIG),
+        asks.Produce(0, ((1, 2),)),
+        *[asks.Fetch("m1")] * 2,
+        asks.Acknowledge("m1", (asks.Acknowledged(0, (asks.AskBatch("m1", 0, 2),)),)),
+        asks.Recreate(),
+        *[asks.Fetch("m1")] * 2,
+    )
+    hello = SpecBroker().hello()
+    found = [play(SpecBroker(seed=seed), hello, sequence, BROKERS)[2] for seed in range(9)]
+    assert found == [None] * 9
 
 
 def test_a_seed_repeats_the_search() -> None:
