@@ -26,7 +26,7 @@ from replay.observed.record import (
 )
 from replay.observed.requests import REFUSALS, LogRequest, Sessions, UnderWay, sessions_of
 from replay.observed.settings import DELIVERY_LIMITS, Assumed
-from replay.observed.spans import Spans
+from replay.observed.spans import END, Spans
 
 _OF_RECORDS = frozenset({Allowance.LOST_REQUEST, Allowance.NEW_LEADER})
 """What changes a record whatever its offset is."""
@@ -242,11 +242,14 @@ class Known:
         return True
 
     def may_be_in_window(self, offset: int, now: float) -> bool:
-        """Whether the window may reach over an offset that was never acquired."""
+        """Whether the window may reach over an offset that was never acquired.
+
+        Of transactions that were aborted a fetch may have read more: it gives none of that.
+        """
         reached = self.reached
         for other in self.under_way.acquiring():
             reached = max(reached, other.ranges[-1][1])
-        end = self.given.log.base_after(reached)
+        end = self.given.log.plain_in(reached + 1, END)
         if end is None or self.given.log.shrank:
             end = self.end_at_most(now)
         return end is None or offset < end
