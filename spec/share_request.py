@@ -262,14 +262,15 @@ def readable(partition: SharePartition, most: int) -> tuple[OffsetRange, ...]:
     From the first acquirable record up to the last of the first ``most`` acquirable ones; under
     read_committed nothing from an open transaction on.
     """
-    free = list(islice(_acquirable(partition), most))
+    free = list(islice(acquirable(partition), most))
     if not free:
         return ()
     present = (o for o in range(free[0], free[-1] + 1) if hole_end(partition.log, o) is None)
     return tuple(OffsetRange(offset, offset) for offset in present)
 
 
-def _acquirable(partition: SharePartition) -> Iterable[int]:
+def acquirable(partition: SharePartition) -> Iterable[int]:
+    """Yield the offsets that are available, whether the window has room for them or not."""
     log, window = partition.log, partition.window
     end = readable_end(log, partition.config.isolation_level)
     for offset in range(max(log.start_offset, window.start_offset), end):

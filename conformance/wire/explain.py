@@ -16,7 +16,6 @@ from conformance.wire.written import (
     deliverable,
     free_of_aborted,
     kept_back,
-    readable_end,
     waiting_start,
 )
 from judge.view import durable
@@ -39,7 +38,7 @@ from model.share_messages import (
 )
 from model.states import AcquireMode
 from spec.lag import durable_lag, lag
-from spec.log import hole_end
+from spec.log import hole_end, readable_end
 from spec.partition import SharePartition
 from spec.record import UNDELIVERED
 from spec.share_broker import PartitionKey, ShareBroker, apply_to, load
@@ -339,7 +338,8 @@ def _read(
     partition: SharePartition, log: WrittenLog, ranges: tuple[OffsetRange, ...]
 ) -> tuple[OffsetRange, ...]:
     """Return what the fetch may have read: each readable log batch, and each acquired marker."""
-    batches = (b for b in log.batches if b.last < readable_end(partition.config, log))
+    end = readable_end(partition.log, partition.config.isolation_level)
+    batches = (b for b in log.batches if b.last < end)
     acquired = (o for part in ranges for o in range(part.first, part.last + 1))
     markers = (OffsetRange(o, o) for o in acquired if hole_end(partition.log, o) is not None)
     return _sorted((*batches, *markers))

@@ -35,7 +35,6 @@ from conformance.wire.written import (
     committed_only,
     deliverable,
     free_of_aborted,
-    readable_end,
 )
 from judge.finding import Finding
 from judge.view import snapshot
@@ -54,10 +53,10 @@ from model.share_messages import (
 )
 from model.snapshot import SharePartitionSnapshot
 from spec.coordinator import Durable
-from spec.log import hole_end
 from spec.partition import SharePartition
-from spec.record import UNDELIVERED, is_acquirable
+from spec.record import UNDELIVERED
 from spec.share_broker import PartitionKey
+from spec.share_request import acquirable
 from spec.share_session import key_of
 from spec.window import first_unfinished
 
@@ -394,12 +393,9 @@ class Judge:
             return None
         window = partition.window
         cap = first_unfinished(window, partition.log) + self._config.partition_max_record_locks
-        for offset in range(
-            max(window.start_offset, log.start), readable_end(partition.config, log)
-        ):
-            record = window.records.get(offset, UNDELIVERED)
-            room = record.delivery_count > 0 or offset < cap
-            if room and is_acquirable(record) and hole_end(partition.log, offset) is None:
+        for offset in acquirable(partition):
+            delivered = window.records.get(offset, UNDELIVERED).delivery_count > 0
+            if delivered or offset < cap:
                 return next(deliverable(partition, log, offset), None)
         return None
 

@@ -6,9 +6,9 @@ import attrs
 
 from model.config import IsolationLevel, SharePartitionConfig
 from model.ranges import OffsetRange, offsets, runs
-from spec.log import hole_end
+from spec.log import readable_end
 from spec.partition import SharePartition
-from spec.record import UNDELIVERED, is_acquirable
+from spec.share_request import acquirable
 from spec.window import first_unfinished
 
 
@@ -44,11 +44,6 @@ def committed_only(config: SharePartitionConfig) -> bool:
     return config.isolation_level is IsolationLevel.READ_COMMITTED
 
 
-def readable_end(config: SharePartitionConfig, log: WrittenLog) -> int:
-    """Return the offset up to which fetches read (exclusive; KIP-932, isolation level)."""
-    return log.stable if committed_only(config) else log.end
-
-
 def free_of_aborted(partition: SharePartition, log: WrittenLog) -> list[list[int]]:
     """Return the available offsets of each aborted batch that has some, ascending.
 
@@ -56,28 +51,20 @@ def free_of_aborted(partition: SharePartition, log: WrittenLog) -> list[list[int
     """
     if not committed_only(partition.config):
         return []
-    window = partition.window
-    free = (
-        [
-            offset
-            for offset in range(max(batch.first, window.start_offset, log.start), batch.last + 1)
-            if is_acquirable(window.records.get(offset, UNDELIVERED))
-        ]
-        for batch in log.aborted
-        if batch.last < log.stable
-    )
-    return [batch for batch in free if batch]
+    free = set(acquirable(partition))
+    batches = (range(batch.first, batch.last + 1) for batch in log.aborted)
+    return [some for batch in batches if (some := [each for each in batch if each in free])]
+
+
+def _kept_from_members(partition: SharePartition, log: WrittenLog) -> frozenset[int]:
+    committed = committed_only(partition.config)
+    return frozenset(offsets(log.aborted)) if committed else frozenset()
 
 
 def deliverable(partition: SharePartition, log: WrittenLog, first: int) -> Iterator[int]:
     """Yield the available records from offset ``first`` on that a fetch does not keep back."""
-    window = partition.window
-    aborted = set(offsets(log.aborted)) if committed_only(partition.config) else set()
-    end = readable_end(partition.config, log)
-    for offset in range(max(first, window.start_offset, log.start), end):
-        free = is_acquirable(window.records.get(offset, UNDELIVERED))
-        if free and offset not in aborted and hole_end(partition.log, offset) is None:
-            yield offset
+    aborted = _kept_from_members(partition, log)
+    return (each for each in acquirable(partition) if each >= first and each not in aborted)
 
 
 def waiting_start(partition: SharePartition, log: WrittenLog, start: int) -> int:
@@ -85,7 +72,7 @@ def waiting_start(partition: SharePartition, log: WrittenLog, start: int) -> int
 
     Only an acknowledgement has to move it past records that were kept back.
     """
-    aborted = set(offsets(log.aborted)) if committed_only(partition.config) else set()
+    aborted = _kept_from_members(partition, log)
     while start > log.start and start - 1 in aborted:
         start -= 1
     return start
@@ -104,7 +91,8 @@ def kept_back(
     last = given[-1].last if given else -1
     free = free_of_aborted(partition, log)
     certain = [offset for batch in free for offset in batch if offset < last]
-    until = next(deliverable(partition, log, last + 1), readable_end(partition.config, log))
+    end = readable_end(partition.log, partition.config.isolation_level)
+    until = next(deliverable(partition, log, last + 1), end)
     further = [batch for batch in free if last < batch[0] < until]
     number = sum(part.last - part.first + 1 for part in given)
     lengths = (

@@ -66,7 +66,7 @@ from spec.state_topic import StateTopicPartition
 DONE = Answer(NONE)
 _OTHERS = new_partition(KAFKA)
 REQUEST, CLUSTER = "spec.share_request:", "spec.share_cluster:"
-NOTHING = wrong(f"{REQUEST}_acquirable", "finds nothing", becomes(lambda _of: iter(())))
+NOTHING = wrong(f"{REQUEST}acquirable", "finds nothing", becomes(lambda _of: iter(())))
 ANYTHING = wrong(f"{REQUEST}_fetch", "takes no maximum", called_with(
     lambda broker, request, *of: (broker, attrs.evolve(request, max_records=1), *of)))  # fmt: skip
 _requests = Subject("KIP-932, ShareFetch and ShareAcknowledge", OneLed, ends)
