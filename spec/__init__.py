@@ -22,5 +22,5 @@ Read in this order, each module resting on those above it:
 ``share_coordinator`` holds the durable state of many share-partitions and serves the requests about
 it; ``state_topic`` holds the records that it appends. ``share_cluster`` has brokers that lead one
 after the other, and the share coordinator from which they read. What is true of every state that
-these reach is in ``judge.invariants``.
+these reach is in ``judge``, in modules that end in ``invariants``.
 """

@@ -200,7 +200,7 @@ def owner_of(broker: ShareBroker) -> Any:  # noqa: ANN401 - a name, or None
 
 
 def is_sound(s: OneLed) -> Term:
-    """Whether the invariants of a broker hold (``judge.invariants``)."""
+    """Whether the invariants of a broker hold (``judge.share_broker_invariants``)."""
     if s.member == s.owner or not s.ready:
         return conjunction(s.member != s.owner, negate(s.unvalidated | s.waits | s.held))
     there = conjunction(s.led, negate(s.elsewhere), negate(s.fenced))

@@ -12,7 +12,7 @@ from unittest.mock import patch
 import attrs
 from immutables import Map
 
-from judge.invariants import GROUP_INVARIANTS
+from judge.share_group_invariants import GROUP_INVARIANTS
 from model.errors import ErrorCode
 from model.share_messages import TopicPartition
 from proofs.theorems.controls import called_with, returns, sets, wrong

@@ -9,7 +9,8 @@ from typing import Any
 import attrs
 from immutables import Map
 
-from judge.invariants import BROKER_INVARIANTS, broken_names
+from judge.invariants import broken_names
+from judge.share_broker_invariants import BROKER_INVARIANTS
 from model.checks import MAX_INT64
 from model.errors import ErrorCode, InvalidValueError
 from model.guards import CoordinatorGuard

@@ -1,7 +1,8 @@
 import pytest
 from immutables import Map
 
-from judge.invariants import GROUP_INVARIANTS, broken_names
+from judge.invariants import broken_names
+from judge.share_group_invariants import GROUP_INVARIANTS
 from model.share_messages import TopicPartition
 from spec.coordinator import Durable
 from spec.share_group import Coordinators, PartitionMetadata, ShareGroup

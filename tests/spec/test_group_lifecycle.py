@@ -6,7 +6,8 @@ import attrs
 import pytest
 from immutables import Map
 
-from judge.invariants import GROUP_INVARIANTS, broken_names
+from judge.invariants import broken_names
+from judge.share_group_invariants import GROUP_INVARIANTS
 from model.errors import ErrorCode, InvalidValueError
 from model.profile import KIP
 from model.share_messages import TopicPartition

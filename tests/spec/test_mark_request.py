@@ -3,7 +3,8 @@
 import attrs
 import pytest
 
-from judge.invariants import BROKER_INVARIANTS, broken_names
+from judge.invariants import broken_names
+from judge.share_broker_invariants import BROKER_INVARIANTS
 from model.errors import ErrorCode, InvalidValueError
 from model.operations import ProgressBatch
 from model.profile import DRAFT_RESOLVED, KIP

@@ -2,7 +2,8 @@ import attrs
 import pytest
 from immutables import Map
 
-from judge.invariants import BROKER_INVARIANTS, broken_names
+from judge.invariants import broken_names
+from judge.share_broker_invariants import BROKER_INVARIANTS
 from model.config import AutoOffsetReset
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.operations import CompleteWrite, MemberLeaves, Produce

@@ -6,7 +6,8 @@ import attrs
 import pytest
 from immutables import Map
 
-from judge.invariants import BROKER_INVARIANTS, broken_names
+from judge.invariants import broken_names
+from judge.share_broker_invariants import BROKER_INVARIANTS
 from model.errors import ErrorCode, InvalidValueError
 from model.operations import MemberLeaves
 from model.profile import KAFKA, KIP, Profile

@@ -18,7 +18,9 @@ from uuid import UUID
 import attrs
 from immutables import Map
 
-from judge.invariants import BROKER_INVARIANTS, GROUP_INVARIANTS, broken_names
+from judge.invariants import broken_names
+from judge.share_broker_invariants import BROKER_INVARIANTS
+from judge.share_group_invariants import GROUP_INVARIANTS
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import (

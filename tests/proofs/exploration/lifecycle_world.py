@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 import attrs
 from immutables import Map
 
-from judge.invariants import GROUP_INVARIANTS, broken_names
+from judge.invariants import broken_names
+from judge.share_group_invariants import GROUP_INVARIANTS
 from model.errors import ErrorCode
 from model.share_messages import TopicPartition
 from spec.group_lifecycle import (

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 import attrs
 from immutables import Map
 
-from judge.invariants import BROKER_INVARIANTS, broken_names
+from judge.invariants import broken_names
+from judge.share_broker_invariants import BROKER_INVARIANTS
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch, CompleteWrite

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 from immutables import Map
 
-from judge.invariants import GROUP_INVARIANTS, broken_names
+from judge.invariants import broken_names
+from judge.share_group_invariants import GROUP_INVARIANTS
 from proofs.exploration.search import Search, search
 from spec import group_lifecycle
 from spec.group_lifecycle import carry_out, leave, subscribe
