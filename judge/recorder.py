@@ -271,9 +271,10 @@ def _note_event(step: Step, seq: int) -> Step:
     partition = recorded(step.partition)
     if partition.timed:
         partition = attrs.evolve(partition, last_event=partition.now)
+    if not partition.made_after:
+        return Step(partition, step.outcome)
     partition, composed = compose(partition, seq)
-    outcome = attrs.evolve(step.outcome, composed=composed) if composed else step.outcome
-    return Step(partition, outcome)
+    return Step(partition, attrs.evolve(step.outcome, composed=composed))
 
 
 def compose(

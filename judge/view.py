@@ -1,6 +1,7 @@
 """The observable state of a share-partition."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from operator import attrgetter
 
 from judge.recorded_partition import recorded
@@ -15,6 +16,9 @@ from spec.record import Record, durable_maximum
 from spec.window import Window, first_unfinished, passed, replace, tracked
 
 _SHOWN = attrgetter("state", "delivery_count", "owner", "pending")
+
+_range = lru_cache(maxsize=1 << 14)(record_range)
+"""A range of records of the specification, whose values have the types that they should have."""
 
 
 def snapshot(partition: SharePartition) -> SharePartitionSnapshot:
@@ -84,4 +88,4 @@ def _ranges(window: Window) -> tuple[RecordRange, ...]:
     inside = tracked(window, window.start_offset, window.end_offset)
     shown = map(_SHOWN, map(window.records.__getitem__, inside))
     of_equals = runs(zip(inside, shown, strict=True))
-    return tuple(record_range(first, last, *equal) for first, last, equal in of_equals)
+    return tuple(_range(first, last, *equal) for first, last, equal in of_equals)

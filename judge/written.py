@@ -201,15 +201,15 @@ def _forms(pair: _Pair, around: Around) -> Iterator[tuple[int, tuple[int, int]]]
     """
     before, after, base = around.before, around.after, pair.base
     own = base.state_batches if base else ()
-    told = pair.recorded.start_offset
-    if after.start_offset <= told <= around.leader.furthest(own):
+    told, start = pair.recorded.start_offset, (base or before).start_offset
+    if told != start and after.start_offset <= told <= around.leader.furthest(own):
         yield told, (_count_from(told, own, after),) * 2
     if base:
-        complete, start = base.delivery_complete_count, base.start_offset
+        complete = base.delivery_complete_count
         lowest, highest = min(complete, before.delivery_complete_count), pair.highest
         counts = (complete, complete) if pair.final else (lowest, highest)
     else:
-        complete, start = after.delivery_complete_count, before.start_offset
+        complete = after.delivery_complete_count
         counts = min(complete, before.delivery_complete_count), complete
         if start != after.start_offset:
             counts = (before.delivery_complete_count,) * 2

@@ -12,7 +12,7 @@ from model.outcome import Answer, Choice, Expiry, Outcome, Write
 from model.ranges import OffsetRange, offsets, runs
 from spec.partition import SharePartition, Step, move_start, require
 from spec.record import UNDELIVERED, Record, expire, failed_state, is_held, is_lock_over
-from spec.window import first_unfinished
+from spec.window import first_unfinished, tracked
 from spec.writes import write_and_forget
 
 
@@ -121,9 +121,10 @@ def _passed(partition: SharePartition, answer: Answer) -> dict[int, Record]:
     """
     if answer.written is None:
         return {}
-    start = answer.written.start_offset
-    ranges = tuple(OffsetRange(o, o) for o in due_offsets(partition) if o < start)
-    return _expired(partition, Expiry(ranges))
+    window, now = partition.window, partition.now
+    below = tracked(window, window.start_offset, answer.written.start_offset)
+    over = (o for o in below if is_lock_over(window.records[o], now))
+    return _expired(partition, Expiry(tuple(OffsetRange(o, o) for o in over)))
 
 
 def _expired(partition: SharePartition, group: Expiry, *, seen: bool = False) -> dict[int, Record]:

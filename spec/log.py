@@ -71,6 +71,8 @@ def learn_hole(log: Log, first: int, last: int) -> Log:
     low = bisect_left(log.holes, first, key=lambda hole: hole[1] + 1)
     high = bisect_right(log.holes, last, key=lambda hole: hole[0] - 1)
     joined = log.holes[low:high]
+    if len(joined) == 1 and joined[0][0] <= first and last <= joined[0][1]:
+        return log
     first = min([first, *(hole[0] for hole in joined)])
     last = max([last, *(hole[1] for hole in joined)])
     return attrs.evolve(log, holes=(*log.holes[:low], (first, last), *log.holes[high:]))

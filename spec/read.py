@@ -62,7 +62,8 @@ def learn(partition: SharePartition, operation: Acquire, choice: Choice = _FREE)
     log = learn_hole(log, window.start_offset, log.start_offset - 1)
     log = learn_read(log, first_readable(partition, operation), read)
     if choice.archived is not None:
-        return notice(attrs.evolve(partition, log=log), choice)
+        told = partition if log is partition.log else attrs.evolve(partition, log=log)
+        return notice(told, choice)
     gone = {
         offset: vanish(window.records[offset])
         for offset in tracked(window, operation.fetch_offset, read[0][0])
