@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum, IntEnum, StrEnum
 from pathlib import Path
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
 import attrs
-import cattrs
 import pyarrow as pa
 
 from judge.finding import Finding
@@ -22,6 +21,9 @@ from model.profile import Profile
 from model.whole_state import ReplayState
 from replay.verdict import LogKnowledge, PartitionVerdict, Verdict
 from report.scratch import DRAFT, made_folder, whole_file
+
+if TYPE_CHECKING:
+    from cattrs import Converter
 
 VERSION = 5
 """The version of the format: of a file with other columns it is another."""
@@ -228,11 +230,11 @@ def _present(hint: Any) -> Any:  # noqa: ANN401 - a type, or an expression of on
 
 
 @functools.cache
-def _converter() -> cattrs.Converter:
+def _converter() -> "Converter":
     """Return what makes plain values of states, in which a member of an Enum has its name."""
-    converter = cattrs.Converter(
-        unstruct_collection_overrides={tuple: list}, detailed_validation=False
-    )
+    from cattrs import Converter  # noqa: PLC0415 - most replays keep no states
+
+    converter = Converter(unstruct_collection_overrides={tuple: list}, detailed_validation=False)
     for kind in (Enum, IntEnum, StrEnum):
         converter.register_unstructure_hook(kind, lambda member: member.name)
         converter.register_structure_hook(kind, lambda name, cls: cls[name])
