@@ -75,13 +75,15 @@ def lifted(decide: Ask, offsets: tuple[z3.ArithRef, ...], made: Made) -> Iterato
 
     words = {"range": between, "max": _largest, "min": _smallest, "len": _length}
     keys = {"__hash__": lambda term: _hash_of_a_key(term, sys._getframe(1))}  # noqa: SLF001 - who asks
+    # Z3 takes long to spell a term, which rules do in the text of a refusal that nobody reads.
+    texts = {"__repr__": object.__repr__, "__str__": object.__repr__}
     known = len(sys.modules)
     given: list[tuple[Any, dict[str, Any]]] = [
         *((place, {name: _remembered(getattr(place, name), made)}) for place, name in _MAKERS),
         *((module, words | _asked_of(module)) for module in _of_the_specification(known)),
         *((module, {"isinstance": isinstance}) for module in _asking_of_kinds(known)),
         (builtins, {"isinstance": is_instance, "hash": _hash_of_a_value}),
-        (z3.ExprRef, keys),
+        (z3.ExprRef, keys | texts),
         (z3.BoolRef, {"__bool__": ask, **_OF_CONDITIONS}),
         (z3.ArithRef, _of_numbers(ask)),
         (RecordState, {"_missing_": _state_of}),

@@ -16,8 +16,7 @@ from immutables import Map
 from proofs.theorems.lifting import Made, MixedKeysError, UndecidedError, is_term, lifted
 from spec.logic import Term, either
 
-_LONGEST_RUN = 400
-_TRUE = z3.BoolVal(val=True)
+_LONGEST_RUN, _TOGETHER = 400, 16
 MIXED = "a dict or a set may hold a term and a number that are equal"
 
 
@@ -60,16 +59,17 @@ def branches(
     paths = _Paths(solver_of(given, limit_ms))
     ahead = [_Run(paths)]
     made: Made = {}
+    together = 1
     while ahead:
-        run = ahead.pop()
-        value, is_known = None, True
-        with lifted(run.decide, offsets, made):
-            try:
-                value = function()
-            except MixedKeysError:
-                is_known = False
-        ahead += run.others
-        yield Branch(run.condition, value, paths.solver, run.assumed, is_known)
+        found: list[Branch] = []
+        try:
+            with lifted(lambda term: ahead[-1].decide(term), offsets, made):  # noqa: PLW0108 - each in turn
+                while ahead and len(found) < together:
+                    found.append(ahead[-1].followed(function))
+                    ahead[-1:] = ahead[-1].others
+        finally:
+            yield from found
+        together = min(2 * together, _TOGETHER)
 
 
 def solver_of(given: Iterable[z3.BoolRef], limit_ms: int) -> z3.Solver:
@@ -82,7 +82,10 @@ def solver_of(given: Iterable[z3.BoolRef], limit_ms: int) -> z3.Solver:
 
 def is_possible(solver: z3.Solver, *more: z3.BoolRef) -> bool:
     """Whether what the solver was given can be, with what else is assumed."""
-    verdict = solver.check(*more)
+    # As ``solver.check`` does, which asks of each condition again whether it is one.
+    terms = (z3.Ast * len(more))(*(each.ast for each in more))
+    found = z3.Z3_solver_check_assumptions(solver.ctx.ref(), solver.solver, len(more), terms)
+    verdict = z3.CheckSatResult(found)
     if verdict == z3.unknown:
         raise UndecidedError(solver.reason_unknown())
     return bool(verdict == z3.sat)
@@ -188,19 +191,27 @@ class _Run:
     """One run, which begins in a known way, and the others that can be beside it.
 
     A run is the same up to where it leaves another, so that what was answered there is not asked:
-    ``given``. ``condition`` is what the answers make, ``assumed`` says it to the solver, ``known``
-    is what is known by it, and ``example`` a model of it.
+    ``given``. ``assumed`` is what the answers say, ``known`` what is known by it, and ``example`` a
+    model of it.
     """
 
     paths: _Paths
     given: tuple[bool, ...] = ()
-    condition: z3.BoolRef = _TRUE
     assumed: tuple[z3.BoolRef, ...] = ()
     known: Known = Map()
     example: z3.ModelRef | None = None
     answers: list[bool] = attrs.Factory(list)
     others: list["_Run"] = attrs.Factory(list)
     asked: int = 0
+
+    def followed(self, function: Callable[[], Term]) -> Branch:
+        """Run the function on terms."""
+        value, is_known = None, True
+        try:
+            value = function()
+        except MixedKeysError:
+            is_known = False
+        return Branch(z3.And(self.assumed), value, self.paths.solver, self.assumed, is_known)
 
     def decide(self, term: z3.BoolRef) -> bool:
         """Answer a question about terms."""
@@ -238,13 +249,11 @@ class _Run:
                 _Run(
                     self.paths,
                     (*self.answers, False),
-                    z3.And(self.condition, question.answers[not answer]),
                     (*self.assumed, question.answers[not answer]),
                     self.known.set(question.id, not answer),
                     examples[not answer],
                 )
             )
-            self.condition = z3.And(self.condition, question.answers[answer])
             self.assumed = *self.assumed, question.answers[answer]
         self.example = examples.get(answer)
         return answer

@@ -109,7 +109,9 @@ def findings(
     if len(theorems) < _MANY:
         yield from map(each, theorems)
         return
-    with ProcessPoolExecutor(os.cpu_count(), get_context("forkserver")) as pool:
+    processes = get_context("forkserver")
+    processes.set_forkserver_preload([__name__])
+    with ProcessPoolExecutor(os.cpu_count(), processes) as pool:
         yield from pool.map(each, theorems, chunksize=_TOGETHER)
 
 
