@@ -19,7 +19,15 @@ from model.states import RecordState
 from proofs.theorems.count import small
 from proofs.theorems.lifting import UndecidedError
 from proofs.theorems.situation import sizes, symbols, values
-from proofs.theorems.symbolic import MIXED, branches, is_possible, meaning, solver_of
+from proofs.theorems.symbolic import (
+    MIXED,
+    branches,
+    groups_of_branches,
+    is_possible,
+    may_be_false,
+    meaning,
+    solver_of,
+)
 from proofs.theorems.theorem import Control, Theorem, instance, obligations
 
 LIMIT_MS = 60_000
@@ -153,11 +161,15 @@ def _decide(theorem: Theorem, limit_ms: int) -> tuple[ProofVerdict, int, object]
     given = [*given, meaning(hypothesis), *lemmas]
     ways: list[z3.BoolRef] = []
     unexplained = ""
-    for branch in branches(lambda: theorem.claim(situation), given, limit_ms, offsets):
-        ways.append(branch.condition)
-        if not branch.is_known:
+    paths = groups_of_branches(lambda: theorem.claim(situation), given, limit_ms, offsets)
+    for together in paths:
+        ways += [branch.condition for branch in together]
+        known = [branch for branch in together if branch.is_known]
+        if len(known) < len(together):
             unexplained = MIXED
-        elif branch.may_be_false():
+        if not may_be_false(known):
+            continue
+        for branch in (branch for branch in known if may_be_false([branch])):
             solver = solver_of([*given, branch.condition, z3.Not(branch.value)], limit_ms)
             solver.add(*small(solver.assertions()), theorem.runnable(situation))
             if is_possible(solver):

@@ -214,7 +214,7 @@ def _hash_of_a_value(value: object) -> int:
 
 def _hash_of_a_key(term: z3.ExprRef, frame: FrameType) -> int:
     """Return the hash of all terms, if the term equals no number that may be a key beside it."""
-    if z3.is_int(term):
+    if isinstance(term, z3.ArithRef):
         for number in sorted(_numbers_in_sight(frame)):
             if term == number:
                 raise MixedKeysError
@@ -264,7 +264,7 @@ def _choosing(builtin: Callable[..., Term], is_first: Callable[..., Term]) -> Ca
     """Return ``max`` or ``min``, which of two numbers chooses one without a question."""
 
     def choose(*values: Term, **how: Term) -> Term:
-        numbers = all(isinstance(value, int) or z3.is_int(value) for value in values)
+        numbers = all(isinstance(value, int | z3.ArithRef) for value in values)
         if len(values) != 2 or how or not numbers or not any(map(is_term, values)):  # noqa: PLR2004 - a pair
             return builtin(*values, **how)
         return z3.If(is_first(*values), *values)

@@ -8,6 +8,7 @@ expressions of Python ask such a question.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 
 import attrs
 import z3
@@ -30,19 +31,29 @@ class Branch:
     condition: z3.BoolRef
     value: Term
     solver: z3.Solver
-    assumed: tuple[z3.BoolRef, ...] = ()
     is_known: bool = True
 
-    def may_be_false(self) -> bool:
-        """Whether what was given and the path leave it possible that the value is not true."""
-        false = z3.simplify(z3.Not(self.value)) if is_term(self.value) else not self.value
-        if not is_term(false) or _value(false):
-            return bool(false)
-        self.solver.push()
-        self.solver.add(false)
-        is_so = is_possible(self.solver, *self.assumed)
-        self.solver.pop()
-        return is_so
+
+def may_be_false(paths: Iterable[Branch]) -> bool:
+    """Whether what was given leaves it possible that the value of one of the paths is not true.
+
+    Of many paths it is one question, which is answered sooner than one for each.
+    """
+    false = []
+    for path in paths:
+        wrong = z3.simplify(z3.Not(path.value)) if is_term(path.value) else not path.value
+        if is_term(wrong) and not _value(wrong):
+            false.append((path.solver, z3.And(path.condition, wrong)))
+        elif wrong if not is_term(wrong) else _value(wrong) > 0:
+            return True
+    if not false:
+        return False
+    solver = false[0][0]
+    solver.push()
+    solver.add(z3.Or([condition for _, condition in false]))
+    is_so = is_possible(solver)
+    solver.pop()
+    return is_so
 
 
 def branches(
@@ -51,7 +62,17 @@ def branches(
     limit_ms: int,
     offsets: tuple[z3.ArithRef, ...] = (),
 ) -> Iterator[Branch]:
-    """Run the function once for each path that it can take if ``given`` holds.
+    """Run the function once for each path that it can take if ``given`` holds."""
+    return chain.from_iterable(groups_of_branches(function, given, limit_ms, offsets))
+
+
+def groups_of_branches(
+    function: Callable[[], Term],
+    given: list[z3.BoolRef],
+    limit_ms: int,
+    offsets: tuple[z3.ArithRef, ...] = (),
+) -> Iterator[list[Branch]]:
+    """Yield the ``branches``, some at a time: first one, then more.
 
     A loop over a range between terms visits those ``offsets`` that lie in it, ascending, and no
     others: nothing is claimed of them.
@@ -68,7 +89,7 @@ def branches(
                     found.append(ahead[-1].followed(function))
                     ahead[-1:] = ahead[-1].others
         finally:
-            yield from found
+            yield found
         together = min(2 * together, _TOGETHER)
 
 
@@ -211,7 +232,7 @@ class _Run:
             value = function()
         except MixedKeysError:
             is_known = False
-        return Branch(z3.And(self.assumed), value, self.paths.solver, self.assumed, is_known)
+        return Branch(z3.And(self.assumed), value, self.paths.solver, is_known)
 
     def decide(self, term: z3.BoolRef) -> bool:
         """Answer a question about terms."""
