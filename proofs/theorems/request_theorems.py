@@ -11,7 +11,7 @@ import attrs
 from immutables import Map
 
 from model.errors import ErrorCode
-from model.profile import KIP
+from model.profile import KAFKA, KIP
 from model.ranges import StateBatch
 from model.share_state_requests import (
     DeleteState,
@@ -39,7 +39,7 @@ from proofs.theorems.theorem import Control, Subject
 from spec import coordinator as single
 from spec import share_coordinator as coordinator
 from spec.coordinator import Durable
-from spec.logic import Term, either
+from spec.logic import Term, either, negate
 from spec.partition import SharePartition
 from spec.share_coordinator import HeldState, Reply, ShareCoordinator
 
@@ -240,6 +240,17 @@ def _each(how: str, change: Callable[[Any], Any]) -> dict[str, Control]:
 def request_is_answered_as_the_kip_says(s: OneRequest, name: str) -> Term:
     """A request is refused for its numbers, then for absent state, then for its epochs."""
     return served(s, name)[1].status is _refusal(s, name)
+
+
+@_REQUEST.theorem(
+    30, of={f"{n} of Apache Kafka": (n,) for n in ("ReadShareGroupState", "WriteShareGroupState")},
+    given=lambda s, _name: conjunction(can_be(s), negate(s.present)),
+    control=wrong("spec.kafka:absent_state_error", "is the KIP's", becomes(lambda _of: UNKNOWN)),
+)  # fmt: skip
+def absent_state_is_refused_as_kafka_does(s: OneRequest, name: str) -> Term:
+    """A request about what was never initialized is invalid to Kafka, and changes nothing."""
+    reply = coordinator.serve(attrs.evolve(_before(s), profile=KAFKA), REQUESTS[name](s), s.now)
+    return conjunction(reply.status is INVALID_REQUEST, reply.coordinator.held == _before(s).held)
 
 
 @_REQUEST.theorem(30, of=EACH, control=_each("forgets all share-partitions", FORGETS))

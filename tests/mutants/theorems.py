@@ -34,7 +34,8 @@ def test_theorems_hold() -> None:
 def theorems_about_the_mutant() -> list[Theorem]:
     """Return those that run the function of the mutant, then others that run its module.
 
-    Those with a number come first, then those whose control changes it, or that run little else.
+    Those with a number come first, then those that run a function which none before them runs, then
+    those whose control changes it, or that run little else.
     """
     mutant = os.environ["SHARESPEC_MUTANT"].split(".<locals>", maxsplit=1)[0]
     module = mutant.partition(":")[0]
@@ -46,7 +47,12 @@ def theorems_about_the_mutant() -> list[Theorem]:
 
     run = f"{module}:"
     of_module = [t for t in THEOREMS if any(name.startswith(run) for name in known[t.name()])]
-    return sorted(of_module, key=distance)
+    nearest, seen, others = sorted(of_module, key=distance), set[str](), set[str]()
+    for theorem in nearest:
+        if known[theorem.name()] <= seen:
+            others.add(theorem.name())
+        seen |= known[theorem.name()]
+    return sorted(nearest, key=lambda t: (*distance(t)[:2], t.name() in others))
 
 
 def functions_run(theorem: Theorem) -> set[str]:
