@@ -50,11 +50,15 @@ class MemberJoined(Happening):
 
 @attrs.frozen
 class MemberLeft(Happening):
-    """A node learns that a member has left it, and how; what it holds is released."""
+    """A node learns that a member has left it, and how; what it holds is released.
+
+    ``sessions`` are those that are left there.
+    """
 
     member: str
     node: int
     how: str
+    sessions: int
 
 
 @attrs.frozen

@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from conformance.cluster import consumers, letters
+from conformance.cluster import consumers, deliveries, letters
 from conformance.cluster.history import (
     ApplicationSaid,
     ApplicationTold,
@@ -42,7 +42,6 @@ from conformance.cluster.run_state import (
     FENCED,
     NONE,
     READ_COMMITTED,
-    RecordHolder,
     RecordKey,
     RunState,
     ToldOutcome,
@@ -53,7 +52,6 @@ from judge.finding import Finding
 from model.states import AcknowledgeType
 
 _ENDING = (AcknowledgeType.GAP, AcknowledgeType.ACCEPT, AcknowledgeType.REJECT)
-_LATE_READ = "its read was answered since"
 _TWO_OBJECTS = "two objects in one leader epoch"
 _OLDER = "a write of an older leader epoch"
 _GONE = "is disconnected"
@@ -112,6 +110,7 @@ def _limit(run: RunState, settings: GroupSettings, key: RecordKey, count: int) -
 
 def _note_joined(run: RunState, what: MemberJoined) -> None:
     run.left.pop((what.member, what.node), None)
+    run.tells_sessions = True
 
 
 def _note_left(run: RunState, what: MemberLeft) -> None:
@@ -159,7 +158,7 @@ def _judge_resigned(run: RunState, what: LeaderAcquired) -> Iterator[Finding]:
     place = what.partition, what.node, what.leader_epoch
     _, had_ms, answered = run.began.get(place, (-1, -1, ""))
     late = had_ms >= resigned_ms
-    cause, evidence = (_LATE_READ, (line, answered)) if late else ("", (line,))
+    cause, evidence = (deliveries.LATE_READ, (line, answered)) if late else ("", (line,))
     yield run.found(name, first, recorded, expected, *evidence, cause=cause)
 
 
@@ -176,7 +175,8 @@ def _judge_acquired(run: RunState, what: LeaderAcquired) -> Iterator[Finding]:
     for offset, count in offsets_of(what.ranges):
         yield from _judge_attempt(run, what, offset, count)
         yield from _judge_again(run, what, offset, count)
-        yield from _judge_holder(run, what, offset, count)
+        yield from deliveries.judge_counted(run, what, offset, count)
+        yield from deliveries.judge_holder(run, what, offset, count)
 
 
 def _judge_attempt(
@@ -209,48 +209,6 @@ def _judge_again(run: RunState, what: LeaderAcquired, offset: int, count: int) -
             yield run.found("RELEASE_IS_COUNTED", offset, *texts, released.line, cause=spoilt)
 
 
-def _judge_holder(
-    run: RunState, what: LeaderAcquired, offset: int, count: int
-) -> Iterator[Finding]:
-    """Judge a record by who holds it; from here on its member does."""
-    key, place = (what.partition, offset), (what.partition, what.node, what.leader_epoch)
-    asked_ms, had_ms, _ = run.began.get(place, (run.ms, run.ms, ""))
-    began = asked_ms, had_ms
-    holder = run.holders.get(key)
-    if holder is not None and holder.holds(run.ms, what.leader_epoch):
-        cause, *between = _fenced_since(run, what.partition, holder, began)
-        texts = what.member, holder.member
-        yield run.found("ONE_HOLDER", offset, *texts, holder.line, *between, cause=cause)
-    if count > run.attempts.get(key, (0, 0))[0]:
-        run.attempts[key] = count, run.ms
-    gone = (what.member, what.node) in run.left
-    lock_ms = run.settings.record_lock_duration_ms if run.settings and not gone else 0
-    ends = run.ms + lock_ms
-    run.holders[key] = RecordHolder(
-        what.member, what.leader_epoch, run.ms, ends, count, run.line, began
-    )
-
-
-def _fenced_since(
-    run: RunState, partition: int, holder: RecordHolder, began: tuple[int, int]
-) -> tuple[str, ...]:
-    """Return what was fenced since, which made the leader forget a holder, and its line.
-
-    The same makes it forget one who is to be while the state to begin with is asked for. An object
-    that was fenced meanwhile, and gives out records nevertheless, is a cause of its own.
-    """
-    asked_ms, had_ms = holder.began
-    for kind in ("write", "read"):
-        fenced_ms, line = run.fenced.get((partition, kind), (-1, ""))
-        if fenced_ms >= holder.ms or asked_ms <= fenced_ms <= had_ms:
-            return f"a {kind} was fenced since", line
-        if began[0] <= fenced_ms <= began[1]:
-            return _LATE_READ, line
-    if holder.began != began and began[0] < had_ms:
-        return (_LATE_READ,)  # Two objects at once read the state to begin with: one was removed.
-    return ("nothing was fenced",)
-
-
 # What members acknowledge.
 
 
@@ -260,18 +218,20 @@ def _note_asked(run: RunState, what: LeaderAsked) -> None:
     Of what lies below the start offset nothing follows.
     """
     counts: dict[int, int] = {}
+    leaving = (what.member, what.node) in run.left
     for offset, kind in offsets_of(what.batches):
         if kind in _ENDING:
             run.ended.add((what.partition, offset))
-        holder = run.holders.get((what.partition, offset))
-        gone = holder is None or holder.leader_epoch != what.leader_epoch
-        if holder is None or gone or offset < what.start_offset:
+        place = what.partition, offset, what.leader_epoch
+        holder = run.holders.get(place)
+        if holder is None or holder.is_over or offset < what.start_offset:
             continue
         counts[offset] = holder.count
         if kind == AcknowledgeType.RENEW:
-            run.holders[what.partition, offset] = attrs.evolve(holder, renewed=True)
+            run.holders[place] = attrs.evolve(holder, is_renewed=True)
         else:
-            del run.holders[what.partition, offset]
+            end = deliveries.RELEASED if leaving else holder.end
+            run.holders[place] = attrs.evolve(holder, is_over=True, end=end)
     run.asked[what.id] = (what, counts)
 
 
@@ -431,7 +391,7 @@ _STEPS: Mapping[type[Happening], tuple[_Step, ...]] = {
     GroupSettings: (_note_settings,),
     GroupAltered: (_note_settings,),
     MemberJoined: (_note_joined,),
-    MemberLeft: (_note_left,),
+    MemberLeft: (_note_left, deliveries.note_emptied),
     RecordsDeleted: (_note_deleted,),
     RecordsAborted: (_judge_aborted,),
     LettersGiven: (letters.note_given,),
@@ -443,9 +403,9 @@ _STEPS: Mapping[type[Happening], tuple[_Step, ...]] = {
     LeaderResigned: (_note_resigned,),
     LeaderReads: (_note_reads,),
     ReadAnswered: (_note_read,),
-    LeaderWrites: (_note_write,),
-    StateCommitted: (_note_committed,),
-    WriteAnswered: (_judge_written,),
+    LeaderWrites: (_note_write, deliveries.note_end),
+    StateCommitted: (_note_committed, deliveries.note_counted),
+    WriteAnswered: (deliveries.note_end, _judge_written),
     RecordsReceived: (consumers.note_received,),
     RecordsPolled: (consumers.judge_polled,),
     ApplicationSaid: (consumers.note_said,),

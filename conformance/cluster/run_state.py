@@ -27,29 +27,30 @@ MemberKey = tuple[str, int, int]
 
 @attrs.frozen
 class RecordHolder:
-    """Who holds a record, of which leader epoch, since when, until when, and with which count.
+    """To whom a leader epoch gave a record last, when, until when, and with which count.
 
-    The leader that gave it out asked for the state to begin with, and had it, at these times.
+    The leader asked for the state to begin with, and had it, at the times ``began``; ``end`` says
+    how it knows that the delivery is over, as far as is known.
     """
 
     member: str
-    leader_epoch: int
     ms: int
     lock_ends_ms: int
     count: int
     line: str
     began: tuple[int, int]
-    renewed: bool = False
+    end: str = ""
+    is_renewed: bool = False
+    is_over: bool = False
 
-    def holds(self, ms: int, leader_epoch: int) -> bool:
+    def holds(self, ms: int) -> bool:
         """Return whether the lock lasts; of one that was renewed that is not known."""
-        lasts = not self.renewed and ms < self.lock_ends_ms
-        return self.leader_epoch == leader_epoch and lasts
+        return not self.is_over and not self.is_renewed and ms < self.lock_ends_ms
 
 
 @attrs.frozen
 class ToldOutcome:
-    """What a member was told of a record: done, or released with a delivery count."""
+    """What is known of a record: done, or available with a delivery count."""
 
     leader_epoch: int
     count: int
@@ -60,7 +61,9 @@ class ToldOutcome:
 class RunState:
     """What is known of a run so far: ``seq``, ``ms`` and ``line`` are of the event that is judged.
 
-    Of leaders: ``asked`` has acknowledgements, each with the counts of what its member held, and
+    Of leaders: ``holders`` are by (partition, offset, leader epoch); ``counted`` has since when a
+    delivery count is durable, and ``emptied`` when a node last had no session left; ``asked`` has
+    acknowledgements, each with the counts of what its member held, and
     ``fenced`` when a write or a read of a partition was fenced last, and the line; ``attempts``
     the highest delivery count of each record, and when it had that first; ``stable`` those that
     were acquired while the group read what is committed, as ``reads_committed`` says that it did at
@@ -92,9 +95,12 @@ class RunState:
     ms: int = 0
     line: str = ""
     settings: GroupSettings | None = None
-    holders: dict[RecordKey, RecordHolder] = attrs.field(factory=dict)
+    holders: dict[tuple[int, int, int], RecordHolder] = attrs.field(factory=dict)
     finished: dict[RecordKey, ToldOutcome] = attrs.field(factory=dict)
     released: dict[RecordKey, ToldOutcome] = attrs.field(factory=dict)
+    counted: dict[RecordKey, tuple[int, ToldOutcome]] = attrs.field(factory=dict)
+    emptied: dict[int, int] = attrs.field(factory=dict)
+    tells_sessions: bool = False
     asked: dict[int, tuple[LeaderAsked, dict[int, int]]] = attrs.field(factory=dict)
     fenced: dict[tuple[int, str], tuple[int, str]] = attrs.field(factory=dict)
     reads: dict[int, tuple[LeaderReads, int]] = attrs.field(factory=dict)

@@ -33,6 +33,27 @@ def answered_late(how: str, node: int = 0) -> Written:
     return asked.left(how, node).add("acknowledged")
 
 
+def reads(history: Written, id_: int, epoch: int = 0) -> Written:
+    return history.add("reads", id=id_, leader_epoch=epoch)
+
+
+def read(history: Written, id_: int) -> Written:
+    return history.add("read", id=id_)
+
+
+def untold(history: Written) -> Written:
+    """Without the session of its member."""
+    del history.lines[1]
+    return history
+
+
+def released_last(*, written: bool = True) -> Written:
+    """The last session of a node ends, which releases record 4, and writes this if it does."""
+    history = begun().left("is disconnected", sessions=0)
+    history.add("acknowledges", batches=[[4, 4, RELEASE]])
+    return history.write(1, [4, 4, AVAILABLE, 1]) if written else history
+
+
 FAULTS = {
     "done, and acquired again by the same leader": (
         begun().acknowledged(1, [0, 1, ACCEPT]).acquired([1, 1, 2]),
@@ -57,6 +78,20 @@ FAULTS = {
     "released, and given out once more without being counted": (
         begun().acknowledged(1, [2, 2, RELEASE]).acquired([2, 2, 1]),
         [("RELEASE_IS_COUNTED", 2)],
+    ),
+    "given again with the same count, once its lock is over": (
+        begun().after(LOCK_MS).acquired([3, 3, 1], member="m2"),
+        [("DELIVERIES_ARE_COUNTED", 3)],
+    ),
+    "accepted, which nobody was told, and given again with the same count": (
+        answered_late("is disconnected").acquired([0, 0, 1], member="m2"),
+        [("DELIVERIES_ARE_COUNTED", 0)],
+    ),
+    "a count that was durable when the next leader asked for the state": (
+        read(reads(begun().committed([0, 4, AVAILABLE, 1]), 1, epoch=1), 1).acquired(
+            [4, 4, 1], epoch=1
+        ),
+        [("DELIVERIES_ARE_COUNTED", 4)],
     ),
     "one attempt too many": (begun().acquired([6, 6, LIMIT + 1]), [("ATTEMPTS_ARE_LIMITED", 6)]),
     "one attempt more than the limit that was lowered before": (
@@ -173,6 +208,22 @@ EXCEPTIONS = {
     "what lies below the start offset was done before": (
         begun().acknowledged(1, [0, 0, ACCEPT], start=2).acquired([0, 0, 1], epoch=1)
     ),
+    "the next leader asks for the state before a count is durable": read(
+        reads(begun(), 1, epoch=1).committed([0, 4, AVAILABLE, 1]), 1
+    ).acquired([4, 4, 1], epoch=1),
+    "what was available is done": read(
+        reads(begun().committed([4, 4, 0, 1]).committed([4, 4, ACKNOWLEDGED, 1]), 1, epoch=1), 1
+    ).acquired([4, 4, 1], epoch=1),
+    "a history that tells of no sessions": (
+        untold(begun()).after(LOCK_MS).acquired([4, 4, 1], member="m2")
+    ),
+    "what no session releases may be dropped with the last one": (
+        begun().left("closes", node=0, sessions=0).after(LOCK_MS).acquired([4, 4, 1], member="m2")
+    ),
+    "the write of what the last session released fails": (
+        released_last().written(error="NOT_COORDINATOR").acquired([4, 4, 1], member="m2")
+    ),
+    "what the last session released is counted": released_last().acquired([4, 4, 2], member="m2"),
     "a member that is back": (begun().left("closes").add("joined").acquired([5, 9, 1])),
     "a member that left another node": begun().left("closes", node=1).acquired([5, 9, 1]),
     "a release is counted": begun().acknowledged(1, [0, 0, RELEASE]).acquired([0, 0, 2]),
@@ -282,15 +333,21 @@ def fenced(history: Written) -> Written:
     return history.write(9, [9, 9, 2, 1], epoch=0).written(9, "FENCED_LEADER_EPOCH")
 
 
-def read(history: Written, id_: int) -> Written:
-    return history.add("read", id=id_)
-
-
-def reads(history: Written, id_: int) -> Written:
-    return history.add("reads", id=id_)
-
-
 CONSEQUENCES = {
+    "a leader drops what it is writing as its last session has ended": (
+        read(reads(released_last(), 2), 2).acquired([4, 4, 1], member="m2"),
+        ("DELIVERIES_ARE_COUNTED", "being written as the last session had ended"),
+    ),
+    "a leader drops what its last session releases": (
+        released_last(written=False).acquired([4, 4, 1], member="m2"),
+        ("DELIVERIES_ARE_COUNTED", "released as the last session had ended"),
+    ),
+    "a leader reads no count that is durable": (
+        read(reads(released_last().committed([4, 4, AVAILABLE, 1]), 2), 2).acquired(
+            [4, 4, 1], member="m2"
+        ),
+        ("DELIVERIES_ARE_COUNTED", "it was durable"),
+    ),
     "a fenced object whose read is answered late gives out what is held": (
         read(read(reads(fenced(reads(Written(), 1)), 2), 2).acquired([0, 4, 1]), 1).acquired(
             [4, 4, 1]
@@ -389,6 +446,11 @@ def test_a_leader_that_resigned_before_its_state_was_read_is_a_cause_of_its_own(
         history.resigned(0)
     (finding,) = judge_history(history.acquired([4, 4, 1]).events())
     assert finding.probable_cause == ("RESIGNED_LEADER_STOPS", *cause)
+
+
+def test_what_is_being_written_is_known_without_sessions() -> None:
+    history = untold(begun()).write(1, [4, 4, AVAILABLE, 1]).after(LOCK_MS)
+    assert broken(history.acquired([4, 4, 1], member="m2")) == [("DELIVERIES_ARE_COUNTED", 4)]
 
 
 def test_a_rule_is_reported_once_for_a_share_partition() -> None:

@@ -13,11 +13,12 @@ from conformance.cluster.history import KINDS
 from conformance.cluster.simulated import SimulatedRun, Simulator, fewest_faults, simulated
 from model.rules import RULES, RuleKind
 from sharespec.cli import cli
+from sharespec.known_faults import known_in_cluster
 
 pytestmark = [pytest.mark.broker, pytest.mark.xdist_group("simulated")]
 
 SEEDS = range(12)
-CHANGES = {"member": 2, "altered": 4, "leader": 3}
+CHANGES = {"member": 4, "altered": 4, "leader": 3}
 """How many kinds of faults there are of each sort."""
 
 
@@ -49,6 +50,17 @@ def test_two_holders_after_a_fenced_write_need_one_fault(tmp_path: Path) -> None
         assert simulator.run(1, sorted(range(run.faults))).findings == ()
 
 
+@pytest.mark.parametrize("seed", [710010, 710365])
+def test_a_record_that_is_given_again_before_its_end_is_written_is_known(
+    tmp_path: Path, seed: int
+) -> None:
+    with closing(Simulator(tmp_path)) as simulator:
+        assert simulator.run(seed, masked=True).findings == ()
+        (finding, *_) = simulator.run(seed, plant="empty-drops", masked=True).findings
+    assert finding.name == "DELIVERIES_ARE_COUNTED"
+    assert known_in_cluster(finding).startswith("last-session-forgets-a-delivery")
+
+
 def test_a_share_partition_that_stops_is_reported_with_the_command_that_shows_it() -> None:
     arguments = ["simulate", "kafka", "--runs", "1", "--seed", "79"]
     done = CliRunner().invoke(cli, arguments)
@@ -76,6 +88,8 @@ PLANTS = {
     "leaving-frees": "ONE_HOLDER",
     "gone-fetches": "NOTHING_AFTER_LEAVING",
     "closed-fetches": "NOTHING_AFTER_LEAVING",
+    "last-leaving-drops": "DELIVERIES_ARE_COUNTED",
+    "lost-uncounted": "DELIVERIES_ARE_COUNTED",
     "limit-not-lowered": "ATTEMPTS_ARE_LIMITED",
     "altering-frees": "ONE_HOLDER",
     "isolation-kept": "COMMITTED_ONLY",

@@ -14,6 +14,7 @@ LOCK_MS, LIMIT = 1000, 3
 USUAL: dict[str, object] = {
     **dict.fromkeys(("partition", "node", "leader_epoch", "start_offset"), 0),
     "id": 1,
+    "sessions": 1,
     "member": "m1",
     "error": "NONE",
     "log_end_offset": 20,
@@ -32,6 +33,7 @@ class Written:
         self.lines: list[str] = []
         self.ms = 0
         self.add("settings", isolation_level=isolation, dead_letter_queue=letters)
+        self.add("joined")
 
     def add(self, event: str, **values: Any) -> "Written":  # noqa: ANN401 - values of JSON
         """Add an event; what is not given of it is as usual."""
@@ -82,8 +84,8 @@ class Written:
     def buried(self, first: int, last: int, error: str) -> "Written":
         return self.add("buries", first_offset=first, last_offset=last).add("buried", error=error)
 
-    def left(self, how: str, node: int = 0) -> "Written":
-        return self.add("left", node=node, how=how)
+    def left(self, how: str, node: int = 0, sessions: int = 1) -> "Written":
+        return self.add("left", node=node, how=how, sessions=sessions)
 
     def after(self, ms: int) -> "Written":
         self.ms += ms

@@ -66,6 +66,7 @@ import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.image.MetadataProvenance;
 import org.apache.kafka.server.partition.PartitionListener;
 import org.apache.kafka.server.share.PartitionMetadataProvider;
+import org.apache.kafka.server.share.ShareGroupListener;
 import org.apache.kafka.server.share.SharePartitionKey;
 import org.apache.kafka.server.share.fetch.InFlightBatch;
 import org.apache.kafka.server.share.fetch.InFlightState;
@@ -119,6 +120,8 @@ final class ClusterNode {
     private final Map<SharePartitionKey, Deque<SharePartition>> objects = new HashMap<>();
     private boolean stopped;
     private long pausedUntilMs;
+    private int writing;
+    private Runnable emptied;
 
     ClusterNode(Cluster cluster, int id) {
         this.cluster = cluster;
@@ -138,6 +141,9 @@ final class ClusterNode {
             purgatory::completeDelayedShareFetchRequest, cluster.clock, sessions, partitions,
             cluster.settings.lockMs, timer, cluster.settings.deliveryLimit, cluster.settings.maxLocks, 1000,
             persister, cluster.settings, cluster.groupMetrics, TOPIC_STATS, () -> true, letters);
+        if (cluster.plants.masked && !cluster.plants.is("empty-drops")) {
+            sessions.registerShareGroupListener(new LateEmpty((ShareGroupListener) fieldOf(sessions, "shareGroupListener")));
+        }
     }
 
     static Object fieldOf(Object owner, String name) {
@@ -343,7 +349,9 @@ final class ClusterNode {
     private Map<Integer, Integer> releases(String member, String how) {
         Map<Integer, Integer> ids = new HashMap<>();
         Set<InFlightState> states = Collections.newSetFromMap(new IdentityHashMap<>());
-        cluster.history.add("left", "member", member, "node", id, "how", how);
+        boolean ends = sessions.get(new ShareSessionKey(cluster.group, member)) != null;
+        int left = sessions.size() - (ends ? 1 : 0);
+        cluster.history.add("left", "member", member, "node", id, "how", how, "sessions", left);
         for (TopicIdPartition partition : manager.cachedTopicIdPartitionsInShareSession(cluster.group, member)) {
             SharePartition found = partitions.get(new SharePartitionKey(cluster.group, partition));
             List<long[]> held = new ArrayList<>();
@@ -362,7 +370,7 @@ final class ClusterNode {
                     found.startOffset(), "member", member, "batches", held);
             }
         }
-        cluster.plants.leaves(this, cluster.members(), states);
+        cluster.plants.leaves(this, cluster.members(), states, how, left);
         return ids;
     }
 
@@ -452,6 +460,35 @@ final class ClusterNode {
                 objects.computeIfAbsent(key, k -> new ArrayDeque<>()).addFirst(made);
                 return made;
             });
+        }
+    }
+
+    /** A write of a leader here begins, or was answered. */
+    void writes(int more) {
+        writing += more;
+        if (writing == 0 && emptied != null && sessions.size() == 0) {
+            emptied.run();
+            emptied = null;
+        }
+    }
+
+    /** Kafka's, where it is masked that share-partitions are dropped while they write. */
+    private final class LateEmpty implements ShareGroupListener {
+        private final ShareGroupListener kafka;
+
+        private LateEmpty(ShareGroupListener kafka) {
+            this.kafka = kafka;
+        }
+
+        @Override
+        public void onMemberLeave(String group, String member) {
+            kafka.onMemberLeave(group, member);
+        }
+
+        @Override
+        public void onGroupEmpty(String group) {
+            emptied = () -> kafka.onGroupEmpty(group);
+            writes(0);
         }
     }
 

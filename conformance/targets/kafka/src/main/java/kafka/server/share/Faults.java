@@ -16,6 +16,7 @@ final class Faults {
     private final Random random;
     private final Random deletes;
     private final Random changes;
+    private final Random more;
     private int drawn;
 
     Faults(long seed) {
@@ -25,6 +26,8 @@ final class Faults {
         deletes.nextLong();
         changes = new Random(seed * 1_000_003 + 8);
         changes.nextLong();
+        more = new Random(seed * 1_000_003 + 30);
+        more.nextLong();
     }
 
     int drawn() {
@@ -75,6 +78,15 @@ final class Faults {
             double part = changes.nextDouble();
             return () -> tell(cluster, number, ALTERED.get(which), ALTERED.get(which) + " to "
                 + cluster.alter(which, part), 0);
+        });
+        draw(cluster, more, more.nextInt(4) == 0 ? 1 + more.nextInt(2) : 0, forMs, without, number -> {
+            boolean closes = more.nextBoolean();
+            long length = 1 + more.nextInt(300);
+            return () -> {
+                String how = closes ? "all members close" : "all members are killed";
+                tell(cluster, number, how, how + ", and join again after " + length + " ms", 0);
+                cluster.members().forEach(member -> member.leave(closes, length));
+            };
         });
     }
 

@@ -71,12 +71,15 @@ final class Plants {
         }
     }
 
-    /** A member leaves a node, which releases by this what it holds, given by record. */
-    void leaves(ClusterNode node, List<Member> members, Set<InFlightState> held) {
+    /** A member leaves a node, which has so many sessions left; it releases by this what it holds, given by record. */
+    void leaves(ClusterNode node, List<Member> members, Set<InFlightState> held, String how, int sessions) {
         if (is("leaving-frees")) {
             free(node, members);
         }
-        if (is("leaving-uncounted")) {
+        if (is("last-leaving-drops") && sessions == 0) {
+            List.copyOf(node.partitions.cachedSharePartitionKeys()).forEach(node.partitions::remove);
+        }
+        if (is("leaving-uncounted") || is("lost-uncounted") && how.equals("is disconnected")) {
             held.forEach(state -> ClusterNode.set(state, "deliveryCount", state.deliveryCount() - 1));
         }
     }

@@ -41,6 +41,7 @@ record WrittenPersister(Cluster cluster, ClusterNode at, int node, Persister kaf
         if (plants.now("answers-early")) {
             sent = CompletableFuture.completedFuture(answer(topic.topicId(), partition, Errors.NONE));
         }
+        at.writes(1);
         CompletableFuture<WriteShareGroupStateResult> answer = new CompletableFuture<>();
         sent.whenComplete((result, thrown) -> {
             Errors error = thrown != null ? Errors.forException(thrown)
@@ -54,6 +55,7 @@ record WrittenPersister(Cluster cluster, ClusterNode at, int node, Persister kaf
                     : isMasked(partition, epoch, error) ? Errors.COORDINATOR_NOT_AVAILABLE : error;
                 answer.complete(answer(topic.topicId(), partition, told));
             }
+            at.writes(-1);
         });
         return answer;
     }

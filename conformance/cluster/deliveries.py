@@ -1,0 +1,140 @@
+"""Who holds a record, and how often it was given: pure functions of a history.
+
+An acquisition is not durable: of what a leader of an older epoch gave, the next one knows what was
+written. As its last session ends a leader may drop what it has in memory alone: whether it did is
+unknown, also where a history tells of no sessions. The end of a delivery that it releases or writes
+it must not drop, unless the write fails.
+"""
+
+from collections.abc import Iterator
+
+import attrs
+
+from conformance.cluster.history import (
+    LeaderAcquired,
+    LeaderWrites,
+    MemberLeft,
+    StateCommitted,
+    WriteAnswered,
+)
+from conformance.cluster.run_state import NONE, RecordHolder, RunState, ToldOutcome, offsets_of
+from judge.finding import Finding
+from model.states import RecordState
+
+LATE_READ = "its read was answered since"
+RELEASED = "released"
+_WRITTEN = "being written"
+
+
+def note_emptied(run: RunState, what: MemberLeft) -> None:
+    """Note when a node had no session left."""
+    if not what.sessions:
+        run.emptied[what.node] = run.ms
+
+
+def note_end(run: RunState, what: LeaderWrites | WriteAnswered) -> None:
+    """Note that the end of deliveries is being written, or that this failed."""
+    if isinstance(what, LeaderWrites):
+        write, end = what, _WRITTEN
+    elif what.id in run.writes and what.error != NONE:
+        write, end = run.writes[what.id][0], ""
+    else:
+        return
+    for offset, *_ in offsets_of(write.batches):
+        place = write.partition, offset, write.leader_epoch
+        if place in run.holders:
+            run.holders[place] = attrs.evolve(run.holders[place], end=end)
+
+
+def note_counted(run: RunState, what: StateCommitted) -> None:
+    """Note the durable counts of records that are available."""
+    for offset, state, count in offsets_of(what.batches):
+        key = what.partition, offset
+        if state == RecordState.AVAILABLE:
+            run.counted[key] = run.ms, ToldOutcome(what.leader_epoch, count, run.line)
+        else:
+            run.counted.pop(key, None)
+
+
+def judge_counted(
+    run: RunState, what: LeaderAcquired, offset: int, count: int
+) -> Iterator[Finding]:
+    """Judge a record that is given again by the deliveries of which its leader must know.
+
+    What a member was told of it, and what is held still, have rules of their own.
+    """
+    key = what.partition, offset
+    told = run.finished.get(key) or run.released.get(key)
+    is_told = told is not None and told.leader_epoch <= what.leader_epoch and count <= told.count
+    for highest, line, cause in () if is_told else _known_counts(run, what, offset):
+        if count <= highest:
+            texts = f"{count}", f"more than {highest}"
+            yield run.found("DELIVERIES_ARE_COUNTED", offset, *texts, line, cause=cause)
+            return
+
+
+def _known_counts(
+    run: RunState, what: LeaderAcquired, offset: int
+) -> Iterator[tuple[int, str, str]]:
+    """Yield the counts of a record that its leader must know, each with its line and its cause.
+
+    Nothing if that is unknown.
+    """
+    began = run.began.get((what.partition, what.node, what.leader_epoch), (-1, -1, ""))
+    given = run.holders.get((what.partition, offset, what.leader_epoch))
+    if given is not None and given.holds(run.ms):
+        return
+    ms, durable = run.counted.get((what.partition, offset), (began[0], None))
+    # A read of a trace takes no time: it has when it was answered alone.
+    if durable is not None and ms < began[0] < began[1]:
+        yield durable.count, durable.line, "it was durable"
+    if given is None:
+        return
+    is_emptied = run.emptied.get(what.node, -1) >= given.ms
+    if given.end or (run.tells_sessions and not is_emptied):
+        cause = (
+            f"{given.end} as the last session had ended"
+            if is_emptied
+            else _fenced_since(run, what.partition, given, began[:2])[0]
+        )
+        yield given.count, given.line, cause
+
+
+def judge_holder(run: RunState, what: LeaderAcquired, offset: int, count: int) -> Iterator[Finding]:
+    """Judge a record by who holds it; from here on its member does."""
+    key, place = (what.partition, offset), (what.partition, what.node, what.leader_epoch)
+    asked_ms, had_ms, _ = run.began.get(place, (run.ms, run.ms, ""))
+    began = asked_ms, had_ms
+    holder = run.holders.get((*key, what.leader_epoch))
+    if holder is not None and holder.holds(run.ms):
+        cause, *between = _fenced_since(run, what.partition, holder, began)
+        texts = what.member, holder.member
+        yield run.found("ONE_HOLDER", offset, *texts, holder.line, *between, cause=cause)
+    if count > run.attempts.get(key, (0, 0))[0]:
+        run.attempts[key] = count, run.ms
+    gone = (what.member, what.node) in run.left
+    lock_ms = run.settings.record_lock_duration_ms if run.settings and not gone else 0
+    ends = run.ms + lock_ms
+    run.holders[*key, what.leader_epoch] = RecordHolder(
+        what.member, run.ms, ends, count, run.line, began
+    )
+
+
+def _fenced_since(
+    run: RunState, partition: int, holder: RecordHolder, began: tuple[int, int]
+) -> tuple[str, ...]:
+    """Return what was fenced since, which made the leader forget a holder, and its line.
+
+    The same makes it forget one who is to be while the state to begin with is asked for. An object
+    that was fenced meanwhile, and gives out records nevertheless, is a cause of its own.
+    """
+    asked_ms, had_ms = holder.began
+    for kind in ("write", "read"):
+        fenced_ms, line = run.fenced.get((partition, kind), (-1, ""))
+        if fenced_ms >= holder.ms or asked_ms <= fenced_ms <= had_ms:
+            return f"a {kind} was fenced since", line
+        if began[0] <= fenced_ms <= began[1]:
+            return LATE_READ, line
+    if holder.began != began and began[0] < had_ms:
+        return (LATE_READ,)  # Two objects at once read the state to begin with: one was removed.
+    return ("nothing was fenced",)
