@@ -105,14 +105,16 @@ PLANTS = {
     "writes-stop": "REPORTED_LAG_COMES_TO_REST",
     "release-archives": "EVERY_RECORD_IS_FINISHED",
     "read-skips": "EVERY_RECORD_IS_FINISHED",
+    "deleted-too-far": "EVERY_RECORD_IS_FINISHED",
 }
 CONSUMER_PLANTS = {
     "received-dropped": "POLLS_GO_ON",
     "polled-lost": "POLLS_GO_ON",
     "answers-unasked": "TOLD_AS_ANSWERED",
     "told-nothing": "TOLD_AS_ANSWERED",
+    "renewal-uncounted": "RELEASE_IS_COUNTED",
 }
-"""Those in Kafka's consumer, or in what it is answered."""
+"""Those in Kafka's consumer, in what it is answered, or in what it renews."""
 PLANTED_SEEDS = range(20)
 CONSUMERS = (2, 8, 10, 12)
 """Seeds whose members are Kafka's consumer."""

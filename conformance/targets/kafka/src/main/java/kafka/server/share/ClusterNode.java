@@ -374,6 +374,13 @@ final class ClusterNode {
         return ids;
     }
 
+    /** The state of a record that a member holds by the present object of a share-partition, if it does. */
+    Optional<InFlightState> held(TopicIdPartition partition, String member, long offset) {
+        SharePartition found = partitions.get(new SharePartitionKey(cluster.group, partition));
+        return found != null && holds(found, member, offset)
+            ? Optional.of(stateOf(found.cachedState().floorEntry(offset).getValue(), offset)) : Optional.empty();
+    }
+
     private static InFlightState stateOf(InFlightBatch batch, long offset) {
         return batch.offsetState() == null ? (InFlightState) fieldOf(batch, "batchState") : batch.offsetState().get(offset);
     }
@@ -441,6 +448,7 @@ final class ClusterNode {
             Log log = cluster.log(partition.partition());
             long offset = offsets.get(partition);
             if (offset < log.start()) {
+                cluster.plants.outOfRange(partitions.get(new SharePartitionKey(cluster.group, partition)), log.start());
                 out.put(partition, new LogReadResult(Errors.OFFSET_OUT_OF_RANGE));
                 continue;
             }
@@ -539,7 +547,8 @@ final class ClusterNode {
     private final class Metadata implements PartitionMetadataProvider {
         @Override
         public long offsetForEarliestTimestamp(TopicIdPartition partition, int epoch) {
-            return cluster.log(partition.partition()).start();
+            long start = cluster.log(partition.partition()).start();
+            return start + (start > 0 && cluster.plants.is("deleted-too-far") ? 10 : 0);
         }
 
         @Override

@@ -49,8 +49,7 @@ final class Faults {
                     happen(cluster, place, kind, first, second, partition, length));
             }
         }
-        boolean deletesRecords = deletes.nextInt(3) == 0 && !cluster.plants.masked;
-        draw(cluster, deletes, deletesRecords ? 1 + deletes.nextInt(3) : 0, forMs, without, number -> {
+        draw(cluster, deletes, deletes.nextInt(3) == 0 ? 1 + deletes.nextInt(3) : 0, forMs, without, number -> {
             int partition = deletes.nextInt(2);
             double part = deletes.nextInt(4) == 0 ? 1 : deletes.nextDouble();
             return () -> delete(cluster, number, partition, part);

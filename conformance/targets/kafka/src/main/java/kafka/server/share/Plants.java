@@ -9,6 +9,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import org.apache.kafka.common.TopicIdPartition;
+import org.apache.kafka.server.share.acknowledge.ShareAcknowledgementBatch;
 import org.apache.kafka.server.share.dlq.ShareGroupDLQManager;
 import org.apache.kafka.server.share.dlq.ShareGroupDLQRecordParameter;
 import org.apache.kafka.server.share.fetch.InFlightState;
@@ -28,6 +29,7 @@ final class Plants {
     private static final byte AVAILABLE = 0;
     private static final byte ACKNOWLEDGED = 2;
     private static final byte ARCHIVED = 4;
+    private static final byte RENEW = 4;
 
     /** Writes of one leader epoch of a share-partition, which wait for those of the one before. */
     private record Turn(int epoch, CompletableFuture<?> begins, CompletableFuture<?> ends) {}
@@ -84,6 +86,15 @@ final class Plants {
         }
     }
 
+    /** A member renews the first records of some batches. */
+    void renews(ClusterNode node, String member, Map<TopicIdPartition, List<ShareAcknowledgementBatch>> batches) {
+        if (is("renewal-uncounted")) {
+            batches.forEach((partition, rows) -> rows.stream().filter(row -> row.acknowledgeTypes().contains(RENEW))
+                .forEach(row -> node.held(partition, member, row.firstOffset())
+                    .ifPresent(state -> ClusterNode.set(state, "deliveryCount", state.deliveryCount() - 1))));
+        }
+    }
+
     private static void free(ClusterNode node, List<Member> members) {
         node.partitions.cachedSharePartitionKeys().forEach(key -> members.forEach(member ->
             node.partitions.get(key).releaseAcquiredRecords(member.member())));
@@ -121,6 +132,14 @@ final class Plants {
                 letters.enqueue(new ShareGroupDLQRecordParameter(group, partition, batch.firstOffset(), batch.lastOffset(),
                     Optional.of(batch.deliveryCount()), Optional.empty()));
             }
+        }
+    }
+
+    /** A fetch begins below the log; where faults are masked, a gap window moves with the start offset. */
+    void outOfRange(SharePartition object, long logStart) {
+        Object window = masked && object != null ? ClusterNode.fieldOf(object, "persisterReadResultGapWindow") : null;
+        if (window != null && (long) ClusterNode.fieldOf(window, "gapStartOffset") < logStart) {
+            ClusterNode.set(window, "gapStartOffset", logStart);
         }
     }
 

@@ -92,6 +92,7 @@ final class ShareService {
                 "leader_epoch", broker.epochOf(partition), "start_offset", broker.startOf(partition), "member", member,
                 "batches", rows.stream().flatMap(ShareService::runs).toList());
         });
+        cluster.plants.renews(broker, member, batches);
         CompletableFuture<Map<TopicIdPartition, ShareAcknowledgeResponseData.PartitionData>> acknowledged;
         try {
             acknowledged = broker.manager.acknowledge(member, cluster.group, batches);
