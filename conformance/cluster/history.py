@@ -84,6 +84,14 @@ class RecordsDeleted(Happening):
 
 
 @attrs.frozen
+class RecordsCompacted(Happening):
+    """Compaction took records from the log; ranges [first, last]."""
+
+    partition: int
+    ranges: tuple[tuple[int, int], ...]
+
+
+@attrs.frozen
 class RecordsAborted(Happening):
     """The transaction of records was aborted; ranges [first, last]."""
 
@@ -292,6 +300,7 @@ EVENTS: dict[str, type[Happening]] = {
     "left": MemberLeft,
     "fault": InjectedFault,
     "deleted": RecordsDeleted,
+    "compacted": RecordsCompacted,
     "aborted": RecordsAborted,
     "buries": LettersGiven,
     "buried": LettersAnswered,

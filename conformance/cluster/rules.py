@@ -32,6 +32,7 @@ from conformance.cluster.history import (
     MemberLeft,
     ReadAnswered,
     RecordsAborted,
+    RecordsCompacted,
     RecordsDeleted,
     RecordsPolled,
     RecordsReceived,
@@ -130,6 +131,15 @@ def _note_deleted(run: RunState, what: RecordsDeleted) -> None:
     run.log_starts[partition] = start
     if {(partition, start - 1), (partition, start)} <= run.aborted:
         run.cut.add(partition)
+
+
+def _note_compacted(run: RunState, what: RecordsCompacted) -> None:
+    """Note records that are gone: they need not be finished, nor become dead letters."""
+    keys = keys_of(what.partition, what.ranges)
+    run.ended |= keys
+    run.wanted |= keys
+    run.aborted -= keys
+    run.compacted |= keys
 
 
 def _judge_aborted(run: RunState, what: RecordsAborted) -> Iterator[Finding]:
@@ -345,8 +355,15 @@ def _judge_rest(run: RunState, what: LeaderAtRest) -> Iterator[Finding]:
         cause = "the window begins where the log does, since records were deleted"
     elif what.delivery_complete_count >= what.end_offset - what.start_offset > 0:
         cause = "all of the window is done"
+    elif 0 < what.end_offset - reached <= _taken(run, what, what.end_offset):
+        cause = "all of the window is done but what compaction took"
     run.stopped.add(what.partition)
     yield run.found("LAG_COMES_TO_REST", reached, f"lag {lag}", "lag 0", cause=cause)
+
+
+def _taken(run: RunState, what: LeaderAtRest | LagReported, last: int) -> int:
+    """Return how many records compaction took, from the start offset to another."""
+    return len(keys_of(what.partition, [(what.start_offset, last)]) & run.compacted)
 
 
 def _judge_finished(run: RunState, what: LeaderAtRest) -> Iterator[Finding]:
@@ -373,12 +390,13 @@ def _judge_reported(run: RunState, what: LagReported) -> Iterator[Finding]:
     """Judge what the share coordinator tells long after the last fault.
 
     What a leader does not do is not told either. And it writes no start offset for deleted records
-    alone: then the coordinator may tell of them still.
+    alone: then the coordinator may tell of them still. So it is with those that compaction took.
     """
     is_old = what.start_offset < run.log_starts.get(what.partition, 0)
     reached = what.start_offset + what.delivery_complete_count
     lag = what.log_end_offset - reached
-    if is_old or not lag or what.partition in run.stopped:
+    in_gaps = 0 < lag <= _taken(run, what, what.log_end_offset - 1)
+    if is_old or in_gaps or not lag or what.partition in run.stopped:
         return
     cause = run.spoilt.get(what.partition, "")
     if lag < 0 and run.reads_committed and what.partition in run.cut:
@@ -393,6 +411,7 @@ _STEPS: Mapping[type[Happening], tuple[_Step, ...]] = {
     MemberJoined: (_note_joined,),
     MemberLeft: (_note_left, deliveries.note_emptied),
     RecordsDeleted: (_note_deleted,),
+    RecordsCompacted: (_note_compacted,),
     RecordsAborted: (_judge_aborted,),
     LettersGiven: (letters.note_given,),
     LettersAnswered: (letters.note_given_up,),

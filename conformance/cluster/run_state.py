@@ -67,14 +67,15 @@ class RunState:
     ``fenced`` when a write or a read of a partition was fenced last, and the line; ``attempts``
     the highest delivery count of each record, and when it had that first; ``stable`` those that
     were acquired while the group read what is committed, as ``reads_committed`` says that it did at
-    some time; ``aborted`` those of aborted transactions; ``limits`` the delivery limits that there
-    were, each with the time of its end; ``ended`` those that a member accepted or rejected,
-    whatever the answer; ``began``, by (partition, node, leader epoch), when a leader last asked for
-    the state to begin with, when it had it, and the line; ``resigned``, by (partition, node), the
-    last leader epoch in which a node led, as it learned, when, and the line; ``left``, by (member,
-    node), how a member left, and the line. ``stopped`` are
-    partitions whose leader did not come to rest, ``cut`` those whose log began within a batch that
-    was aborted; ``spoilt`` has what makes the state of a partition wrong, whatever follows from it.
+    some time; ``aborted`` those of aborted transactions; ``compacted`` those that compaction
+    took; ``limits`` the delivery limits that there were, each with the time of its end;
+    ``ended`` those that a member accepted or rejected, whatever the answer; ``began``, by
+    (partition, node, leader epoch), when a leader last asked for the state to begin with, when
+    it had it, and the line; ``resigned``, by (partition, node), the last leader epoch in which
+    a node led, as it learned, when, and the line; ``left``, by (member, node), how a member
+    left, and the line. ``stopped`` are partitions whose leader did not come to rest, ``cut``
+    those whose log began within a batch that was aborted; ``spoilt`` has what makes the state
+    of a partition wrong, whatever follows from it.
 
     Of dead letters: ``wanted`` are records that a member accepted, or told are none, whatever the
     answer; ``accepted`` those that it was told it had accepted, at or above the start offset;
@@ -109,6 +110,7 @@ class RunState:
     stable: set[RecordKey] = attrs.field(factory=set)
     reads_committed: bool = False
     aborted: set[RecordKey] = attrs.field(factory=set)
+    compacted: set[RecordKey] = attrs.field(factory=set)
     limits: list[tuple[int, int]] = attrs.field(factory=list)
     ended: set[RecordKey] = attrs.field(factory=set)
     log_starts: dict[int, int] = attrs.field(factory=dict)

@@ -6,6 +6,7 @@ from conformance.cluster.history import read_history
 from conformance.cluster.rules import judge_history
 from model.errors import InvalidValueError
 from model.rules import RULES, RuleKind
+from sharespec.known_faults import known_in_cluster
 from tests.conformance.cluster.test_consumers import FAULTS as CONSUMER_FAULTS
 from tests.conformance.cluster.written import (
     ACCEPT,
@@ -181,6 +182,14 @@ FAULTS = {
     "records that nobody gets": (finished(3).rest(3, 2, 20), [("LAG_COMES_TO_REST", 5)]),
     "a count that is too high": (finished(20).rest(20, 1, 20), [("LAG_COMES_TO_REST", 21)]),
     "a reported lag above 0": (begun().reported(3, 2), [("REPORTED_LAG_COMES_TO_REST", 5)]),
+    "a reported lag of more than compaction took": (
+        begun().compacted([3, 4], [20, 29]).reported(3, 14),
+        [("REPORTED_LAG_COMES_TO_REST", 17)],
+    ),
+    "a record that compaction did not take": (
+        finished(3).compacted([3, 3]).rest(5, 15, 20),
+        [("EVERY_RECORD_IS_FINISHED", 4)],
+    ),
     "a reported lag below 0": (begun().reported(20, 2), [("REPORTED_LAG_COMES_TO_REST", 22)]),
     "a record that no member ever had": (
         finished(5).rest(6, 14, 20),
@@ -224,6 +233,16 @@ EXCEPTIONS = {
         released_last().written(error="NOT_COORDINATOR").acquired([4, 4, 1], member="m2")
     ),
     "what the last session released is counted": released_last().acquired([4, 4, 2], member="m2"),
+    "what compaction took need not be finished": finished(3).compacted([3, 4]).rest(5, 15, 20),
+    "what compaction took is no dead letter": (
+        begun(letters=True).compacted([0, 4]).acknowledged(1, [0, 4, REJECT]).rest(5, 15, 20)
+    ),
+    "what compaction took of an aborted transaction is given to nobody": (
+        Written().aborted([2, 3]).compacted([2, 3]).acquired([0, 4, 1])
+    ),
+    "what compaction took may be in the lag that is told": (
+        begun().compacted([3, 4]).reported(3, 15)
+    ),
     "a member that is back": (begun().left("closes").add("joined").acquired([5, 9, 1])),
     "a member that left another node": begun().left("closes", node=1).acquired([5, 9, 1]),
     "a release is counted": begun().acknowledged(1, [0, 0, RELEASE]).acquired([0, 0, 2]),
@@ -451,6 +470,15 @@ def test_a_leader_that_resigned_before_its_state_was_read_is_a_cause_of_its_own(
 def test_what_is_being_written_is_known_without_sessions() -> None:
     history = untold(begun()).write(1, [4, 4, AVAILABLE, 1]).after(LOCK_MS)
     assert broken(history.acquired([4, 4, 1], member="m2")) == [("DELIVERIES_ARE_COUNTED", 4)]
+
+
+@pytest.mark.parametrize(("complete", "is_known"), [(5, True), (4, False)])
+def test_a_window_of_which_compaction_took_the_rest_is_that_cause(
+    *, complete: int, is_known: bool
+) -> None:
+    history = finished(3).compacted([4, 5]).rest(3, complete, 20, end=10)
+    (finding,) = judge_history(history.events())
+    assert known_in_cluster(finding).startswith("fetches-from-a-gap") is is_known
 
 
 def test_a_rule_is_reported_once_for_a_share_partition() -> None:

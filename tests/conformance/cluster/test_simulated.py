@@ -18,7 +18,7 @@ from sharespec.known_faults import known_in_cluster
 pytestmark = [pytest.mark.broker, pytest.mark.xdist_group("simulated")]
 
 SEEDS = range(12)
-CHANGES = {"member": 4, "altered": 4, "leader": 3}
+CHANGES = {"compacted": 1, "member": 4, "altered": 4, "leader": 3}
 """How many kinds of faults there are of each sort."""
 
 

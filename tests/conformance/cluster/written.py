@@ -76,6 +76,9 @@ class Written:
     def aborted(self, *ranges: list[int]) -> "Written":
         return self.add("aborted", ranges=ranges)
 
+    def compacted(self, *ranges: list[int]) -> "Written":
+        return self.add("compacted", ranges=ranges)
+
     def letter(self, *offsets: int) -> "Written":
         for offset in offsets:
             self.add("letter", offset=offset)

@@ -87,6 +87,15 @@ final class Faults {
                 cluster.members().forEach(member -> member.leave(closes, length));
             };
         });
+        draw(cluster, more, more.nextInt(3) == 0 ? 1 + more.nextInt(3) : 0, forMs, without, number -> {
+            int partition = more.nextInt(2);
+            Random which = new Random(more.nextLong());
+            return () -> {
+                List<long[]> taken = cluster.log(partition).compact(which);
+                tell(cluster, number, "log is compacted", "the log of " + partition + " is compacted", 0);
+                cluster.history.add("compacted", "partition", partition, "ranges", taken);
+            };
+        });
     }
 
     /** Draws some changes of a kind: when each happens, and then what {@code draw} makes of its number. */

@@ -1,9 +1,12 @@
 package kafka.server.share;
 
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.apache.kafka.common.message.FetchResponseData.AbortedTransaction;
@@ -25,6 +28,7 @@ final class Log {
     private final List<Target.LogBatch> batches = new ArrayList<>();
     private final Map<Long, Long> open = new TreeMap<>();
     private final List<Aborted> aborted = new ArrayList<>();
+    private final Set<Long> compacted = new HashSet<>();
     private long start;
     private long end;
 
@@ -75,6 +79,27 @@ final class Log {
         start = Math.max(start, offset);
     }
 
+    /** Takes some records, and batches that have none left, of what is stable; returns which. */
+    List<long[]> compact(Random random) {
+        long until = end(FetchIsolation.TXN_COMMITTED);
+        List<long[]> taken = new ArrayList<>();
+        for (Target.LogBatch batch : List.copyOf(batches)) {
+            int parts = 1 + random.nextInt(4);
+            boolean stays = batch.last() >= until || batch.last() == end - 1 || batch.marker() != null;
+            boolean isEmpty = !stays;
+            for (long offset = batch.first(); !stays && offset <= batch.last(); offset++) {
+                if (random.nextInt(parts) == 0 && compacted.add(offset)) {
+                    taken.add(new long[] {offset, offset});
+                }
+                isEmpty &= compacted.contains(offset);
+            }
+            if (isEmpty) {
+                batches.remove(batch);
+            }
+        }
+        return taken;
+    }
+
     /** Returns where an offset is in the only segment. */
     LogOffsetMetadata place(long offset) {
         return new LogOffsetMetadata(offset, 0, (int) offset * RECORD_BYTES);
@@ -85,7 +110,7 @@ final class Log {
         long until = end(isolation);
         List<Target.LogBatch> read = batches.stream()
             .filter(batch -> batch.last() >= offset && batch.last() < until).limit(AT_ONCE).toList();
-        MemoryRecords records = Target.records(read);
+        MemoryRecords records = Target.records(read, compacted);
         if (isolation != FetchIsolation.TXN_COMMITTED || read.isEmpty()) {
             return new FetchDataInfo(place(offset), records);
         }

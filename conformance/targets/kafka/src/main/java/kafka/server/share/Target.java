@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -148,7 +149,7 @@ final class Target implements AutoCloseable {
         operation.path("aborted").forEach(row -> aborted.put(row.get(0).asLong(), row.get(1).asLong()));
         FetchPartitionData data = new FetchPartitionData(Errors.NONE,
             operation.get("log_end_offset").asLong(), operation.get("log_start_offset").asLong(),
-            records(batches(read, aborted)), Optional.empty(), OptionalLong.empty(),
+            records(batches(read, aborted), Set.of()), Optional.empty(), OptionalLong.empty(),
             aborted.isEmpty() ? Optional.empty() : Optional.of(transactions(aborted)),
             OptionalInt.empty(), false);
         ShareAcquiredRecords taken = release.acquire(operation, fetchOffset, data, settings.isolation);
@@ -179,7 +180,8 @@ final class Target implements AutoCloseable {
                 null)).toList();
     }
 
-    static MemoryRecords records(List<LogBatch> batches) {
+    /** Returns batches without the records that compaction took. */
+    static MemoryRecords records(List<LogBatch> batches, Set<Long> compacted) {
         int size = 0;
         for (LogBatch batch : batches) {
             size += 128 + 32 * (int) (batch.last() - batch.first() + 1);
@@ -199,8 +201,11 @@ final class Target implements AutoCloseable {
                 transactional ? 0 : RecordBatch.NO_SEQUENCE, transactional, false,
                 RecordBatch.NO_PARTITION_LEADER_EPOCH, buffer.limit());
             for (long offset = batch.first(); offset <= batch.last(); offset++) {
-                builder.appendWithOffset(offset, new SimpleRecord(0, (byte[]) null));
+                if (!compacted.contains(offset)) {
+                    builder.appendWithOffset(offset, new SimpleRecord(0, (byte[]) null));
+                }
             }
+            builder.overrideLastOffset(batch.last());
             builder.close();
             buffer = builder.buffer();
         }
