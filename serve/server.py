@@ -285,7 +285,7 @@ class _Connection:
         except TimeoutError:
             wrong = _ClosedError("no request came, or not all of one")
         except asyncio.IncompleteReadError as rest:
-            wrong = _ClosedError("it ended within a request") if rest.partial else None
+            wrong = _ClosedError("it ended within a request") if rest.expected != 1 else None
         except (OSError, _ClosedError) as error:
             wrong = error
         self.gone.set()
@@ -297,7 +297,10 @@ class _Connection:
         limits, first = self.node.cluster.options.limits, self.name in self.silent
         most = limits.request_bytes
         async with asyncio.timeout(limits.stalled_seconds if first else limits.idle_seconds):
-            size = int.from_bytes(await self.reader.readexactly(_SIZE), "big", signed=True)
+            begun = await self.reader.readexactly(1)
+        async with asyncio.timeout(limits.stalled_seconds):
+            rest = await self.reader.readexactly(_SIZE - 1)
+        size = int.from_bytes(begun + rest, "big", signed=True)
         if not _HEAD.size <= size <= most:
             raise _ClosedError(f"a request of {size:,} bytes; at most {most:,} are read")
         self.traffic.take(self.writer.transport, size)

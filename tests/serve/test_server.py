@@ -260,16 +260,36 @@ def test_who_sends_half_of_much_makes_room(room: int, caplog: pytest.LogCaptureF
     assert len(others) == (room == 40_000)
 
 
-@pytest.mark.parametrize("sent", [0, 2, 9])
-def test_what_is_not_sent_is_not_waited_for(sent: int, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    ("sent", "idle"), [(0.0, 60.0), (0.1, 60.0), (0.5, 60.0), (1.0, 0.2), (1.1, 60.0), (1.5, 60.0)]
+)
+def test_what_is_not_sent_is_not_waited_for(
+    sent: float, idle: float, caplog: pytest.LogCaptureFixture
+) -> None:
     asked = framed(encoded(request("api_versions", 0), 1))
-    limits = Maxima(stalled_seconds=0.1, idle_seconds=0.2)
+    limits = Maxima(stalled_seconds=0.1, idle_seconds=idle)
     with serving(Options(limits=limits)) as address, raw(address) as connection:
-        connection.sendall(asked + asked if sent == 9 else asked[:sent])
+        connection.settimeout(10)
+        connection.sendall((asked + asked)[: int(sent * len(asked))])
         while connection.recv(65_536):
             pass
     (line,) = [record.getMessage() for record in caplog.records]
     assert line.endswith("closed, no request came, or not all of one")
+
+
+@pytest.mark.parametrize("sent", [0, 1, 4, 5])
+def test_a_client_that_goes_within_a_request_is_noticed(
+    sent: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = framed(encoded(request("api_versions", 0), 1))
+    with serving(Options()) as address, raw(address) as connection:
+        connection.sendall(asked[:sent])
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.recv(1) == b""
+    lines = [record.getMessage() for record in caplog.records]
+    assert [line.endswith("closed, it ended within a request") for line in lines] == [True] * bool(
+        sent
+    )
 
 
 def test_who_sends_a_byte_at_a_time_is_dropped_and_others_are_served() -> None:
