@@ -131,6 +131,7 @@ def test_every_input_is_used_and_no_expression_is_read_by_a_shell() -> None:
     (step,) = [step for step in STEPS if step.get("id") == "verify"]
     assert all(re.search(rf"\$\{{?{name}\b", script) for name in step["env"])
     assert ACTION["inputs"]["verify-client"]["description"].startswith(", ".join(NAMES))
+    assert f"\n    {' | '.join(NAMES)}) command=" in script
 
 
 @pytest.mark.slow
@@ -192,8 +193,10 @@ def test_it_takes_one_target(tmp_path: Path, given: dict[str, str]) -> None:
 
 
 def test_a_driver_that_cannot_be_started_is_said(tmp_path: Path) -> None:
+    (tmp_path / "sharespec-reports").mkdir()
+    (tmp_path / "sharespec-reports" / "report.md").write_text("of an earlier step")
     job = verify(tmp_path, exec="/no/such/driver $(touch x)", seconds="1")
-    assert job.status == 2
+    assert (job.status, job.summary) == (2, "")
     assert "cannot be started" in job.log
     assert job.outputs == {"new": "0", "known": "0", "verdict": "unknown"}
     assert not (ROOT / "x").exists()

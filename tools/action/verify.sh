@@ -4,6 +4,7 @@
 # its reports in $REPORTS. Inputs come as variables, so that none of them is read as shell.
 set -euo pipefail
 mkdir -p "$REPORTS"
+rm -f "$REPORTS"/report.*  # Of an earlier step of the job.
 command=verify arguments=(--seed "${SEED:-0}")
 targets=0
 for given in "${DRIVER:-}" "${BOOTSTRAP:-}" "${CLIENT:-}"; do [ -z "$given" ] || targets=$((targets + 1)); done
@@ -15,7 +16,7 @@ fi
 [ -z "${BOOTSTRAP:-}" ] || arguments+=(--bootstrap "$BOOTSTRAP" --profile "${PROFILE:-kafka}")
 case "${CLIENT:-}" in
     '') ;;
-    librdkafka | kafka | kafkats | franz-go) command=verify-client arguments+=("$CLIENT") ;;
+    librdkafka | kafka | kafkats | franz-go | krafka | kafkit | spring-kafka) command=verify-client arguments+=("$CLIENT") ;;
     *) command=verify-client arguments+=(--exec "$CLIENT") ;;
 esac
 [ -z "${SECONDS_TO_SEARCH:-}" ] || arguments+=(--seconds "$SECONDS_TO_SEARCH")
