@@ -18,7 +18,7 @@ from conformance.known import REASON, KnownDeviation, free_name
 from conformance.picture import picture
 from conformance.vectors.play import Played
 from judge.weighing import Evidence, too_little
-from judge.words import printable
+from judge.words import many, printable
 from report.document import (
     Block,
     Command,
@@ -127,7 +127,7 @@ def headline_text(report: Report) -> str:
     if report.verdict is not KitVerdict.KNOWN:
         return report.verdict.value
     known = len(report.replayed)
-    return f"{known} known deviation{'s' if known > 1 else ''}, nothing new"
+    return f"{many(known, 'known deviation')}, nothing new"
 
 
 def totals_text(report: Report) -> str:
@@ -144,7 +144,7 @@ def totals_text(report: Report) -> str:
     counts += f", {doubts} unconfirmed" if doubts else ""
     return (
         f"{headline_text(report)}{'' if report.verdict is KitVerdict.KNOWN else counts}; "
-        f"{campaign.sequences:,} sequences{rest}, {campaign.steps:,} operations "
+        f"{many(campaign.sequences, 'sequence')}{rest}, {many(campaign.steps, 'operation')} "
         f"in {campaign.seconds:.0f} s{stopped}"
     )
 
@@ -155,7 +155,7 @@ def vectors_text(vectors: Played) -> str:
     others = {reason: n for reason, n in vectors.skipped.items() if not reason.startswith(NEEDS)}
     rest = [f"{needing} need a capability that it lacks"] if needing else []
     rest += [f"{number} not played: {reason}" for reason, number in sorted(others.items())]
-    return "; ".join((f"{vectors.number} vectors, {len(vectors.faults)} deviate", *rest))
+    return "; ".join((f"{many(vectors.number, 'vector')}, {len(vectors.faults)} deviate", *rest))
 
 
 def has_time(steps: Sequence[StepText]) -> bool:
@@ -210,7 +210,7 @@ def skipped_text(report: Report) -> str:
 
 
 def _counted(count: int, name: str) -> str:
-    return f"{count} {name}{'s' if count > 1 else ''}" if count else ""
+    return many(count, name) if count else ""
 
 
 def unconfirmed_text(fault: Fault[object]) -> str:

@@ -11,12 +11,12 @@ from pyspark.sql import SparkSession
 
 import sharespec
 
+if not sys.argv[1:]:
+    sys.exit(f"usage: {sys.argv[0]} EVENTS.parquet")
 session = SparkSession.builder.getOrCreate()
 sharespec.ship(session)
 
 # %% Any DataFrame with the columns of a trace: a table of Delta, Iceberg or Hive, a query, files.
-if not sys.argv[1:]:
-    sys.exit(f"usage: {sys.argv[0]} EVENTS.parquet")
 events = session.read.parquet(sys.argv[1])
 checked = sharespec.check(events, sharespec.Plan(profile="kafka"))
 checked.results.persist()

@@ -48,6 +48,16 @@ class Form(StrEnum):
     PARQUET = "Parquet"
 
 
+_NOT_READ = {
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\xfd7zX": "xz",
+    b"BZh": "bzip2",
+    b"PK\3\4": "a zip archive",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
+"""How a file begins in forms that others have: one error tells more than one of each line."""
+
 _TEXT_FACTOR = {Form.LINES: 1, Form.GZIP: 20, Form.PARQUET: 8}
 """How many bytes of text one byte of a file stands for, about."""
 
@@ -152,6 +162,9 @@ def _source(path: Path) -> Source:
         raise OSError(0, "it is not a regular file")
     with path.open("rb") as file:
         magic = file.read(4)
+    for begin, other in _NOT_READ.items():
+        if magic.startswith(begin):
+            raise OSError(0, f"it is {other}; allowed: JSON lines in UTF-8 or gzip, Parquet")
     form = Form.LINES
     if path.suffix == ".parquet" and magic != b"PAR1":
         raise OSError(0, "it is not Parquet, as its name says")

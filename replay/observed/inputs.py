@@ -9,7 +9,7 @@ from pathlib import Path
 import attrs
 
 from model.errors import InvalidValueError
-from replay.observed.observation import Observation
+from replay.observed.observation import OF_TOPIC, Observation
 from replay.observed.rows import fact_of, observation_of
 from replay.request_log.entry import MARK
 from replay.request_log.scan import MAX_LOG_LINE_BYTES, FileTally, scan
@@ -90,7 +90,7 @@ def _observed(lines: Iterable[Line | Bad], tally: FileTally) -> Iterator[Observa
         except (ValueError, RecursionError) as error:
             tally.cannot_use(line.number, str(error)[:200])
             continue
-        tally.requests += 1
+        tally.requests += not (isinstance(each, Observation) and each.kind in OF_TOPIC)
         if isinstance(each, Observation) and not each.named:
             yield each
         else:

@@ -12,6 +12,7 @@ from replay.observed.inputs import Input, sorted_out
 from replay.observed.rows import fact_lines, line_of
 from replay.observed.run import read_all
 from replay.sources import NoSuchTraceError, find_sources
+from replay.verdict import place
 from report.scratch import whole_file
 from sharespec.commands.options import TRACES
 from sharespec.exit import Exit, exits_on, fail
@@ -75,7 +76,7 @@ def _events(traces: list[Path], out: Path) -> int:
     converted = convert(sources.files, out)
     problems = [*sources.problems, *converted.problems]
     for problem in problems[:MOST_SHOWN]:
-        click.echo(f"{problem.source}, line {problem.line}: {problem.message}", err=True)
+        click.echo(f"{place(problem.source, problem.line)}: {problem.message}", err=True)
     if not converted.events:
         fail("TRACES hold no event, and nothing was written")
     click.echo(

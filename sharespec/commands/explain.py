@@ -136,14 +136,15 @@ def _show(shown: list[Frame], *, full: bool) -> None:
 
 def _show_life(events: list[TraceEvent], rules: Profile, offset: int, *, json_lines: bool) -> Exit:
     known = list(life(events, rules, offset))
+    end = max(event.after.end_offset for event in events)
+    # That an event diverges is told of every offset, also of one that the trace does not reach.
+    if not known or (offset >= end and all(each.diverges for each in known)):
+        fail(f"no event concerns offset {offset}; those of the trace end before {end}")
     for each in known:
         if json_lines:
             click.echo(json.dumps(attrs.asdict(each)))
         else:
             click.echo(_life_text(each))
-    if not known:
-        end = max(event.after.end_offset for event in events)
-        fail(f"no event concerns offset {offset}; those of the trace end before {end}")
     return Exit.WELL if all(each.is_checked and not each.diverges for each in known) else Exit.WRONG
 
 

@@ -1,3 +1,5 @@
+import bz2
+import lzma
 import os
 from pathlib import Path
 
@@ -37,6 +39,22 @@ def test_anything_but_a_regular_file_is_a_problem(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
     found = find_sources([tmp_path])
     assert [p.message for p in found.problems] == ["cannot be read: it is not a regular file"]
+
+
+@pytest.mark.parametrize(
+    ("begin", "form"),
+    [
+        (bytes.fromhex("28b52ffd"), "zstd"),
+        (lzma.compress(b"{}"), "xz"),
+        (bz2.compress(b"{}"), "bzip2"),
+        ("{}".encode("utf-16"), "UTF-16"),
+        (b"PK\3\4", "a zip archive"),
+    ],
+)
+def test_another_form_is_one_problem(tmp_path: Path, begin: bytes, form: str) -> None:
+    (tmp_path / "t.jsonl").write_bytes(begin + b"\n" * 9)
+    (problem,) = find_sources([tmp_path]).problems
+    assert problem.message.startswith(f"cannot be read: it is {form}; allowed: JSON lines")
 
 
 def test_a_name_that_is_not_utf_8_is_a_problem_and_others_are_read(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
 def test_a_client_that_conforms_exits_with_0() -> None:
     status, output, _ = run("--exec", DOUBLE, "--play", SCRIPT)
     assert (status, "the double\n" in output) == (0, True)
-    assert "conforms: 0 new, 0 known, 0 gone; 1 sequences" in output.splitlines()[-1]
+    assert "conforms: 0 new, 0 known, 0 gone; 1 sequence," in output.splitlines()[-1]
 
 
 def test_a_client_that_violates_a_duty_exits_with_1_and_says_how_to_see_it_again(

@@ -52,6 +52,11 @@ def test_each_write_of_the_log_is_a_record_of_the_dump(tmp_path: Path) -> None:
     assert (one.verdict, one.durable, one.writes) == (Verdict.CONFORMS, 98, 98)
 
 
+def test_a_record_of_the_dump_is_no_request(tmp_path: Path) -> None:
+    found = judged(tmp_path, list(lines()), records=dump())
+    assert (found.requests, found.lines) == (652, 751)
+
+
 def test_a_log_without_its_first_half_conforms_with_a_dump(tmp_path: Path) -> None:
     one = verdict(tmp_path, list(lines()[HALF:]), dump())
     assert one.verdict is Verdict.CONFORMS

@@ -32,7 +32,7 @@ def test_what_holds_neither_is_not_converted(tmp_path: Path) -> None:
     other.write_text("nothing\n")
     result = run("convert", other, "--out", tmp_path / "out")
     assert result.exit_code == 2
-    assert "other.txt, line 1" in result.output
+    assert "other.txt:1: line is" in result.output
     assert "TRACES hold no event" in result.output
     assert not (tmp_path / "out").exists()
     mixed = run("convert", LOG, other, "--out", tmp_path / "out")
@@ -83,7 +83,14 @@ def test_lines_that_hold_no_event_are_shown(tmp_path: Path) -> None:
     status, output = convert(trace, "--out", tmp_path / "out.parquet")
     assert status == 1
     assert "5 events; 30 lines without one" in output
-    assert output.count("t.jsonl, line") == 10
+    assert output.count("t.jsonl:") == 10
+
+
+def test_a_file_that_cannot_be_read_has_no_line(tmp_path: Path) -> None:
+    (tmp_path / "t.parquet").write_text("nothing\n")
+    status, output = convert(tmp_path / "t.parquet", "--out", tmp_path / "out")
+    assert status == 2
+    assert "t.parquet: cannot be read: it is not Parquet" in output
 
 
 def test_a_trace_is_not_written_over_itself(tmp_path: Path) -> None:

@@ -89,3 +89,13 @@ def test_a_divergence_ends_the_checked_part_of_a_life(tmp_path: Path) -> None:
     done = run(write_lines(tmp_path / "a.jsonl", rows), "--offset", "5")
     assert "recorded after the divergence, not checked" in " ".join(done.stdout.split())
     assert done.exit_code == 1
+
+
+def test_a_divergence_concerns_no_offset_that_the_trace_does_not_reach(tmp_path: Path) -> None:
+    rows = kafka_rows()
+    rows[2]["after"]["end_offset"] += 1
+    path = write_lines(tmp_path / "a.jsonl", rows)
+    done = run(path, "--offset", "9999")
+    assert done.exit_code == 2
+    assert "no event concerns offset 9999" in done.output
+    assert run(path, "--offset", "0").exit_code == 1

@@ -159,7 +159,7 @@ def test_what_a_run_writes_as_known_is_known_to_the_next(tmp_path: Path) -> None
 def test_a_vector_is_played_alone() -> None:
     result = run("--exec", WRONG, "--vector", VECTOR)
     assert result.exit_code == 1
-    assert "1 vectors, 1 deviate" in result.stdout
+    assert "1 vector, 1 deviate" in result.stdout
     assert f" --vector {VECTOR}\n" in result.stdout
     assert run("spec", "--vector", VECTOR).exit_code == 0
 
