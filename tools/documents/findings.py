@@ -56,8 +56,28 @@ _FAULT = re.compile(
 
 
 def cluster_faults() -> list[tuple[str, ...]]:
-    """Return title, classes, loss, command and tests of each fault on the page, in its order."""
-    return _FAULT.findall((FOLDER / f"{CLUSTER}.md").read_text(encoding="utf-8"))
+    """Return title, implementation, loss, command and tests of each fault on the page.
+
+    The implementation has the releases of which the page's table says that the fault shows.
+    """
+    page = (FOLDER / f"{CLUSTER}.md").read_text(encoding="utf-8")
+    return [
+        (title, f"Apache Kafka {_since(page, title)}{NEWEST}, {classes}", *rest)
+        for title, classes, *rest in _FAULT.findall(page)
+    ]
+
+
+def _since(page: str, title: str) -> str:
+    """Return the oldest release from which on a fault shows, and "to"; nothing for the newest."""
+    anchor = re.sub(r"[^a-z0-9 -]", "", title.lower()).replace(" ", "-")
+    (head,) = re.findall(r"^\| Released \| (.+) \|$", page, re.MULTILINE)
+    (row,) = re.findall(rf"^\| \[[^]]+\]\(#{anchor}\) \| (.+) \|$", page, re.MULTILINE)
+    cells = reversed([*zip(head.split(" | "), row.split(" | "), strict=True)])
+    oldest = NEWEST
+    for releases, cell in takewhile(lambda one: "fails" in one[1], cells):
+        named = re.findall(r"[\d.]+\d", cell.partition(";")[0])
+        oldest = min(named or releases.split(", "))
+    return "" if oldest == NEWEST else f"{oldest} to "
 
 
 def known_of(target: str) -> tuple[KnownDeviation, ...]:
@@ -76,9 +96,9 @@ def findings_table() -> str:
 
 
 def _rows(reproduced: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    for title, classes, _, command, tests in cluster_faults():
+    for title, what, _, command, tests in cluster_faults():
         last = f"A fault in Apache Kafka. | {_when(reproduced[CLUSTER].get(tests))}"
-        yield f"| {title} | Apache Kafka 4.4.0, {classes} | {last} | `{command}` |"
+        yield f"| {title} | {what} | {last} | `{command}` |"
     for target, page in PAGES.items():
         for known in known_of(target):
             last = _when(reproduced.get(target, {}).get(known.name))
@@ -96,8 +116,8 @@ def track_record() -> str:
     reproduced = _reproduced()
     head = ["| Fault | A user's loss | Version | Last reproduced |", "|---|---|---|---|"]
     rows = [
-        (loss.lower(), title, f"{CLUSTER}.md", f"Apache Kafka 4.4.0, {classes}", last)
-        for title, classes, loss, _, tests in cluster_faults()
+        (loss.lower(), title, f"{CLUSTER}.md", what, last)
+        for title, what, loss, _, tests in cluster_faults()
         for last in (_when(reproduced[CLUSTER].get(tests)),)
     ]
     for target, page in PAGES.items():
