@@ -9,7 +9,10 @@ import attrs
 import pytest
 
 import clients
+from clients.broker import scripted
+from clients.drivers import opened
 from clients.duties import Duty
+from clients.events import Settings
 from clients.judge import judge
 from clients.kit import CLIENTS, Clients, commands_of
 from clients.play import Pace, play
@@ -96,6 +99,20 @@ def driver(request: pytest.FixtureRequest) -> Iterator[Kept]:
 def of(*names: str) -> pytest.MarkDecorator:
     """Run a test with the driver of each of these clients."""
     return pytest.mark.parametrize("driver", names, indirect=True)
+
+
+@pytest.mark.broker
+@of(*(name for name in NAMES if name != "kafkit"))
+def test_a_driver_ends_when_its_input_does(driver: Kept) -> None:
+    with scripted() as broker:
+        opened(driver, broker.served.address, Settings(explicit=True))
+        driver.ask({"do": "subscribe", "topics": ["t"]})
+        driver.ask({"do": "poll", "timeout_ms": 500})
+        assert driver._process is not None  # noqa: SLF001 - who started it was killed
+        process = driver._process._process  # noqa: SLF001 - as above
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait(30)
 
 
 def violated(driver: Kept, chosen: Script) -> list[Duty]:

@@ -146,5 +146,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   answer.completed = completed;
   completed = [];
   process.stdout.write(JSON.stringify(answer) + "\n");
-  if (command.do === "goodbye") process.exit(0);
+  if (command.do === "goodbye") break;
 }
+// Connections that were not closed would keep the process when its input has ended.
+process.exit(0);

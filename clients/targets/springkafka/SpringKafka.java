@@ -99,9 +99,11 @@ public class SpringKafka {
             out.println(JSON.writeValueAsString(answer));
             out.flush();
             if (command.get("do").asText().equals("goodbye")) {
-                System.exit(0);
+                break;
             }
         }
+        // Threads of a container that was not closed would keep the process when its input has ended.
+        System.exit(0);
     }
 
     private void carryOut(JsonNode command, ObjectNode answer) throws InterruptedException {
