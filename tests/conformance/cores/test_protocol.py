@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import attrs
 import jsonschema
 import pytest
 
@@ -29,6 +30,13 @@ def test_a_message_is_a_line() -> None:
 def test_an_invalid_message_is_quoted(line: bytes) -> None:
     with pytest.raises(TargetError, match="its answer is not"):
         decoded(line)
+
+
+def test_the_document_lists_every_capability_with_its_default() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "verify.md").read_text()
+    for field in attrs.fields(Capabilities):
+        default = {True: "true", False: "false", (): "none"}.get(field.default, "both")
+        assert f"\n| `{field.name}` | {default} | " in text
 
 
 def test_a_hello_describes_capabilities() -> None:
