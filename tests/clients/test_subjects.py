@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import attrs
@@ -248,9 +248,11 @@ def test_what_is_known_of_a_client_shows_and_nothing_else(driver: Kept, name: st
     assert path is not None
     known = read_known(path, CLIENTS.read)
     drivers, kit = Drivers(driver), attrs.evolve(CLIENTS, at_once=3)
-    again = replayed(drivers.start, kit.hello(drivers.start), known, kit)
-    assert [each.known.name for each in again if not each.fault] == []
-    if name == "kafkit":
-        return  # Its scripts take minutes: docs/findings/share-consumers.md says it.
-    result = campaign(drivers.start, Limits(600, 8), kit, 1, known=known)
-    assert (result.failure, result.faults) == ("", ())
+    with ExitStack() as at_end:
+        at_end.callback(drivers.end)
+        again = replayed(drivers.start, kit.hello(drivers.start), known, kit)
+        assert [each.known.name for each in again if not each.fault] == []
+        if name == "kafkit":
+            return  # Its scripts take minutes: docs/findings/share-consumers.md says it.
+        result = campaign(drivers.start, Limits(600, 8), kit, 1, known=known)
+        assert (result.failure, result.faults) == ("", ())
