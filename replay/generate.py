@@ -29,7 +29,7 @@ from replay.histories import (
     repetitive,
     rows_of,
 )
-from report.scratch import whole_file
+from report.scratch import made_folder, whole_file
 
 EVENTS_PER_FILE = 250_000
 """About how many events one file holds."""
@@ -79,9 +79,16 @@ def generate_traces(
     if number > MAX_FILES:
         text = f"{request.events} events of {request.partitions} partitions take {number} files"
         raise ValueError(f"{text}; allowed: at most {MAX_FILES}")
-    target.mkdir(parents=True, exist_ok=True)
-    if any(target.iterdir()):
-        raise TargetNotEmptyError(f"{target} is not empty")
+    with made_folder(target):
+        if any(target.iterdir()):
+            raise TargetNotEmptyError(f"{target} is not empty")
+        return _generate(request, target, processes, progress)
+
+
+def _generate(
+    request: Request, target: Path, processes: int | None, progress: Callable[[int], None]
+) -> list[Path]:
+    """Write the traces into a folder that is there."""
     files = list(_files(request))
     paths = [target / f"part-{i:05}.parquet" for i in range(len(files))]
     most = request.of_partition(0)

@@ -110,11 +110,13 @@ def check_stream(  # noqa: PLR0913 - one argument for each option
     lines for each batch that has some; ``each`` is called with every ``Batch``. ``trigger`` is as
     ``DataStreamWriter.trigger`` takes it; without one a batch begins when the one before is done.
     Wait for the query, or stop it, as for any other.
-    Raises InvalidValueError for a column that is missing or of another type or a plan without a
-    folder, StateError for states that cannot be used.
+    Raises InvalidValueError for a static DataFrame, for a column that is missing or of another
+    type, and for a plan without a folder, StateError for states that cannot be used.
     """
     if not plan.state_folder:
         raise InvalidValueError("plan.state_folder", None, "a folder for the states")
+    if not frame.isStreaming:
+        raise InvalidValueError("frame", "a static DataFrame", "one of readStream; or use check")
     check_columns(frame.schema)
     place = StreamPlace(plan, Path(out) if out else None)
     place = attrs.evolve(place, each=each) if each else place

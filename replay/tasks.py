@@ -234,7 +234,8 @@ def _conflicts(inputs: Inputs) -> dict[str, Problem]:
             first, other, *_ = sorted(files.values(), key=lambda e: e.source)
             text = (
                 f"the share-partition is in {len(files)} files: also in "
-                f"{other.source}, line {other.line}"
+                f"{other.source}, line {other.line}; allowed: one file, or a leader_epoch in each "
+                "event, which orders the files"
             )
             conflicts[partition] = Problem(first.source, first.line, text, partition)
     return conflicts

@@ -8,7 +8,7 @@ import click
 from conformance.vectors.source import CaseError, cases
 from conformance.vectors.written import DATA, VectorError, document
 from judge.words import many
-from report.scratch import whole_file
+from report.scratch import made_folder, whole_file
 from sharespec.exit import Exit, exits_on, fail
 
 
@@ -35,8 +35,8 @@ def vectors_command(out: Path, *, check: bool) -> None:
         for path in sorted([*stale, *old]):
             click.echo(f"{path} is not current")
         sys.exit(Exit.WRONG if stale or old else Exit.WELL)
-    out.mkdir(parents=True, exist_ok=True)
-    for path in stale:
-        with whole_file(path) as draft:
-            draft.write_text(files[path])
+    with made_folder(out):
+        for path in stale:
+            with whole_file(path) as draft:
+                draft.write_text(files[path])
     click.echo(f"{many(len(files), 'file')} in {out}, {len(stale)} of them written")

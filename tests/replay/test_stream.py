@@ -138,12 +138,14 @@ def test_a_stream_that_begins_anew_checks_nothing_twice(tmp_path: Path) -> None:
     assert left.total.checked == CHECKED
 
 
-def test_a_plan_without_a_folder_is_refused_before_anything_runs(spark: SparkSession) -> None:
-    frame = spark.range(1)
+def test_what_cannot_be_checked_is_refused_before_anything_runs(spark: SparkSession) -> None:
+    frame, plan = spark.readStream.format("rate").load(), Plan(state_folder="nowhere")
     with pytest.raises(InvalidValueError, match=r"plan\.state_folder"):
         check_stream(frame, Plan())
     with pytest.raises(InvalidValueError, match="column partition"):
-        check_stream(frame, Plan(state_folder="nowhere"))
+        check_stream(frame, plan)
+    with pytest.raises(InvalidValueError, match="frame is 'a static DataFrame'"):
+        check_stream(spark.range(1), plan)
 
 
 def test_the_cause_of_an_error_is_one_line() -> None:

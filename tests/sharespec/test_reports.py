@@ -124,3 +124,16 @@ def test_on_a_full_disk_a_command_ends_with_one_line_and_nothing_partial(
         assert not is_full or done.exit_code
         assert not is_full or len(done.stderr.splitlines()) == 1
     assert ended == {True, False}
+
+
+@pytest.mark.parametrize("line", ["generate out/new --partitions 1 --events 9", "vectors out/new"])
+def test_on_a_full_disk_no_folder_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with full_at(300):
+        done = CliRunner().invoke(cli, line.split())
+    assert done.exit_code == Exit.COULD_NOT_RUN
+    assert done.stderr.endswith("File too large\n")
+    assert not list(tmp_path.iterdir())
+    assert CliRunner().invoke(cli, line.split()).exit_code == Exit.WELL
