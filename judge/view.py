@@ -1,18 +1,16 @@
 """The observable state of a share-partition."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from operator import attrgetter
 
 from judge.recorded_partition import recorded
 from model.outcome import Write
-from model.profile import Profile
 from model.ranges import RecordRange, StateBatch, record_range, runs
 from model.snapshot import DurableState, SharePartitionSnapshot
-from model.states import RecordState
-from spec.coordinator import Durable, Entry, durable_state, merge, merge_start
+from spec.coordinator import durable_from, durable_state, explain_read
 from spec.partition import SharePartition, complete_count
-from spec.record import Record, durable_maximum
+from spec.record import Record
 from spec.window import Window, first_unfinished, passed, replace, tracked
 
 _SHOWN = attrgetter("state", "delivery_count", "owner", "pending")
@@ -35,12 +33,10 @@ def durable(partition: SharePartition) -> DurableState:
 
 
 def readable(partition: SharePartition, read: DurableState) -> DurableState:
-    """Return what a new leader may read that comes nearest to what it read.
+    """Return what a new leader may read that comes nearest to what it read (``explain_read``).
 
-    Nothing durable is lost, and nothing is durable that was not written. Of a write without an
-    answer, or with an error, nobody knows whether it is durable: it is where all of it is in what
-    was read. As states only grow (``merge``), no other choice of writes explains more. Where events
-    are missing more may have been written; and a share-partition that was reset begins anew.
+    Where events are missing more may have been written; and a share-partition that was reset begins
+    anew.
     """
     known, profile = recorded(partition), partition.profile
     durable = known.durable
@@ -51,25 +47,7 @@ def readable(partition: SharePartition, read: DurableState) -> DurableState:
     if not known.durable_whole:
         start, count = read.start_offset, read.delivery_complete_count
         writes = [Write(0, start, count, read.state_batches)]
-    shown = _entries(read.state_batches, read.start_offset, profile)
-    limit = read.start_offset, read.delivery_complete_count
-    for write in writes:
-        before = durable.start_offset, durable.delivery_complete_count
-        numbers = write.start_offset, write.delivery_complete_count
-        if merge_start(before, numbers, profile) > max(before, limit):
-            continue
-        entries = _entries(write.state_batches, read.start_offset, profile)
-        if all(
-            durable_maximum(*entry, *shown.get(o, (RecordState.AVAILABLE, -1))) == shown.get(o)
-            for o, entry in entries.items()
-        ):
-            durable = merge(durable, write, profile)
-    return durable_state(durable)
-
-
-def _entries(batches: tuple[StateBatch, ...], start: int, profile: Profile) -> Mapping[int, Entry]:
-    """Return what is durable from ``start`` on of a share-partition with just these batches."""
-    return merge(Durable(start), Write(0, -1, -1, batches), profile).entries
+    return durable_state(explain_read(durable, writes, durable_from(read), profile))
 
 
 def furthest(partition: SharePartition, written: Sequence[StateBatch]) -> int:

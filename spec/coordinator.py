@@ -105,6 +105,26 @@ def _raised(entries: Map[int, Entry], batches: Iterable[StateBatch], start: int)
     return raised.finish()
 
 
+def explain_read(
+    durable: Durable, unknown: Iterable[Write], read: Durable, profile: Profile
+) -> Durable:
+    """Return what may be durable that comes nearest to what a leader has ``read``.
+
+    ``durable`` is what writes were answered NONE for. Of an ``unknown`` one, whose answer was lost
+    or is an error, nobody can say whether it is durable: a request that is sent again may have
+    arrived before (KIP-932, Managing durable share-partition state). It is where all of it is in
+    what was read; as states only grow (``merge``), no other choice of writes explains more.
+    """
+    limit = read.start_offset, read.delivery_complete_count
+    for write in unknown:
+        current = durable.start_offset, durable.delivery_complete_count
+        written = write.start_offset, write.delivery_complete_count
+        within = merge_start(current, written, profile) <= max(current, limit)
+        if within and _raised(read.entries, write.state_batches, limit[0]) == read.entries:
+            durable = merge(durable, write, profile)
+    return durable
+
+
 def _below(durable: Durable, start: int) -> list[int]:
     if 0 <= start - durable.start_offset <= len(durable.entries):
         return [o for o in range(durable.start_offset, start) if o in durable.entries]

@@ -5,6 +5,7 @@ and the state epoch that it read (KIP-932, Using the share coordinator). A leade
 of its successor goes on until the share coordinator fences it.
 """
 
+from collections.abc import Sequence
 from uuid import UUID
 
 import attrs
@@ -22,7 +23,7 @@ from spec import share_broker, share_request
 from spec.coordinator import Durable
 from spec.log import Log
 from spec.share_broker import Handled, PartitionKey, ShareBroker
-from spec.share_coordinator import ShareCoordinator, serve
+from spec.share_coordinator import ShareCoordinator, serve, serve_writes
 
 _PENDING = Answer(ErrorCode.PENDING)
 _FREE = Conduct()
@@ -43,7 +44,7 @@ class ShareCluster:
     """Brokers by their id, and the share coordinator of their groups.
 
     ``leader_epochs`` has the leader epoch in which a broker believes that it leads a partition.
-    ``sent`` are writes that have not arrived.
+    ``sent`` are writes that have not been answered, and may arrive.
     """
 
     coordinator: ShareCoordinator
@@ -124,22 +125,73 @@ def operate(
 def arrive(cluster: ShareCluster, sent: SentWrite, now: int) -> tuple[ShareCluster, Handled]:
     """Let a write arrive at the share coordinator, and its answer at the broker.
 
-    Guard: the write is on its way. The share coordinator fences an older leader epoch and another
-    state epoch (``share_coordinator.serve``).
-    Effect: as ``share_broker.complete_write``, if the broker still waits for the answer.
-    Records: committed or rolled back.
-    Persistence: as written, if the answer is NONE.
+    Guard, Effect, Records, Persistence: as ``receive`` and then ``answer``.
     """
+    cluster, (status,) = receive(cluster, (sent,), now)
+    return answer(cluster, sent, status)
+
+
+def receive(
+    cluster: ShareCluster, writes: Sequence[SentWrite], now: int
+) -> tuple[ShareCluster, tuple[ErrorCode, ...]]:
+    """Let a request arrive at the share coordinator, and return the answer to each of its writes.
+
+    Guard: the writes are on their way. The share coordinator fences an older leader epoch and
+    another state epoch (``share_coordinator.serve_writes``).
+    Effect: none at the broker. Where the answer is lost the request is sent again: its writes are
+    on their way until they are answered, and may arrive any number of times.
+    Records: unchanged.
+    Persistence: each write, as written, if its own answer is NONE; once more it changes nothing.
+    """
+    for sent in writes:
+        _check_sent(cluster, sent)
+    requests = (sent.request for sent in writes)
+    coordinator, statuses = serve_writes(cluster.coordinator, requests, now)
+    return attrs.evolve(cluster, coordinator=coordinator), statuses
+
+
+def answer(
+    cluster: ShareCluster, sent: SentWrite, status: ErrorCode
+) -> tuple[ShareCluster, Handled]:
+    """Let the answer to a write arrive at its broker.
+
+    Guard: the write is on its way. The answer counts in the leader epoch of the write, while it is
+    outstanding: one to a share-partition that was in memory before the present one changes nothing.
+    Effect: as ``share_broker.complete_write``.
+    Records: committed or rolled back.
+    Persistence: none; where the answer is an error the write may be durable (``give_up``).
+    """
+    _check_sent(cluster, sent)
+    return _completed(attrs.evolve(cluster, sent=cluster.sent - {sent}), sent, status)
+
+
+def give_up(cluster: ShareCluster, sent: SentWrite) -> tuple[ShareCluster, Handled]:
+    """Have a broker stop sending a write of which every answer was lost.
+
+    Guard: the write is on its way.
+    Effect: who waits for it gets COORDINATOR_NOT_AVAILABLE, which says nothing of what is durable
+    (``coordinator.explain_read``). A request that was sent may still arrive.
+    Records: rolled back.
+    Persistence: none.
+    """
+    _check_sent(cluster, sent)
+    return _completed(cluster, sent, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+
+def _check_sent(cluster: ShareCluster, sent: SentWrite) -> None:
     if sent not in cluster.sent:
         raise InvalidValueError("sent", sent, "a write that is on its way")
-    reply = serve(cluster.coordinator, sent.request, now)
-    cluster = attrs.evolve(cluster, coordinator=reply.coordinator, sent=cluster.sent - {sent})
+
+
+def _completed(
+    cluster: ShareCluster, sent: SentWrite, status: ErrorCode
+) -> tuple[ShareCluster, Handled]:
+    """Return the cluster after a broker has the answer to a write, if it still waits for it."""
     broker = cluster.brokers[sent.broker]
     same = cluster.leader_epochs[sent.broker, sent.key[1]] == sent.request.leader_epoch
     if not same or sent.id not in broker.partitions[sent.key].outstanding:
         return cluster, Handled(broker, Map())
-    operation = CompleteWrite(sent.id, reply.status)
-    handled = share_broker.complete_write(broker, sent.key, operation)
+    handled = share_broker.complete_write(broker, sent.key, CompleteWrite(sent.id, status))
     return _replaced(cluster, sent.broker, handled.broker), handled
 
 

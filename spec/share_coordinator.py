@@ -4,7 +4,7 @@ Each request returns an answer and the record that it appends to the state topic
 records gives what is held in memory; ``spec.state_topic`` holds the records.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import assert_never
 from uuid import UUID
 
@@ -103,6 +103,24 @@ def serve(
             return delete_state(coordinator, request)
         case _:
             assert_never(request)
+
+
+def serve_writes(
+    coordinator: ShareCoordinator, writes: Iterable[WriteState], now: int
+) -> tuple[ShareCoordinator, tuple[ErrorCode, ...]]:
+    """Serve the writes of one request, in its order (KIP-932, WriteShareGroupState).
+
+    Guard: ``_refusal``, of each write. A broker that leads again may send writes of one
+    share-partition in several leader epochs, some of which are fenced.
+    Effect, Delivery count, Persistence: of each write, as ``write_state``. Each has its own answer:
+    NONE to one says nothing of another.
+    """
+    statuses: list[ErrorCode] = []
+    for write in writes:
+        reply = serve(coordinator, write, now)
+        coordinator = reply.coordinator
+        statuses.append(reply.status)
+    return coordinator, tuple(statuses)
 
 
 def initialize_state(coordinator: ShareCoordinator, request: InitializeState, now: int) -> Reply:

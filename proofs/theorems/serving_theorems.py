@@ -203,7 +203,7 @@ def _sent(s: OneLed) -> SentWrite:
 
 @_brokers.theorem(
     51, 59, of="a write arrives", given=waits, control=wrong(
-        f"{CLUSTER}serve", "fences nobody", called_with(
+        "spec.share_coordinator:serve", "fences nobody", called_with(
             lambda state, request, now: (state, attrs.evolve(request, leader_epoch=9999), now))),
 )  # fmt: skip
 def a_fenced_write_leaves_no_trace(s: OneLed) -> Term:
@@ -216,6 +216,25 @@ def a_fenced_write_leaves_no_trace(s: OneLed) -> Term:
     if conjunction(s.leader >= s.fence, s.epoch == s.read):
         return conjunction(answered, entry is not None)
     return conjunction(answered, after.coordinator is before.coordinator)
+
+
+@_brokers.theorem(
+    69, of="two writes arrive in one request", given=waits, control=wrong(
+        f"{CLUSTER}serve_writes", "answers all alike", returns(
+            lambda answer: (answer[0], answer[1][-1:] * 2))),
+)  # fmt: skip
+def each_write_of_a_request_has_its_own_answer(s: OneLed) -> Term:
+    """Of two writes in one request, in any leader epochs, NONE is answered to what is durable."""
+    mine = _sent(s)
+    again = attrs.evolve(mine.request.state_batches[0], delivery_count=2)
+    asked = attrs.evolve(mine.request, leader_epoch=s.now, state_batches=(again,))
+    other = attrs.evolve(mine, request=asked)
+    before = attrs.evolve(_cluster(s), sent=frozenset({mine, other}))
+    after, (first, second) = share_cluster.receive(before, (mine, other), s.later)
+    entry = after.coordinator.held[state_key(KEY)].durable.entries.get(s.offset)
+    count = 0 if entry is None else entry[1]
+    told = 2 if second is NONE else 1 if first is NONE else 0
+    return conjunction(count == told, len(after.sent) == len(before.sent))
 
 
 @_brokers.theorem(

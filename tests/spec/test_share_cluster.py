@@ -10,6 +10,7 @@ from judge.invariants import broken_names
 from judge.share_broker_invariants import BROKER_INVARIANTS
 from model.errors import ErrorCode, InvalidValueError
 from model.operations import MemberLeaves
+from model.outcome import Write
 from model.profile import KAFKA, KIP, Profile
 from model.ranges import StateBatch
 from model.share_messages import (
@@ -23,15 +24,19 @@ from model.share_messages import (
 )
 from model.share_state_requests import InitializeState
 from model.states import RecordState
+from spec.coordinator import explain_read
 from spec.log import Log
 from spec.share_broker import ShareBroker
 from spec.share_cluster import (
     ShareCluster,
     advance,
+    answer,
     arrive,
     elect,
+    give_up,
     handle,
     operate,
+    receive,
     state_key,
 )
 from spec.share_coordinator import ShareCoordinator, serve
@@ -236,3 +241,55 @@ def test_a_share_partition_may_change_by_itself_and_its_write_is_sent() -> None:
     cluster = operate(cluster, 1, KEY, MemberLeaves("m"))
     (sent,) = cluster.sent
     assert [batch.state for batch in sent.request.state_batches] == [RecordState.AVAILABLE]
+
+
+def test_each_write_of_a_request_has_its_own_answer() -> None:
+    """A broker that leads again sends what it wrote in two leader epochs together."""
+    cluster, _ = fetched(cluster_of(), 1)
+    cluster, _ = acknowledged(cluster, 1, (0, 0, 1))
+    cluster = elect(cluster, 1, KEY, epoch=2, config=SMALL, log=Log(0, 3))
+    cluster, _ = fetched(cluster, 1, most=2)
+    cluster, seq = acknowledged(cluster, 1, (1, 1, 1))
+    old, new = sorted(cluster.sent, key=lambda sent: sent.request.leader_epoch)
+    for order in ((old, new), (new, old)):
+        after, statuses = receive(cluster, order, 0)
+        told = dict(zip(order, statuses, strict=True))
+        assert told == {old: ErrorCode.FENCED_LEADER_EPOCH, new: ErrorCode.NONE}
+        assert list(after.coordinator.held[state_key(KEY)].durable.entries) == [1]
+        responses: dict[int, ShareResponse] = {}
+        for sent in order:
+            after, handled = answer(after, sent, told[sent])
+            responses |= handled.responses
+        assert {key: errors(each) for key, each in responses.items()} == {
+            seq: {AT: ("NONE", "NONE")}
+        }
+
+
+def test_a_write_whose_answer_is_lost_arrives_again_and_changes_nothing() -> None:
+    cluster, _ = fetched(cluster_of(), 1)
+    cluster, seq = acknowledged(cluster, 1, (0, 0, 1))
+    once, _ = receive(cluster, tuple(cluster.sent), 0)
+    twice, _ = receive(once, tuple(once.sent), 0)
+    states = [each.coordinator.held[state_key(KEY)].durable for each in (once, twice)]
+    assert states[0].entries == states[1].entries
+    assert seq in twice.brokers[1].waiting
+    _, responses = arrived(twice)
+    assert errors(responses[seq]) == {AT: ("NONE", "NONE")}
+
+
+def test_who_gives_up_does_not_know_whether_the_write_is_durable() -> None:
+    cluster, _ = fetched(cluster_of(), 1)
+    cluster, seq = acknowledged(cluster, 1, (0, 0, 1))
+    (sent,) = cluster.sent
+    after, handled = give_up(cluster, sent)
+    assert errors(handled.responses[seq]) == {AT: ("NONE", "COORDINATOR_NOT_AVAILABLE")}
+    late, handled = arrive(after, sent, 0)
+    assert not handled.responses
+    known, held = (
+        late.brokers[1].partitions[KEY].durable,
+        late.coordinator.held[state_key(KEY)].durable,
+    )
+    assert (dict(known.entries), dict(held.entries)) == ({}, {0: (RecordState.ACKNOWLEDGED, 1)})
+    write = Write(0, sent.request.start_offset, 1, sent.request.state_batches)
+    assert explain_read(known, [write], held, KIP).entries == held.entries
+    assert explain_read(known, [write], known, KIP).entries == known.entries

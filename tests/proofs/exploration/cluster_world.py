@@ -7,12 +7,16 @@ the log, while there is no session. With operations of the group coordinator it 
 deleted and initialized again, only by them, effect by effect, with crashes between any two; the
 member joins and leaves, and has sessions only while it is in the group. So that the world is
 finite, leader epochs have an end, sessions always expect epoch 1, and times are kept by whether a
-lock is over. In the plain world there is one record, which is delivered once and accepted. In
+lock is over. With retries an answer may be lost, so that a write arrives again, at any time; two
+writes of a broker may stand in one request; and a broker may give up, and the next session begin
+while a write is on its way, so that two windows of one leader epoch have written. In the plain
+world there is one record, which is delivered once and accepted. In
 others there are two, which are released, rejected to a dead-letter queue and marked in progress as
 well.
 """
 
 from collections.abc import Iterator
+from itertools import permutations
 from uuid import UUID
 
 import attrs
@@ -29,6 +33,7 @@ from model.operations import (
     MarkInProgress,
     ProgressBatch,
 )
+from model.outcome import Write
 from model.profile import Profile
 from model.ranges import OffsetRange
 from model.share_messages import (
@@ -42,14 +47,14 @@ from model.share_messages import (
     TopicPartition,
 )
 from model.share_state_requests import DeleteState, InitializeState
-from model.states import AcknowledgeType, RecordState
-from spec import group_lifecycle, share_broker, share_cluster
-from spec.coordinator import Durable
+from model.states import TERMINAL_STATES, AcknowledgeType, RecordState
+from spec import coordinator, group_lifecycle, share_broker, share_cluster
+from spec.coordinator import Durable, merge
 from spec.log import Log
 from spec.record import is_dead_letter
 from spec.share_broker import Handled, ShareBroker
 from spec.share_cluster import SentWrite, ShareCluster, state_key
-from spec.share_coordinator import ShareCoordinator, serve
+from spec.share_coordinator import HeldState, ShareCoordinator, serve
 from spec.share_group import (
     CallDelete,
     CallInitialize,
@@ -67,6 +72,8 @@ AT = TopicPartition(str(TOPIC), 0)
 KEY = GROUP, _ = ("g", AT)
 MEMBER, BROKERS = "m", (1, 2)
 LOCK_MS = 1
+FORGOTTEN = -1
+"""The number of a write that its broker has forgotten."""
 ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
 
 
@@ -75,7 +82,7 @@ class Bounds:
     """How large a world is. ``last_epoch`` is that of its last leader.
 
     ``operations`` is how many of the group coordinator may begin; ``deletes``: also that it
-    deletes the share-partition.
+    deletes the share-partition. ``retries``: answers may be lost.
     """
 
     last_epoch: int = 2
@@ -85,6 +92,7 @@ class Bounds:
     dead_letters: bool = False
     operations: int = 0
     deletes: bool = False
+    retries: bool = False
 
     @property
     def config(self) -> SharePartitionConfig:
@@ -116,7 +124,8 @@ class ClusterWorld:
     ``accepted`` are the (state epoch, offset) whose acceptance was answered NONE; ``fenced`` the
     (broker, leader epoch) that were answered FENCED_LEADER_EPOCH by the state that is held.
     ``work`` is what the operation of the group coordinator has yet to do, and ``begun`` how many
-    have begun. ``fault`` says what was wrong with the step that led here.
+    have begun. ``doubtful`` are durable writes for whose answer no broker waited. ``fault`` says
+    what was wrong with the step that led here.
     """
 
     cluster: ShareCluster
@@ -126,15 +135,16 @@ class ClusterWorld:
     begun: int = 0
     accepted: frozenset[tuple[int, int]] = frozenset()
     fenced: frozenset[tuple[int, int]] = frozenset()
+    doubtful: frozenset[SentWrite] = frozenset()
     fault: str | None = None
 
 
 def begin(profile: Profile, bounds: Bounds = Bounds()) -> ClusterWorld:
     """Return the world in which broker 1 leads in epoch 1 and has read nothing."""
-    coordinator = ShareCoordinator(profile, Map({TOPIC: 1}))
-    coordinator = serve(coordinator, InitializeState(state_key(KEY), 1, 0), 0).coordinator
+    states = ShareCoordinator(profile, Map({TOPIC: 1}))
+    states = serve(states, InitializeState(state_key(KEY), 1, 0), 0).coordinator
     brokers = Map({n: ShareBroker(profile, Map({AT.topic_id: 1})) for n in BROKERS})
-    return ClusterWorld(_elected(ShareCluster(coordinator, brokers), bounds, 1, 1), bounds)
+    return ClusterWorld(_elected(ShareCluster(states, brokers), bounds, 1, 1), bounds)
 
 
 def _elected(cluster: ShareCluster, bounds: Bounds, broker: int, epoch: int) -> ShareCluster:
@@ -162,9 +172,7 @@ def _forgotten(world: ClusterWorld) -> str | None:
     durable = world.cluster.coordinator.held[state_key(KEY)].durable
     for state_epoch, offset in sorted(world.accepted):
         entry = durable.entries.get(offset)
-        over = offset < durable.start_offset or (
-            entry is not None and entry[0] is RecordState.ACKNOWLEDGED
-        )
+        over = offset < durable.start_offset or (entry is not None and entry[0] in TERMINAL_STATES)
         if state_epoch == durable.state_epoch and not over:
             return f"offset {offset} was accepted, and would be delivered again"
     return None
@@ -174,7 +182,8 @@ def _believes_otherwise(world: ClusterWorld) -> str | None:
     """Whether the latest leader takes something else for durable than what is.
 
     It may not know that the start offset was altered while there is no session; once there is one
-    it has validated its state epoch (KIP-932, Using the share coordinator).
+    it has validated its state epoch (KIP-932, Using the share coordinator). Nor does it know which
+    of its writes without an answer are durable.
     """
     held = world.cluster.coordinator.held[state_key(KEY)]
     for (number, _at), epoch in world.cluster.leader_epochs.items():
@@ -185,9 +194,24 @@ def _believes_otherwise(world: ClusterWorld) -> str | None:
         same_epoch = partition.durable.state_epoch == held.durable.state_epoch
         if not same_epoch and broker.sessions:
             return f"broker {number} serves a session what altering discarded"
-        if same_epoch and _content(partition.durable) != _content(held.durable):
+        unknown = _unknown(world, number, epoch)
+        known = coordinator.explain_read(partition.durable, unknown, held.durable, broker.profile)
+        if same_epoch and _content(known) != _content(held.durable):
             return f"broker {number} takes something else for durable than what is"
     return None
+
+
+def _unknown(world: ClusterWorld, number: int, epoch: int) -> list[Write]:
+    """Return the writes of a leader that may be durable though it was not told."""
+    if not world.bounds.retries:
+        return []
+    sent = sorted(world.cluster.sent | world.doubtful, key=repr)
+    asked = (one.request for one in sent if one.broker == number)
+    return [
+        Write(0, r.start_offset, r.delivery_complete_count, r.state_batches)
+        for r in asked
+        if r.leader_epoch == epoch
+    ]
 
 
 def _content(durable: Durable) -> tuple[int, int, dict[int, tuple[RecordState, int]]]:
@@ -209,12 +233,34 @@ def steps(world: ClusterWorld) -> Iterator[tuple[str, ClusterWorld]]:
         after, handled = share_cluster.arrive(cluster, sent, 0)
         name = f"a write of leader {sent.request.leader_epoch} arrives"
         yield name, _answered(world, after, sent.broker, handled, sent)
-    if world.bounds.operations:
+    if world.bounds.retries:
+        yield from _retried(world)
+    elif world.bounds.operations:
         yield from _of_the_group(world)
     elif not any(broker.sessions for broker in cluster.brokers.values()):
         request = InitializeState(state_key(KEY), 2, world.bounds.records)
         reply = serve(cluster.coordinator, request, 0)
         yield "altered", _small(world, attrs.evolve(cluster, coordinator=reply.coordinator))
+
+
+def _retried(world: ClusterWorld) -> Iterator[tuple[str, ClusterWorld]]:
+    """Yield what happens where answers are lost, and where two writes stand in one request."""
+    cluster = world.cluster
+    forgotten = any(sent.id == FORGOTTEN for sent in cluster.sent)
+    for sent in sorted(cluster.sent, key=repr):
+        lost, _ = share_cluster.receive(cluster, [sent], 0)
+        yield "an answer is lost", _small(world, lost)
+        if not forgotten and sent.id in cluster.brokers[sent.broker].partitions[KEY].outstanding:
+            after, handled = share_cluster.give_up(cluster, sent)
+            yield "a broker gives up", _answered(world, after, sent.broker, handled, sent)
+    for two in permutations(sorted(cluster.sent, key=repr), 2):
+        if two[0].broker == two[1].broker:
+            after, statuses = share_cluster.receive(cluster, two, 0)
+            there = world
+            for sent, status in zip(two, statuses, strict=True):
+                after, handled = share_cluster.answer(after, sent, status)
+                there = _answered(there, after, sent.broker, handled, sent)
+            yield "two writes arrive together", there
 
 
 def _coordinators(world: ClusterWorld) -> Coordinators:
@@ -323,6 +369,8 @@ def _answered(
     epoch = after.leader_epochs[number, AT]
     held = after.coordinator.held.get(state_key(KEY))
     fault, fenced, accepted = None, world.fenced, world.accepted
+    arrived = () if sent is None else (attrs.evolve(sent, id=0),)
+    doubtful = world.doubtful.union(arrived)
     for response in handled.responses.values():
         acquired, errors = _parts(response)
         if acquired and (number, epoch) in fenced:
@@ -336,7 +384,8 @@ def _answered(
                 if batch.state is RecordState.ACKNOWLEDGED
                 for offset in range(batch.first, batch.last + 1)
             }
-    return _small(attrs.evolve(world, fault=fault, fenced=fenced, accepted=accepted), after)
+    told = attrs.evolve(world, fault=fault, fenced=fenced, accepted=accepted, doubtful=doubtful)
+    return _small(told, after)
 
 
 def _parts(response: ShareResponse) -> tuple[list[int], set[ErrorCode]]:
@@ -355,20 +404,34 @@ def _parts(response: ShareResponse) -> tuple[list[int], set[ErrorCode]]:
 
 def _small(world: ClusterWorld, cluster: ShareCluster) -> ClusterWorld:
     """Return the world with clocks at 0 and numbers as low as they can be."""
-    states = {
+    held = {
         key: attrs.evolve(held, durable=attrs.evolve(held.durable, snapshot_epoch=0, updates=0))
         for key, held in cluster.coordinator.held.items()
     }
-    coordinator = attrs.evolve(cluster.coordinator, held=Map(states))
+    states = attrs.evolve(cluster.coordinator, held=Map(held))
     sent, brokers = set(), {}
     for number, broker in cluster.brokers.items():
         mine = [one for one in cluster.sent if one.broker == number]
         partition = broker.partitions.get(KEY)
         known = set() if partition is None else set(partition.outstanding)
         ids = {id_: rank for rank, id_ in enumerate(sorted(known | {one.id for one in mine}))}
+        if world.bounds.retries:  # Nobody waits for the others: those that say the same are one.
+            ids |= {one.id: FORGOTTEN for one in mine if one.id not in known}
         sent |= {attrs.evolve(one, id=ids[one.id]) for one in mine}
         brokers[number] = small_broker(broker, ids)
-    after = attrs.evolve(
-        cluster, coordinator=coordinator, brokers=Map(brokers), sent=frozenset(sent)
-    )
-    return attrs.evolve(world, cluster=after)
+    after = attrs.evolve(cluster, coordinator=states, brokers=Map(brokers), sent=frozenset(sent))
+    doubtful = frozenset(sent for sent in world.doubtful if _is_unknown(after, sent))
+    return attrs.evolve(world, cluster=after, doubtful=doubtful)
+
+
+def _is_unknown(cluster: ShareCluster, sent: SentWrite) -> bool:
+    """Return whether a write may be durable now, and its broker would not know."""
+    held, write = cluster.coordinator.held.get(sent.request.key), sent.request
+    if held is None or (write.leader_epoch, write.state_epoch) != _epochs_of(held):
+        return False
+    partition = cluster.brokers[sent.broker].partitions[KEY]
+    return merge(partition.durable, write, partition.profile) != partition.durable
+
+
+def _epochs_of(held: HeldState) -> tuple[int, int]:
+    return held.leader_fence, held.durable.state_epoch

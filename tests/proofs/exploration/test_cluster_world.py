@@ -13,15 +13,17 @@ from model.share_messages import TopicPartition
 from model.share_state_requests import ReadState, StateRequest, WriteState
 from model.snapshot import DurableState
 from proofs.exploration.search import Search, search
-from spec import share_broker
-from spec.coordinator import Durable
+from spec import share_broker, share_cluster
+from spec.coordinator import Durable, merge
 from spec.group_lifecycle import GroupPlan, alter_offsets
-from spec.share_broker import PartitionKey, ShareBroker
+from spec.share_broker import Handled, PartitionKey, ShareBroker
+from spec.share_cluster import SentWrite, ShareCluster
 from spec.share_coordinator import Reply, ShareCoordinator, serve
 from spec.share_group import Coordinators, group_of
 from tests.proofs.exploration.cluster_world import (
     ACCEPT,
     ALTERED_OR_DELETED,
+    REJECT,
     RELEASE,
     TWO_RECORDS,
     Bounds,
@@ -41,9 +43,13 @@ def explored(world: ClusterWorld) -> Search[ClusterWorld, str]:
 
 DELETED = Bounds(operations=3, deletes=True)
 
+RETRIED = Bounds(retries=True)
+REJECTED = Bounds(1, 1, 1, (ACCEPT, REJECT), dead_letters=True, retries=True)
+
 LISTED = [
     (KIP, Bounds(), 1277, "two leaders"),
     (KAFKA, Bounds(), 1277, "two leaders"),
+    (KIP, RETRIED, 9473, "two leaders and lost answers"),
     (KIP, TWO_RECORDS, 14_885, "two records and dead letters"),
     (KIP, Bounds(operations=3), 6454, "two leaders and altered offsets"),
     (KIP, DELETED, 22_562, "two leaders, altered offsets and deletion"),
@@ -121,7 +127,7 @@ OTHERWISE = "broker 1 takes something else for durable than what is"
         (["share_request.load"], _takes_no_fence, "broker 1 acquires although it was fenced"),
         (["share_broker.FENCING"], frozenset(), "broker 1: fenced_is_not_in_memory"),
         (["share_cluster.serve"], _reads_unfenced, OTHERWISE),
-        (["share_cluster.serve"], _forgets_writes, OTHERWISE),
+        (["share_coordinator.serve"], _forgets_writes, OTHERWISE),
         (
             ["writes.merge", "coordinator.merge"],
             _forgets,
@@ -144,6 +150,53 @@ def test_the_search_notices_a_planted_fault(
     found = explored(begin(KIP)).violation
     assert found is not None
     assert found.reason == reason
+
+
+def _gives_up_well(cluster: ShareCluster, sent: SentWrite) -> tuple[ShareCluster, Handled]:
+    after, handled = share_cluster.answer(cluster, sent, ErrorCode.NONE)
+    return attrs.evolve(after, sent=after.sent | {sent}), handled
+
+
+def _counts_again(durable: Durable, request: WriteState, profile: Profile) -> Durable:
+    after = merge(durable, request, profile)
+    count = durable.delivery_complete_count + request.delivery_complete_count
+    return attrs.evolve(after, delivery_complete_count=count)
+
+
+def _knows_all(durable: Durable, *_rest: object) -> Durable:
+    return durable
+
+
+@pytest.mark.parametrize(
+    ("place", "fault"),
+    [
+        ("share_cluster.give_up", _gives_up_well),
+        ("coordinator.merge", _counts_again),
+        ("coordinator.explain_read", _knows_all),
+    ],
+    ids=["who gives up is told NONE", "a retry counts twice", "no write is unknown"],
+)
+def test_a_fault_of_retries_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, place: str, fault: Callable[..., Any]
+) -> None:
+    monkeypatch.setattr(f"spec.{place}", fault)
+    found = explored(begin(KIP, RETRIED)).violation
+    assert found is not None
+    assert found.reason == OTHERWISE
+
+
+def test_a_rejection_that_was_given_up_outlasts_an_acceptance() -> None:
+    """Decision 180: the leader takes a rejection back that is durable, or will be."""
+    found = explored(begin(KIP, REJECTED)).violation
+    assert found is not None
+    assert found.reason == "offset 0 was accepted, and would be delivered again"
+    assert found.labels == (
+        "opens at broker 1",
+        "rejects 0 at broker 1",
+        "a broker gives up",
+        "accepts 0 at broker 1",
+        "two writes arrive together",
+    )
 
 
 def _asks_no_member(coordinators: Coordinators, offsets: Mapping[TopicPartition, int]) -> GroupPlan:
