@@ -39,11 +39,9 @@ def advertised(error: KafkaError) -> Values:
             {"api_key": key, "min_version": api.lowest, "max_version": api.highest}
             for key, api in APIS.items()
         ],
-        "throttle_time": 0,
         "supported_features": [_SHARE_VERSION],
         "finalized_features_epoch": 0,
         "finalized_features": [_SHARE_LEVEL],
-        "zk_migration_ready": False,
     }
 
 

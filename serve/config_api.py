@@ -22,16 +22,13 @@ _LONGEST_VALUE = 1000
 
 def describe_configs(node: Node, asked: Call) -> Values:
     """Describe the settings of share groups: of the broker, of a group; topics have none."""
-    return {"throttle_time": 0, "results": [_result(node, one) for one in asked.body.resources]}
+    return {"results": [_result(node, one) for one in asked.body.resources]}
 
 
 def _result(node: Node, wanted: SimpleNamespace) -> Values:
     answer = {
-        "error_code": _NONE,
-        "error_message": None,
         "resource_type": wanted.resource_type,
         "resource_name": wanted.resource_name,
-        "configs": [],
     }
     try:
         values, own = _values(node, wanted.resource_type, wanted.resource_name)
@@ -67,12 +64,8 @@ def _config(name: str, value: Value, source: int) -> Values:
     return {
         "name": name,
         "value": str(value).lower() if isinstance(value, bool) else str(value),
-        "read_only": False,
         "config_source": source,
-        "is_sensitive": False,
-        "synonyms": [],
         "config_type": kind,
-        "documentation": None,
     }
 
 
@@ -95,7 +88,7 @@ def incremental_alter_configs(node: Node, asked: Call) -> Values:
                 "resource_name": resource.resource_name,
             }
         )
-    return {"throttle_time": 0, "responses": responses}
+    return {"responses": responses}
 
 
 def _alter(node: Node, resource: SimpleNamespace, *, only_check: bool) -> None:

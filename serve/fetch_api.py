@@ -22,7 +22,7 @@ async def fetch(node: Node, asked: Call) -> Values:
     body = asked.body
     if getattr(body, "session_id", 0):
         error = KafkaError.fetch_session_id_not_found
-        return {"throttle_time": 0, "error_code": error, "session_id": 0, "responses": []}
+        return {"error_code": error}
 
     def enough() -> bool:
         parts = [part for topic in _responses(node, body) for part in topic["partitions"]]
@@ -35,9 +35,6 @@ async def fetch(node: Node, asked: Call) -> Values:
     parts = [part for topic in responses for part in topic["partitions"]]
     moved = [part["current_leader"] for part in parts if part["error_code"] in _MOVED]
     return {
-        "throttle_time": 0,
-        "error_code": _NONE,
-        "session_id": 0,
         "responses": responses,
         "node_endpoints": endpoints(node, moved),
     }

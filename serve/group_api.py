@@ -32,7 +32,6 @@ from spec.partition import SharePartition
 
 _NONE = KafkaError.none
 _GROUP_KEY = 0
-_EVERY_OPERATION = -2147483648
 _ASSIGNOR = "simple"
 _UNKNOWN_OFFSET = -1
 _LONGEST_ID = 1000
@@ -55,7 +54,6 @@ def find_coordinator(node: Node, asked: Call) -> Values:
 
     keys = getattr(body, "coordinator_keys", ())
     return {
-        "throttle_time": 0,
         **answer(getattr(body, "key", "")),
         "coordinators": [{"key": key, **answer(key)} for key in keys],
     }
@@ -74,12 +72,9 @@ def share_group_heartbeat(node: Node, asked: Call) -> Values:
     body = asked.body
     names = body.subscribed_topic_names
     answer: Values = {
-        "throttle_time": 0,
         "error_code": _NONE,
-        "error_message": None,
         "member_id": body.member_id,
         "member_epoch": body.member_epoch,
-        "heartbeat_interval": 0,
         "assignment": None,
     }
     _, wrong, why = _group(node, body.group_id or "")
@@ -146,25 +141,21 @@ def _by_topic(node: Node, member: Member) -> list[Values]:
 def share_group_describe(node: Node, asked: Call) -> Values:
     """Describe groups with their members."""
     groups = [_described(node, group_id) for group_id in asked.body.group_ids]
-    return {"throttle_time": 0, "groups": groups}
+    return {"groups": groups}
 
 
 def _described(node: Node, group_id: str) -> Values:
     group, wrong, why = _group(node, group_id)
-    answer = {
-        "error_code": _NONE,
-        "error_message": None,
-        "group_id": group_id,
-        "group_state": state_of(group),
-        "group_epoch": group.epoch if group else 0,
-        "assignment_epoch": group.target_epoch if group else 0,
-        "assignor_name": _ASSIGNOR if group else "",
-        "members": [_member(node, member) for member in group.members.values()] if group else [],
-        "authorized_operations": _EVERY_OPERATION,
-    }
+    answer = {"group_id": group_id, "group_state": state_of(group)}
     if group is None:
         return {**answer, "error_code": wrong, "error_message": why}
-    return answer
+    return {
+        **answer,
+        "group_epoch": group.epoch,
+        "assignment_epoch": group.target_epoch,
+        "assignor_name": _ASSIGNOR,
+        "members": [_member(node, member) for member in group.members.values()],
+    }
 
 
 def state_of(group: Group | None) -> str:
@@ -201,7 +192,7 @@ def list_groups(node: Node, asked: Call) -> Values:
         if node.cluster.coordinator(group.id) is node
         if (not states or state_of(group).lower() in states) and (not types or "share" in types)
     ]
-    return {"throttle_time": 0, "error_code": _NONE, "groups": groups}
+    return {"groups": groups}
 
 
 def delete_groups(node: Node, asked: Call) -> Values:
@@ -212,21 +203,19 @@ def delete_groups(node: Node, asked: Call) -> Values:
         if group is not None:
             error = KafkaError(delete_group(node.cluster, group).error.value)
         results.append({"group_id": group_id, "error_code": error})
-    return {"throttle_time": 0, "results": results}
+    return {"results": results}
 
 
 def describe_share_group_offsets(node: Node, asked: Call) -> Values:
     """Return the durable start offsets and the reported lag."""
     groups = [_offsets(node, wanted) for wanted in asked.body.groups]
-    return {"throttle_time": 0, "groups": groups}
+    return {"groups": groups}
 
 
 def _offsets(node: Node, wanted: SimpleNamespace) -> Values:
     group, wrong, why = _group(node, wanted.group_id)
-    answer = {"group_id": wanted.group_id, "error_code": _NONE, "error_message": None}
     if group is None:
-        missing = {"error_code": wrong, "error_message": why}
-        return {**answer, **missing, "topics": []}
+        return {"group_id": wanted.group_id, "error_code": wrong, "error_message": why}
     known = describe_offsets(group.coordinators)
     asked = [(t.topic_name, list(t.partitions)) for t in wanted.topics or ()]
     if wanted.topics is None:
@@ -243,19 +232,12 @@ def _offsets(node: Node, wanted: SimpleNamespace) -> Values:
         }
         for name, partitions in asked
     ]
-    return {**answer, "topics": topics}
+    return {"group_id": wanted.group_id, "topics": topics}
 
 
 def _offset(node: Node, group: Group, name: str, partition: int) -> Values:
     topic = node.cluster.topics.get(name)
-    answer = {
-        "partition_index": partition,
-        "start_offset": _UNKNOWN_OFFSET,
-        "leader_epoch": 0,
-        "lag": -1,
-        "error_code": _NONE,
-        "error_message": None,
-    }
+    answer = {"partition_index": partition, "start_offset": _UNKNOWN_OFFSET, "lag": -1}
     if topic is None or not 0 <= partition < len(topic.logs):
         error = KafkaError.unknown_topic_or_partition
         return {**answer, "error_code": error, "error_message": "no such partition"}
@@ -297,7 +279,6 @@ def alter_share_group_offsets(node: Node, asked: Call) -> Values:
     if error is not KafkaError.not_coordinator:
         error, why = _altered_all(node, body.group_id, offsets)
     return {
-        "throttle_time": 0,
         "error_code": error,
         "error_message": why,
         "responses": []
@@ -348,12 +329,9 @@ def delete_share_group_offsets(node: Node, asked: Call) -> Values:
     for name, topic in ids.items():
         code = _NONE if topic and str(topic.id) not in refused else _UNKNOWN_TOPIC
         topic_id = topic.id if topic else None
-        named = {"topic_name": name, "topic_id": topic_id}
-        responses.append({**named, "error_code": code, "error_message": None})
+        responses.append({"topic_name": name, "topic_id": topic_id, "error_code": code})
     return {
-        "throttle_time": 0,
         "error_code": error,
-        "error_message": None,
         "responses": responses if error is _NONE else [],
     }
 

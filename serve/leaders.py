@@ -34,7 +34,7 @@ def current_leader(node: Node, leader: Elected | None) -> Values:
 def endpoints(node: Node, named: Iterable[Values]) -> list[Values]:
     """Return the addresses of leaders that a response names with an error."""
     ids = sorted({leader["leader_id"] for leader in named} - {_UNKNOWN.id})
-    return [{"node_id": id_, **address(node.cluster.node(id_)), "rack": None} for id_ in ids]
+    return [{"node_id": id_, **address(node.cluster.node(id_))} for id_ in ids]
 
 
 def address(node: Node) -> Values:

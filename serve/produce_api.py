@@ -17,15 +17,10 @@ _ACKS = (-1, 0, 1)
 
 def init_producer_id(node: Node, asked: Call) -> Values:
     """Give a producer an id, or its id with the next epoch; none for transactions."""
-    refused = {"throttle_time": 0, "producer_id": -1, "producer_epoch": -1}
+    refused = {"producer_id": -1, "producer_epoch": -1}
     if asked.body.transactional_id is not None:
         return {**refused, "error_code": KafkaError.invalid_request}
-    return {
-        "throttle_time": 0,
-        "error_code": _NONE,
-        "producer_id": next(node.cluster.producers),
-        "producer_epoch": 0,
-    }
+    return {"producer_id": next(node.cluster.producers)}
 
 
 def produce_records(node: Node, asked: Call) -> Values | None:
@@ -46,7 +41,6 @@ def produce_records(node: Node, asked: Call) -> Values | None:
         return None
     parts = [part for topic in responses for part in topic["partition_responses"]]
     return {
-        "throttle_time": 0,
         "responses": responses,
         "node_endpoints": endpoints(node, [part["current_leader"] for part in parts]),
     }
@@ -70,7 +64,6 @@ def _appended(
         "base_offset": first,
         "log_append_time": None,
         "log_start_offset": start,
-        "record_errors": [],
         "error_message": why,
         "current_leader": current_leader(node, leader),
     }

@@ -296,7 +296,6 @@ def _response(node: Node, asked: Call, response: ShareResponse, why: str | None 
 def _partition(node: Node, part: PartitionResponse, *, fetch: bool) -> Values:
     values = {
         "partition_index": part.topic_partition.partition,
-        "error_message": None,
         "current_leader": current_leader(node, node.cluster.leader(part.topic_partition)),
     }
     if not fetch:
@@ -305,7 +304,6 @@ def _partition(node: Node, part: PartitionResponse, *, fetch: bool) -> Values:
         **values,
         "error_code": _code(part.error),
         "acknowledge_error_code": _code(part.acknowledge_error).value,
-        "acknowledge_error_message": None,
         "records": b"".join(_records(node, part)),
         "acquired_records": [
             {"first_offset": r.first, "last_offset": r.last, "delivery_count": r.delivery_count}

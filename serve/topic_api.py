@@ -15,7 +15,6 @@ from serve.record_log import RecordLog, offset_at
 from serve.topics import check_topic_name, create_topic, delete_records, delete_topic
 
 _LATEST, _EARLIEST, _NEWEST, _EARLIEST_LOCAL = -1, -2, -3, -4
-_EVERY_OPERATION = -2147483648
 _NONE = KafkaError.none
 _UNKNOWN = KafkaError.unknown_topic_or_partition
 _BROKERS = 1
@@ -37,13 +36,10 @@ def metadata(node: Node, asked: Call) -> Values:
         id_ for id_, until in node.cluster.rare.starting.items() if time.monotonic() < until
     ]
     return {
-        "throttle_time": 0,
         "brokers": [_broker(other) for other in node.cluster.nodes],
         "cluster_id": node.cluster.id,
         "controller_id": CONTROLLER,
         "topics": [_leaderless(_heard(node, topic), starting) for topic in topics],
-        "cluster_authorized_operations": _EVERY_OPERATION,
-        "error_code": _NONE,
     }
 
 
@@ -63,7 +59,7 @@ def _heard(node: Node, topic: Values) -> Values:
 
 
 def _broker(node: Node) -> Values:
-    return {"node_id": node.id, **address(node), "rack": None}
+    return {"node_id": node.id, **address(node)}
 
 
 def _found(node: Node, wanted: SimpleNamespace, *, create: bool) -> Values:
@@ -96,13 +92,11 @@ def _named(node: Node, name: str, *, create: bool) -> Topic:
 def _described(name: str | None, topic: Topic | None, error: KafkaError = _NONE) -> Values:
     partitions = [
         {
-            "error_code": _NONE,
             "partition_index": partition,
             "leader_id": leader.id,
             "leader_epoch": leader.epoch,
             "replica_nodes": [leader.id],
             "isr_nodes": [leader.id],
-            "offline_replicas": [],
         }
         for partition, leader in enumerate(topic.leaders if topic else ())
     ]
@@ -110,9 +104,7 @@ def _described(name: str | None, topic: Topic | None, error: KafkaError = _NONE)
         "error_code": error,
         "name": name,
         "topic_id": topic.id if topic else None,
-        "is_internal": False,
         "partitions": partitions,
-        "topic_authorized_operations": _EVERY_OPERATION,
     }
 
 
@@ -121,17 +113,12 @@ def describe_cluster(node: Node, asked: Call) -> Values:
     endpoint = getattr(asked.body, "endpoint_type", _BROKERS)
     known = endpoint == _BROKERS
     return {
-        "throttle_time": 0,
         "error_code": _NONE if known else KafkaError.mismatched_endpoint_type,
         "error_message": None if known else "a broker answers, not a controller",
         "endpoint_type": _BROKERS,
         "cluster_id": node.cluster.id,
         "controller_id": CONTROLLER,
-        "brokers": [
-            {**_broker(other), "broker_id": other.id, "is_fenced": False}
-            for other in node.cluster.nodes
-        ],
-        "cluster_authorized_operations": _EVERY_OPERATION,
+        "brokers": [{**_broker(other), "broker_id": other.id} for other in node.cluster.nodes],
     }
 
 
@@ -141,7 +128,7 @@ def create_topics(node: Node, asked: Call) -> Values:
         _created(node, topic, only_check=asked.body.validate_only) for topic in asked.body.topics
     ]
     update_all(node.cluster, [topic.name for topic in asked.body.topics])
-    return {"throttle_time": 0, "topics": topics}
+    return {"topics": topics}
 
 
 def _created(node: Node, wanted: SimpleNamespace, *, only_check: bool) -> Values:
@@ -149,18 +136,13 @@ def _created(node: Node, wanted: SimpleNamespace, *, only_check: bool) -> Values
     count = node.cluster.options.partitions if count == -1 else count
     answer = {
         "name": wanted.name,
-        "topic_id": None,
-        "error_code": _NONE,
-        "error_message": None,
-        "topic_config_error_code": 0,
         "num_partitions": count,
         "replication_factor": 1,
-        "configs": [],
     }
     try:
         topic = create_topic(node.cluster, wanted.name, count, _assigned(node, wanted))
     except RefusedError as refused:
-        nothing = {"num_partitions": -1, "replication_factor": -1, "configs": []}
+        nothing = {"num_partitions": -1, "replication_factor": -1}
         return {**answer, "error_code": refused.error, "error_message": refused.why, **nothing}
     if only_check:
         delete_topic(node.cluster, topic)
@@ -194,7 +176,7 @@ def delete_topics(node: Node, asked: Call) -> Values:
     )
     answers = [_deleted(node, topic) for topic in wanted]
     update_all(node.cluster, [answer["name"] for answer in answers])
-    return {"throttle_time": 0, "responses": answers}
+    return {"responses": answers}
 
 
 def _deleted(node: Node, wanted: SimpleNamespace) -> Values:
@@ -207,7 +189,7 @@ def _deleted(node: Node, wanted: SimpleNamespace) -> Values:
         named = {"name": wanted.name, "topic_id": wanted.topic_id}
         return {**named, "error_code": error, "error_message": "no such topic"}
     delete_topic(node.cluster, topic)
-    return {"name": topic.name, "topic_id": topic.id, "error_code": _NONE, "error_message": None}
+    return {"name": topic.name, "topic_id": topic.id}
 
 
 def list_offsets(node: Node, asked: Call) -> Values:
@@ -219,7 +201,7 @@ def list_offsets(node: Node, asked: Call) -> Values:
         }
         for topic in asked.body.topics
     ]
-    return {"throttle_time": 0, "topics": topics}
+    return {"topics": topics}
 
 
 def _listed(node: Node, name: str, wanted: SimpleNamespace) -> Values:
@@ -267,7 +249,7 @@ def delete_old_records(node: Node, asked: Call) -> Values:
         }
         for topic in asked.body.topics
     ]
-    return {"throttle_time": 0, "topics": topics}
+    return {"topics": topics}
 
 
 def _shortened(node: Node, name: str, wanted: Iterable[SimpleNamespace]) -> Iterable[Values]:

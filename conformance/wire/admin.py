@@ -159,20 +159,9 @@ class Admin:
 
     def create_topic(self, name: str, partitions: int, replicas: int = 1) -> str:
         """Create a topic and wait until it has leaders; return its id."""
-        topic = {
-            "name": name,
-            "num_partitions": partitions,
-            "replication_factor": replicas,
-            "assignments": [],
-            "configs": [],
-        }
-        created = self.done(
-            f"creating topic {name}",
-            "create_topics",
-            topics=[topic],
-            timeout=_TIMEOUT_MS,
-            validate_only=False,
-        )
+        topic = {"name": name, "num_partitions": partitions, "replication_factor": replicas}
+        what = f"creating topic {name}"
+        created = self.done(what, "create_topics", topics=[topic], timeout=_TIMEOUT_MS)
         return self.topic_id(name, partitions, getattr(created, "topic_id", None))
 
     def topic_id(self, name: str, partitions: int, expected: UUID | None = None) -> str:
@@ -244,14 +233,10 @@ class Admin:
 
     def end_offset(self, topic: str, partition: int) -> int:
         """Return the high watermark of a partition."""
-        wanted = {"partition_index": partition, "current_leader_epoch": -1, "timestamp": _LATEST}
-        answer = self.done(
-            f"listing offsets of {topic}",
-            "list_offsets",
-            replica_id=-1,
-            isolation_level=0,
-            topics=[{"name": topic, "partitions": [wanted]}],
-        )
+        wanted = {"partition_index": partition, "timestamp": _LATEST}
+        topics = [{"name": topic, "partitions": [wanted]}]
+        what = f"listing offsets of {topic}"
+        answer = self.done(what, "list_offsets", replica_id=-1, topics=topics)
         return int(answer.offset)
 
     def delete_records(self, topic: str, partition: int, before: int) -> None:
@@ -269,8 +254,6 @@ class Admin:
             "init_producer_id",
             transactional_id=transactional_id,
             transaction_timeout=_TRANSACTION_MS,
-            producer_id=-1,
-            producer_epoch=-1,
         )
         producer = Producer(answer.producer_id, answer.producer_epoch, 0)
         self._settled(
@@ -343,7 +326,7 @@ class Admin:
             for key, value in settings.items()
         ]
         altered = {"resource_type": resource, "resource_name": name, "configs": configs}
-        self.done(what, "incremental_alter_configs", resources=[altered], validate_only=False)
+        self.done(what, "incremental_alter_configs", resources=[altered])
 
     def broker_settings(self, names: tuple[str, ...]) -> dict[str, str]:
         """Return the values of those settings that the broker has."""
@@ -360,13 +343,7 @@ class Admin:
     ) -> dict[str, str]:
         """Return the settings that a resource of a type has; of None all are asked for."""
         resource = {"resource_type": kind, "resource_name": name, "configuration_keys": names}
-        result = self.done(
-            what,
-            "describe_configs",
-            resources=[resource],
-            include_synonyms=False,
-            include_documentation=False,
-        )
+        result = self.done(what, "describe_configs", resources=[resource])
         return {each.name: each.value for each in result.configs if each.value is not None}
 
     def join(self, group: str, member: str, topic: str, topic_id: str, partitions: int) -> None:
@@ -401,7 +378,6 @@ class Admin:
             group_id=group,
             member_id=member,
             member_epoch=epoch,
-            rack_id=None,
             subscribed_topic_names=topics,
         )
 
@@ -422,12 +398,7 @@ class Admin:
 
     def ask(self, name: str, **values: Any) -> Replied:  # noqa: ANN401 - plain values of any kind
         """Return the broker's answer to a request of an API of ``SPOKEN``."""
-        version = self.version(name)
-        if name == "metadata":
-            values = {"include_topic_authorized_operations": False, **values}
-            if version == SPOKEN[name].lowest:
-                values["include_cluster_authorized_operations"] = False
-        return self._wire.ask(_CONNECTION, request(name, version, **values))
+        return self._wire.ask(_CONNECTION, request(name, self.version(name), **values))
 
     def one(self, name: str, **values: Any) -> SimpleNamespace:  # noqa: ANN401 - as above
         """Return what the answer says of the only thing asked for, or the first error on the way.

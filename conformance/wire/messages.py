@@ -7,7 +7,7 @@ kio's own decoder believes the counts in a message: one of 2**31 elements ends t
 import io
 import struct
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from datetime import timedelta
 from functools import lru_cache
 from types import NoneType, SimpleNamespace
@@ -43,6 +43,8 @@ _KINDS = {
     "records": "bytes",
 }
 """The types of kio that are read as the plain ones behind them: errors as numbers, times in ms."""
+_ZEROS: dict[str, object] = {"bool": False, "bytes": b"", "records": b"", "string": ""}
+"""What fields without a default are where nothing is said of them; others are 0."""
 _MS = ("timedelta_i32", "timedelta_i64")
 _SIZED = ("string", "bytes", "records")
 _CLIENT = "sharespec"
@@ -98,10 +100,20 @@ def request(name: str, version: int, **values: Message) -> Message:
 def built(kind: Kind, values: dict[str, Any]) -> Message:
     """Return one of kio's values, made of plain ones: dicts, lists, numbers, ms for durations.
 
-    Raises TypeError for a field that this version does not have, or lacks.
+    What is left out is as Kafka's schema has it, or else null, empty, false or 0. Raises TypeError
+    for a field that this version does not have.
     """
     known = {field.name: field for field in _fields(kind)}
-    return kind(**{name: _plain(known.get(name), value) for name, value in values.items()})
+    zeros = {name: _zero(field) for name, field in known.items() if field.default is MISSING}
+    return kind(
+        **{name: _plain(known.get(name), value) for name, value in (zeros | values).items()}
+    )
+
+
+def _zero(field: _Field) -> object:
+    if field.array or field.optional:
+        return () if field.array else None
+    return {} if field.entity else _ZEROS.get(field.primitive, 0)
 
 
 def _plain(field: _Field | None, value: Message) -> Message:

@@ -105,7 +105,6 @@ class ShareMember:
             group_id=GROUP,
             member_id=self.id,
             member_epoch=epoch,
-            rack_id=None,
             subscribed_topic_names=None if self._told and epoch != JOIN else self._topics,
         )
         self._told = True

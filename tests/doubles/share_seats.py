@@ -58,7 +58,6 @@ class Seats:
             13,
             topics=[{"topic_id": None, "name": name} for name in topics],
             allow_auto_topic_creation=False,
-            include_topic_authorized_operations=False,
         )
         answer = asked_again(self._bootstrap, asked)
         for broker in answer.brokers:

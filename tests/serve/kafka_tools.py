@@ -146,9 +146,7 @@ class Tools:
         config = {"name": name, "config_operation": _SET, "value": "earliest"}
         resource = {"resource_type": _GROUP_RESOURCE, "resource_name": group, "configs": [config]}
         with closing(client.wire):
-            body = client.ask(
-                "incremental_alter_configs", resources=[resource], validate_only=False
-            )
+            body = client.ask("incremental_alter_configs", resources=[resource])
         assert body.responses[0].error_code == 0
 
     def _command(self, tool: str, arguments: tuple[str, ...]) -> list[str]:

@@ -76,7 +76,6 @@ class Client:
             "metadata",
             topics=[{"topic_id": None, "name": name}],
             allow_auto_topic_creation=True,
-            include_topic_authorized_operations=False,
         )
         described: SimpleNamespace = body.topics[0]
         return described
@@ -88,7 +87,6 @@ class Client:
         asked = request(
             "produce",
             12,
-            transactional_id=None,
             acks=acks,
             timeout=1000,
             topic_data=[{"name": topic, "partition_data": data}],
@@ -109,7 +107,6 @@ class Client:
             group_id=group,
             member_id=member,
             member_epoch=epoch,
-            rack_id=None,
             subscribed_topic_names=topics,
         )
 

@@ -10,7 +10,7 @@ GROUP, BROKER, TOPIC = 32, 4, 2
 def alter(client: Client, name: str, value: str | None, **how: object) -> int:
     config = {"name": name, "config_operation": 1 if value is None else 0, "value": value}
     resource = {"resource_type": GROUP, "resource_name": "g", "configs": [config], **how}
-    body = client.ask("incremental_alter_configs", resources=[resource], validate_only=False)
+    body = client.ask("incremental_alter_configs", resources=[resource])
     return int(body.responses[0].error_code)
 
 
@@ -19,8 +19,6 @@ def described(client: Client, kind: int, name: str, *keys: str) -> dict[str, str
     body = client.ask(
         "describe_configs",
         resources=[resource],
-        include_synonyms=False,
-        include_documentation=False,
     )
     (result,) = body.results
     return result.error_code or {config.name: config.value for config in result.configs}

@@ -100,9 +100,7 @@ def test_groups_are_described_listed_and_deleted() -> None:
     with client_of() as client:
         topic = client.topic("t")
         epoch = client.beat(0, ["t"]).member_epoch
-        body = client.ask(
-            "share_group_describe", group_ids=["g", "x"], include_authorized_operations=False
-        )
+        body = client.ask("share_group_describe", group_ids=["g", "x"])
         known, missing = body.groups
         assert (known.group_state, known.group_epoch, known.assignor_name) == (
             "Stable",

@@ -127,7 +127,6 @@ def test_a_producer_that_wants_no_answer_gets_none() -> None:
         unanswered = request(
             "produce",
             9,
-            transactional_id=None,
             acks=0,
             timeout=1,
             topic_data=[
@@ -149,7 +148,6 @@ def test_a_log_is_read_without_a_group() -> None:
         def fetched(offset: int, session: int = 0, **how: int) -> tuple[int, int]:
             wanted = {
                 "partition": 0,
-                "current_leader_epoch": -1,
                 "fetch_offset": offset,
                 "last_fetched_epoch": -1,
                 "log_start_offset": -1,
@@ -161,11 +159,9 @@ def test_a_log_is_read_without_a_group() -> None:
                 max_wait=how.get("wait", 0),
                 min_bytes=1,
                 max_bytes=10**6,
-                isolation_level=0,
                 session_id=session,
                 session_epoch=-1,
                 topics=[{"topic": "t", "partitions": [wanted]}],
-                forgotten_topics_data=[],
                 rack_id="",
             )
             if body.error_code:

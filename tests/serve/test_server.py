@@ -126,10 +126,8 @@ def test_a_client_that_does_not_read_is_dropped(caplog: pytest.LogCaptureFixture
             "fetch",
             4,
             replica_id=-1,
-            max_wait=0,
             min_bytes=1,
             max_bytes=2**30,
-            isolation_level=0,
             topics=[{"topic": "t", "partitions": [wanted]}],
         )
         with raw(address) as connection:

@@ -178,9 +178,7 @@ def test_of_a_share_partition_that_is_named_twice_the_last_counts(
         if apart:
             asked = request("share_acknowledge", 1, **head, topics=topics)
         else:
-            asked = request(
-                "share_fetch", 1, **head, **sizes, topics=topics, forgotten_topics_data=[]
-            )
+            asked = request("share_fetch", 1, **head, **sizes, topics=topics)
         assert client.send(asked).error_code == 0
         for epoch, offset in enumerate((1, 2), 2):
             answer = client.acknowledge(epoch, part(topic, (offset, offset, 1)))

@@ -15,7 +15,6 @@ def described(client: Client, *names: str, create: bool = False) -> list[tuple[i
         "metadata",
         topics=[{"topic_id": None, "name": name} for name in names] if names else None,
         allow_auto_topic_creation=create,
-        include_topic_authorized_operations=False,
     )
     return [(topic.error_code, len(topic.partitions)) for topic in body.topics]
 
@@ -25,20 +24,17 @@ def created(client: Client, name: str, **how: object) -> tuple[int, str | None]:
         "name": name,
         "num_partitions": 2,
         "replication_factor": 1,
-        "assignments": [],
-        "configs": [],
         **how,
     }
-    body = client.ask("create_topics", topics=[topic], timeout=100, validate_only=False)
+    body = client.ask("create_topics", topics=[topic], timeout=100)
     return body.topics[0].error_code, body.topics[0].error_message
 
 
 def listed(client: Client, timestamp: int, name: str = "t") -> tuple[int, int]:
-    wanted = {"partition_index": 0, "current_leader_epoch": -1, "timestamp": timestamp}
+    wanted = {"partition_index": 0, "timestamp": timestamp}
     body = client.ask(
         "list_offsets",
         replica_id=-1,
-        isolation_level=0,
         timeout=100,
         topics=[{"name": name, "partitions": [wanted]}],
     )
@@ -67,7 +63,6 @@ def test_a_topic_is_found_by_its_id() -> None:
                 "metadata",
                 topics=[{"topic_id": wanted, "name": None}],
                 allow_auto_topic_creation=False,
-                include_topic_authorized_operations=False,
             )
             assert body.topics[0].error_code == error
 

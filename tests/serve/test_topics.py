@@ -48,7 +48,6 @@ def leaders(client: Client) -> list[tuple[int, int]]:
         "metadata",
         topics=[{"topic_id": None, "name": "t"}],
         allow_auto_topic_creation=False,
-        include_topic_authorized_operations=False,
     )
     assert len(answer.brokers) == 3
     (topic,) = answer.topics
@@ -66,7 +65,7 @@ def test_partitions_have_leaders_in_turn_and_every_broker_tells_them() -> None:
 def test_a_client_says_where_partitions_are_led() -> None:
     with brokers() as (_broker, clients):
         places = [{"partition_index": nth, "broker_ids": [id_]} for nth, id_ in enumerate((3, 3))]
-        wanted = {"num_partitions": -1, "replication_factor": -1, "configs": []}
+        wanted = {"num_partitions": -1, "replication_factor": -1}
         topics = [{"name": "u", "assignments": places, **wanted}]
         how: dict[str, Message] = {"timeout": 100, "validate_only": False}
         (created,) = clients[0].ask("create_topics", topics=topics, **how).topics
@@ -134,7 +133,7 @@ def test_offsets_are_listed_and_records_deleted_by_the_leader_only() -> None:
         moved(broker, 2)
 
         def listed(client: Client) -> tuple[int, int, int]:
-            wanted = {"partition_index": 0, "current_leader_epoch": -1, "timestamp": -1}
+            wanted = {"partition_index": 0, "timestamp": -1}
             topics = [{"name": "t", "partitions": [wanted]}]
             how: dict[str, Message] = {"replica_id": -1, "isolation_level": 0, "timeout": 100}
             (offset,) = client.ask("list_offsets", topics=topics, **how).topics[0].partitions
