@@ -2,10 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf
 from random import Random
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 import attrs
 
@@ -14,6 +14,7 @@ from conformance.deviation import StepText
 from conformance.goals import Coverage, coverage, goals
 from judge.finding import Finding
 
+A = TypeVar("A")
 C = TypeVar("C")
 C_contra = TypeVar("C_contra", contravariant=True)
 T = TypeVar("T")
@@ -121,9 +122,10 @@ class Kit(ABC, Generic[C, T, H, S]):
     shrink_seconds: ClassVar[float] = inf
     """How long shrinking one sequence may take."""
 
-    @abstractmethod
     def hello(self, target: T, /) -> H:
         """Return what a target says of itself. Raises TargetError."""
+        described: H = cast("Any", target).hello()
+        return described
 
     @abstractmethod
     def stage(self, target: T, hello: H, /) -> S:
@@ -192,6 +194,19 @@ class Kit(ABC, Generic[C, T, H, S]):
     def lack(self, _counts: Mapping[str, int], _hello: H, /) -> str:
         """Return why such counts bear no verdict; empty if they do."""
         return ""
+
+
+def less_of(
+    items: tuple[A, ...],
+    simpler: Callable[[A], Iterable[A]] = lambda _item: (),
+    least: int = 1,
+) -> Iterator[tuple[A, ...]]:
+    """Yield the items without each of them, if so many are left, and with it in a simpler form."""
+    for place, item in enumerate(items):
+        before, after = items[:place], items[place + 1 :]
+        if len(items) > least:
+            yield (*before, *after)
+        yield from ((*before, other, *after) for other in simpler(item))
 
 
 AnyKit = Kit[Any, Any, Any, Any]

@@ -12,7 +12,7 @@ from conformance.coordinators.group_generate import TIMES, begin, next_ask
 from conformance.coordinators.group_scene import GroupCapabilities, GroupScene, Hello
 from conformance.coordinators.share_asks import PassTime
 from conformance.cores.protocol import DriverTarget
-from conformance.kit import Kit
+from conformance.kit import Kit, less_of
 
 _ANSWERED = asks.MemberHeartbeat | asks.AlterOffsets | asks.DeleteOffsets | asks.DeleteGroup
 _OF_OFFSETS = asks.AlterOffsets | asks.DeleteOffsets | asks.DescribeOffsets
@@ -34,10 +34,6 @@ class GroupCoordinators(Kit[asks.GroupAsk, DriverTarget[GroupCapabilities], Hell
     sequences = 1000
     longer = 3
     examples = 3
-
-    def hello(self, target: DriverTarget[GroupCapabilities]) -> Hello:
-        """Return what a group coordinator says of itself."""
-        return target.hello()
 
     def stage(self, target: DriverTarget[GroupCapabilities], hello: Hello) -> GroupScene:
         """Return a stage, which the first command begins."""
@@ -78,10 +74,8 @@ class GroupCoordinators(Kit[asks.GroupAsk, DriverTarget[GroupCapabilities], Hell
             return
         if len(first.partitions) > 1:
             yield attrs.evolve(first, partitions=first.partitions[:-1]), *others
-        for place, number in enumerate(first.partitions):
-            if number > 1:
-                fewer = (*first.partitions[:place], number - 1, *first.partitions[place + 1 :])
-                yield attrs.evolve(first, partitions=fewer), *others
+        fewer = less_of(first.partitions, lambda n: (n - 1,) * (n > 1), least=len(first.partitions))
+        yield from ((attrs.evolve(first, partitions=each), *others) for each in fewer)
 
     def features(self, ask: asks.GroupAsk) -> Iterator[str]:
         """Yield the name of its class, a wrong epoch, changed topics, and answers that fail."""

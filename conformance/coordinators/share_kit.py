@@ -12,7 +12,7 @@ from conformance.coordinators.share_generate import next_state_ask, state_mix
 from conformance.coordinators.share_scene import ShareCapabilities, ShareScene
 from conformance.cores.protocol import DriverTarget
 from conformance.cores.target import DriverHello
-from conformance.kit import Kit
+from conformance.kit import Kit, less_of
 from model.share_state_requests import InitializeState, StateRequest, WriteState
 from model.state_topic import SharePartitionKey
 
@@ -35,10 +35,6 @@ class ShareCoordinators(Kit[asks.StateAsk, _Target, _Hello, ShareScene]):
     longer = 8
     examples = 3
 
-    def hello(self, target: _Target) -> _Hello:
-        """Return what a coordinator says of itself."""
-        return target.hello()
-
     def stage(self, target: _Target, hello: _Hello) -> ShareScene:
         """Return a stage, which the first command resets."""
         return ShareScene(target, hello)
@@ -55,11 +51,8 @@ class ShareCoordinators(Kit[asks.StateAsk, _Target, _Hello, ShareScene]):
         match ask:
             case WriteState(state_batches=batches):
                 yield attrs.evolve(ask, state_batches=())
-                for place, batch in enumerate(batches):
-                    before, after = batches[:place], batches[place + 1 :]
-                    yield attrs.evolve(ask, state_batches=(*before, *after))
-                    short = attrs.evolve(batch, last=batch.first)
-                    yield attrs.evolve(ask, state_batches=(*before, short, *after))
+                shorter = less_of(batches, lambda batch: (attrs.evolve(batch, last=batch.first),))
+                yield from (attrs.evolve(ask, state_batches=less) for less in shorter)
                 yield attrs.evolve(ask, start_offset=-1)
                 yield attrs.evolve(ask, delivery_complete_count=-1)
             case InitializeState():

@@ -12,7 +12,7 @@ from conformance.cores import asks
 from conformance.cores.generate import mixture, next_ask
 from conformance.cores.scene import Scene
 from conformance.cores.target import Hello, Target
-from conformance.kit import Kit
+from conformance.kit import Kit, less_of
 from model.errors import ErrorCode
 from model.operations import Acknowledge, AcknowledgementBatch, AlterConfig
 from model.profile import KIP, Profile, profile_named
@@ -43,10 +43,6 @@ class Cores(Kit[asks.Ask, Target, Hello, Scene]):
     examples = 6
     offered_within: int | None = None
 
-    def hello(self, target: Target) -> Hello:
-        """Return what a core says of itself."""
-        return target.hello()
-
     def stage(self, target: Target, hello: Hello) -> Scene:
         """Reset a core, with an empty log."""
         return Scene(target, hello, self._profile(hello))
@@ -65,10 +61,13 @@ class Cores(Kit[asks.Ask, Target, Hello, Scene]):
         if isinstance(ask, asks.Acknowledge | asks.MemberLeaves | asks.Fetch):
             yield attrs.evolve(ask, member=_FIRST)
         match ask:
-            case asks.Produce() | asks.ProduceAborted():
-                yield from _simpler_produces(ask)
-            case asks.Acknowledge():
-                yield from _simpler_acknowledges(ask)
+            case asks.Produce(batches):
+                yield from map(asks.Produce, less_of(batches, _simpler_sizes))
+            case asks.ProduceAborted(size):
+                yield from (asks.Produce(((0, size),)), asks.ProduceAborted(max(1, size - 1)))
+            case asks.Acknowledge(batches=acknowledged):
+                fewer = less_of(acknowledged, _single_offsets)
+                yield from (attrs.evolve(ask, batches=batches) for batches in fewer)
             case asks.Fetch():
                 yield attrs.evolve(ask, max_records=_ALL, batch_size=_ALL)
                 yield attrs.evolve(ask, batch_size=_ALL)
@@ -159,25 +158,11 @@ def _even(sequence: Sequence[asks.Ask], place: int) -> Iterator[asks.Ask]:
         yield from [asked[place]] * len(asked) if is_fetch and len(asked) >= _MANY else asked
 
 
-def _simpler_produces(ask: asks.Produce | asks.ProduceAborted) -> Iterator[asks.Ask]:
-    if isinstance(ask, asks.ProduceAborted):
-        yield asks.Produce(((0, ask.size),))
-        if ask.size > 1:
-            yield asks.ProduceAborted(ask.size - 1)
-        return
-    for place, (missing, size) in enumerate(ask.batches):
-        before, after = ask.batches[:place], ask.batches[place + 1 :]
-        if before or after:
-            yield asks.Produce((*before, *after))
-        for change in ((0, size), (missing, 1), (missing, max(1, size - 1))):
-            yield asks.Produce((*before, change, *after))
+def _simpler_sizes(batch: tuple[int, int]) -> tuple[tuple[int, int], ...]:
+    missing, size = batch
+    return (0, size), (missing, 1), (missing, max(1, size - 1))
 
 
-def _simpler_acknowledges(ask: asks.Acknowledge) -> Iterator[asks.Ask]:
-    for place, batch in enumerate(ask.batches):
-        before, after = ask.batches[:place], ask.batches[place + 1 :]
-        if before or after:
-            yield attrs.evolve(ask, batches=(*before, *after))
-        for bound in (batch.first, batch.last):
-            single = attrs.evolve(batch, first=bound, last=bound, types=batch.types[:1])
-            yield attrs.evolve(ask, batches=(*before, single, *after))
+def _single_offsets(batch: AcknowledgementBatch) -> Iterator[AcknowledgementBatch]:
+    for bound in (batch.first, batch.last):
+        yield attrs.evolve(batch, first=bound, last=bound, types=batch.types[:1])

@@ -7,7 +7,7 @@ from random import Random
 import attrs
 
 from conformance.cores.acknowledgements import Shape
-from conformance.kit import Kit
+from conformance.kit import Kit, less_of
 from conformance.wire import asks
 from conformance.wire.belief import SLACK_MS
 from conformance.wire.generate import begin, next_ask
@@ -53,10 +53,6 @@ class Brokers(Kit[asks.Ask, WireTarget, WireHello, WireScene]):
     tries: int = 3
     confirmations = 3
 
-    def hello(self, target: WireTarget) -> WireHello:
-        """Return what the kit found out about a broker."""
-        return target.hello()
-
     def stage(self, target: WireTarget, hello: WireHello) -> WireScene:
         """Return a stage for one group and topic, which the first command creates."""
         return WireScene(target, hello)
@@ -82,12 +78,12 @@ class Brokers(Kit[asks.Ask, WireTarget, WireHello, WireScene]):
             return
         yield from _first_member(ask)
         if isinstance(ask, asks.Fetch | asks.Acknowledge):
-            for less in _simpler_acknowledged(ask.acknowledged):
+            for less in less_of(ask.acknowledged, _simpler_part, least=0):
                 yield attrs.evolve(ask, acknowledged=less)
         if isinstance(ask, asks.ProduceAborted | asks.ProduceOpen):
             yield asks.Produce(ask.partition, ask.batches)
         if isinstance(ask, asks.Produce | asks.ProduceAborted | asks.ProduceOpen):
-            for batches in _simpler_batches(ask.batches):
+            for batches in less_of(ask.batches, _simpler_sizes):
                 yield attrs.evolve(ask, batches=batches)
         if isinstance(ask, asks.DeleteRecords) and ask.by > 1:
             yield attrs.evolve(ask, by=ask.by - 1)
@@ -137,19 +133,9 @@ def _first_member(ask: asks.Ask) -> Iterator[asks.Ask]:
         yield attrs.evolve(ask, member=MEMBERS[0])
 
 
-def _simpler_acknowledged(
-    acknowledged: tuple[asks.Acknowledged, ...],
-) -> Iterator[tuple[asks.Acknowledged, ...]]:
-    for index, part in enumerate(acknowledged):
-        before, after = acknowledged[:index], acknowledged[index + 1 :]
-        yield (*before, *after)
-        for place, batch in enumerate(part.batches):
-            others = part.batches[:place], part.batches[place + 1 :]
-            if any(others):
-                yield (*before, attrs.evolve(part, batches=(*others[0], *others[1])), *after)
-            for change in _simpler_batch(batch):
-                batches = (*others[0], change, *others[1])
-                yield (*before, attrs.evolve(part, batches=batches), *after)
+def _simpler_part(part: asks.Acknowledged) -> Iterator[asks.Acknowledged]:
+    for batches in less_of(part.batches, _simpler_batch):
+        yield attrs.evolve(part, batches=batches)
 
 
 def _simpler_batch(batch: asks.AskBatch) -> Iterator[asks.AskBatch]:
@@ -160,16 +146,11 @@ def _simpler_batch(batch: asks.AskBatch) -> Iterator[asks.AskBatch]:
     yield attrs.evolve(batch, types=batch.types[:1])
 
 
-def _simpler_batches(
-    batches: tuple[tuple[int, int], ...],
-) -> Iterator[tuple[tuple[int, int], ...]]:
-    for place, (missing, size) in enumerate(batches):
-        before, after = batches[:place], batches[place + 1 :]
-        if before or after:
-            yield (*before, *after)
-        for change in ((0, size), (missing, 1), (missing, max(1, size // 2)), (missing, size - 1)):
-            if change[1]:
-                yield (*before, change, *after)
+def _simpler_sizes(batch: tuple[int, int]) -> Iterator[tuple[int, int]]:
+    missing, size = batch
+    for change in ((0, size), (missing, 1), (missing, max(1, size // 2)), (missing, size - 1)):
+        if change[1]:
+            yield change
 
 
 def _with(ask: asks.Ask, member: str, other: str) -> asks.Ask:
