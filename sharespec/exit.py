@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import NoReturn
@@ -62,11 +62,16 @@ def fail(message: str) -> NoReturn:
 def report_problems(problems: Iterable[Problem]) -> None:
     """Print what is wrong with a trace to the standard error, a line each; exit if anything is."""
     distinct = sorted(dict.fromkeys(problems), key=lambda problem: problem.partition or "")
-    for problem in distinct[:MAX_PROBLEMS]:
-        about = f"{printable(problem.partition, 120)}: " if problem.partition else ""
-        where = place(problem.source, problem.line)
-        click.echo(f"{about}{where}: {printable(problem.message, 300)}", err=True)
-    if len(distinct) > MAX_PROBLEMS:
-        click.echo(f"… and {len(distinct) - MAX_PROBLEMS} more places", err=True)
+    for line in problem_lines(distinct):
+        click.echo(line, err=True)
     if distinct:
         sys.exit(Exit.WRONG)
+
+
+def problem_lines(problems: Sequence[Problem]) -> Iterator[str]:
+    """Yield a line for each of the first problems of a trace, and how many more there are."""
+    for problem in problems[:MAX_PROBLEMS]:
+        about = f"{printable(problem.partition, 120)}: " if problem.partition else ""
+        yield f"{about}{place(problem.source, problem.line)}: {printable(problem.message, 300)}"
+    if len(problems) > MAX_PROBLEMS:
+        yield f"… and {len(problems) - MAX_PROBLEMS:,} more places"

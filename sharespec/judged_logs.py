@@ -1,11 +1,8 @@
 """What ``sharespec replay`` does with request logs."""
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-
-import click
 
 from conformance.known import KnownDeviation
 from replay.observed.inputs import Input
@@ -13,17 +10,14 @@ from replay.observed.report import document, json_line
 from replay.observed.run import JudgedLogs, judge_inputs
 from replay.observed.settings import Assumed
 from replay.place import LOG_MODULES, open_runner
-from replay.report import Bar, junit_document, verdict_lines
+from replay.report import Bar
 from replay.sources import text_of
 from replay.verdict import Replay, Verdict
-from report.html import html_text
-from report.markdown import markdown_text
-from report.terminal import show_document
-from sharespec.console import output, progress_console
+from sharespec.console import progress_console
 from sharespec.dump import observed_dump
 from sharespec.exit import Exit
 from sharespec.known_faults import Sorted, known_of
-from sharespec.reports import write_reports
+from sharespec.replaying import tell
 
 
 def judged(  # noqa: PLR0913 - what a replay of request logs is asked for
@@ -49,18 +43,7 @@ def judged(  # noqa: PLR0913 - what a replay of request logs is asked for
             result = judge_inputs(inputs, settings, runner, bar)
     told = sort(result)
     shown = document(result, told.label, told.lines())
-    writers = (
-        lambda: html_text(shown),
-        lambda: junit_document(told.replay, told.label),
-        lambda: markdown_text(shown),
-    )
-    status = write_reports(zip(files, writers, strict=True))
-    if json_lines:
-        for line in verdict_lines(told.replay, told.label):
-            click.echo(line)
-        click.echo(json.dumps(json.loads(json_line(result)) | told.totals()))
-    else:
-        show_document(shown, output())
+    status = tell(told, shown, json_line(result), files, json_lines=json_lines)
     return status or _status(result, told, listed)
 
 

@@ -11,7 +11,6 @@ import click
 from click.core import ParameterSource
 
 from conformance.known import KnownDeviation, KnownError, as_toml, read_known
-from judge.words import printable
 from replay.observed.inputs import sorted_out
 from replay.pauses import FaultFileError, read_pauses
 from replay.place import DEFAULT_MASTER, TRACE_MODULES, open_runner
@@ -22,13 +21,14 @@ from replay.run import replay_sources
 from replay.sources import NoSuchTraceError, find_sources, is_address, local_path, text_of
 from replay.state_file import StateError
 from replay.verdict import Replay, light
-from replay.verdict import place as place_of
+from report.document import Document
+from report.html import html_text
 from report.markdown import markdown_text
 from report.scratch import scratch_folder
 from report.terminal import show_document
 from sharespec.cli import is_own_process
 from sharespec.console import output, progress_console
-from sharespec.exit import Exit, exits_on, fail
+from sharespec.exit import Exit, exits_on, fail, problem_lines
 from sharespec.known_faults import Sorted, default_known, known_after, known_of
 from sharespec.known_faults import sorted_out as sorted_by_known
 from sharespec.observed_options import settings_of
@@ -122,15 +122,8 @@ def run(  # noqa: C901, PLR0913 - one argument for each option, and what it excl
             told, status = _with_page(tuple(others), plan, (master, folder), sort, page_file)
             statuses.append(status)
         shown = document(told.replay, told.label, tuple(told.lines()), with_json=with_json)
-        texts = (
-            (junit, lambda: junit_document(told.replay, told.label)),
-            (markdown, lambda: markdown_text(shown)),
-        )
-        statuses.append(write_reports(texts))
-        if json_lines:
-            _print_json(told)
-        else:
-            show_document(shown, output())
+        totals = json_line(told.replay)
+        statuses.append(tell(told, shown, totals, (None, junit, markdown), json_lines=json_lines))
         statuses.append(_status(told, listed))
     statuses.append(
         write_reports([(written_file, lambda: as_toml(known_after(results, listed, default)))])
@@ -234,10 +227,28 @@ def _of_table(table: str, plan: Plan, master: str | None, out: str | None) -> Re
         return replay_table(session, table, plan, out)
 
 
-def _print_json(told: Sorted) -> None:
-    for line in verdict_lines(told.replay, told.label):
-        click.echo(line)
-    click.echo(json.dumps(json.loads(json_line(told.replay)) | told.totals()))
+def tell(
+    told: Sorted,
+    shown: Document,
+    totals: str,
+    files: tuple[Path | None, Path | None, Path | None],
+    *,
+    json_lines: bool,
+) -> Exit:
+    """Print a replay, as a document or as JSON, and write the files: HTML, JUnit, Markdown."""
+    writers = (
+        lambda: html_text(shown),
+        lambda: junit_document(told.replay, told.label),
+        lambda: markdown_text(shown),
+    )
+    status = write_reports(zip(files, writers, strict=True))
+    if json_lines:
+        for line in verdict_lines(told.replay, told.label):
+            click.echo(line)
+        click.echo(json.dumps(json.loads(totals) | told.totals()))
+    else:
+        show_document(shown, output())
+    return status
 
 
 def _status(told: Sorted, listed: tuple[KnownDeviation, ...]) -> Exit:
@@ -252,9 +263,8 @@ def _status(told: Sorted, listed: tuple[KnownDeviation, ...]) -> Exit:
     if not is_seen or (result.counts.unreadable and result.counts.checked):
         return Exit.WRONG
     if not result.counts.checked and not result.counts.diverged:
-        for problem in result.problems[:3]:
-            where = place_of(problem.source, problem.line)
-            click.echo(f"{where}: {printable(problem.message)}", err=True)
+        for line in problem_lines(result.problems[:3]):
+            click.echo(line, err=True)
         fail("nothing was checked, so nothing is known")
     is_light = any(verdict.divergence and light(verdict) for verdict in result.verdicts)
     return Exit.COULD_NOT_RUN if result.counts.unknown or is_light else Exit.WELL

@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -16,16 +16,15 @@ import click
 from rich.text import Text
 
 from judge.finding import Finding
-from judge.words import many, printable
+from judge.words import many
 from replay.place import DEFAULT_MASTER
 from replay.plan import Plan
 from replay.processes import SessionError
 from replay.sources import NoSuchTraceError
 from replay.state_file import StateError, locked
-from replay.verdict import Problem, place
 from sharespec.commands.options import JSON, OFFERED_WITHIN, PROFILE, SECONDS, SWEEP
 from sharespec.console import output, progress_console
-from sharespec.exit import MAX_PROBLEMS, Exit, exits_on, fail
+from sharespec.exit import MAX_PROBLEMS, Exit, exits_on, fail, problem_lines
 from sharespec.known_faults import default_known, known_label
 
 if TYPE_CHECKING:
@@ -268,18 +267,8 @@ def _show(batch: "Batch", label: Callable[[Finding], str]) -> None:
     console = output()
     for divergence in batch.alarms:
         console.print(alarm_text(divergence, label(divergence)), soft_wrap=True)
-    _show_problems(batch.problems)
-
-
-def _show_problems(problems: Sequence[Problem]) -> None:
-    console = output()
-    for problem in problems[:MAX_PROBLEMS]:
-        about = f"{printable(problem.partition, 120)}: " if problem.partition else ""
-        where = place(problem.source, problem.line)
-        text = f"Unreadable: {about}{where}: {printable(problem.message, 300)}"
-        console.print(Text(text), soft_wrap=True)
-    if len(problems) > MAX_PROBLEMS:
-        console.print(f"… and {len(problems) - MAX_PROBLEMS:,} more places")
+    for line in problem_lines(batch.problems):
+        console.print(Text(f"Unreadable: {line}"), soft_wrap=True)
 
 
 def _line(batch: "Batch") -> Text:
