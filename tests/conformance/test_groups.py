@@ -3,13 +3,12 @@
 from typing import Any
 
 import attrs
-import pytest
 
 from conformance.campaign import Fault, Limits, campaign
 from conformance.cores.kit import CORES
 from conformance.deviation import StepText, target_finding
 from conformance.groups import FaultGroup, grouped
-from conformance.vectors.play import all_cases, play_vectors
+from conformance.vectors.play import play_vectors
 from conformance.vectors.source import cases
 from tests.doubles.small_core import SmallCore
 
@@ -62,14 +61,6 @@ def test_six_mistakes_are_hardly_more_groups() -> None:
         "a delivery fails",
         "a write fails",
     }
-
-
-@pytest.mark.slow
-def test_six_mistakes_are_hardly_more_groups_in_a_search() -> None:
-    target = SmallCore(*SIX)
-    played = play_vectors(target, target.hello(), all_cases())
-    searched = campaign(target, Limits(sequences=40, examples=2), CORES).faults
-    assert len(SIX) <= len(grouped((*played.faults, *searched))) <= 8
 
 
 def test_two_mistakes_of_different_rules_are_two_groups() -> None:

@@ -36,12 +36,6 @@ def written(fault: Fault[Any]) -> str:
     )
 
 
-def test_a_written_file_is_read_back(tmp_path: Path, fault: Fault[Any]) -> None:
-    path = tmp_path / "known.toml"
-    path.write_text(written(fault))
-    assert read_known(path, CORES.read) == (known(fault),)
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -395,7 +395,6 @@ class ShareClient:
             max_records=most,
             batch_size=most,
             share_acquire_mode=int(limit and not self.has(Fault.RETURNS_MORE)),
-            is_renew_ack=False,
             topics=batches(self.with_due(led, due), due, self.fault),
             forgotten_topics_data=[
                 {"topic_id": topic, "partitions": [partition]} for topic, _, partition in gone

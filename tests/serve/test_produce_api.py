@@ -149,20 +149,15 @@ def test_a_log_is_read_without_a_group() -> None:
             wanted = {
                 "partition": 0,
                 "fetch_offset": offset,
-                "last_fetched_epoch": -1,
-                "log_start_offset": -1,
                 "partition_max_bytes": how.get("most", 10**6),
             }
             body = client.ask(
                 "fetch",
-                replica_id=-1,
                 max_wait=how.get("wait", 0),
                 min_bytes=1,
                 max_bytes=10**6,
                 session_id=session,
-                session_epoch=-1,
                 topics=[{"topic": "t", "partitions": [wanted]}],
-                rack_id="",
             )
             if body.error_code:
                 return body.error_code, 0

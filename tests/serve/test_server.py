@@ -122,14 +122,8 @@ def test_a_client_that_does_not_read_is_dropped(caplog: pytest.LogCaptureFixture
         for _ in range(10):
             assert client.produce("t", big).error_code == 0
         wanted = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 2**30}
-        asked = request(
-            "fetch",
-            4,
-            replica_id=-1,
-            min_bytes=1,
-            max_bytes=2**30,
-            topics=[{"topic": "t", "partitions": [wanted]}],
-        )
+        topics = [{"topic": "t", "partitions": [wanted]}]
+        asked = request("fetch", 4, min_bytes=1, max_bytes=2**30, topics=topics)
         with raw(address) as connection:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             connection.sendall(framed(encoded(asked, 1)) * 24)
@@ -156,14 +150,12 @@ def test_no_altered_request_costs_more_than_its_connection(
     whole = [
         encoded(asked, 1)
         for asked in (
-            request("metadata", 12, topics=topics, allow_auto_topic_creation=True,
-                    include_topic_authorized_operations=False),
-            request("share_group_heartbeat", 1, group_id="g", member_id="m", member_epoch=0,
-                    rack_id=None, subscribed_topic_names=["t"]),
+            request("metadata", 12, topics=topics, allow_auto_topic_creation=True),
+            request("share_group_heartbeat", 1, group_id="g", member_id="m",
+                    subscribed_topic_names=["t"]),
             request("describe_share_group_offsets", 1, groups=[{"group_id": "g", "topics": None}]),
             request("delete_topics", 6, topics=topics, timeout=1),
-            request("share_acknowledge", 2, group_id="g", member_id="m", share_session_epoch=1,
-                    is_renew_ack=False, topics=[]),
+            request("share_acknowledge", 2, group_id="g", member_id="m", share_session_epoch=1),
         )
     ]  # fmt: skip
     dice = Random(1)  # noqa: S311 - no secret

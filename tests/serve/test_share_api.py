@@ -112,14 +112,9 @@ def test_a_request_that_no_client_sends_is_invalid(wrong: dict[str, object]) -> 
     asked = {
         "group_id": "g",
         "member_id": "m",
-        "share_session_epoch": 0,
-        "max_wait": 0,
-        "min_bytes": 0,
         "max_bytes": 1,
         "max_records": 1,
         "batch_size": 1,
-        "topics": [],
-        "forgotten_topics_data": [],
     }
     with client_of() as client:
         body = client.send(request("share_fetch", 1, **{**asked, **wrong}))

@@ -32,12 +32,8 @@ def created(client: Client, name: str, **how: object) -> tuple[int, str | None]:
 
 def listed(client: Client, timestamp: int, name: str = "t") -> tuple[int, int]:
     wanted = {"partition_index": 0, "timestamp": timestamp}
-    body = client.ask(
-        "list_offsets",
-        replica_id=-1,
-        timeout=100,
-        topics=[{"name": name, "partitions": [wanted]}],
-    )
+    topics = [{"name": name, "partitions": [wanted]}]
+    body = client.ask("list_offsets", timeout=100, topics=topics)
     (answer,) = body.topics[0].partitions
     return answer.error_code, answer.offset
 

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 
 import attrs
 import pytest
-from click.testing import CliRunner
 from kio.schema.errors import ErrorCode as KafkaError
 
 import serve.topics
@@ -20,9 +19,9 @@ from model.share_messages import TopicPartition
 from serve.node import Cluster, Elected, Options
 from serve.running import EARLIEST
 from serve.topics import create_topic, lead, move_leader
-from sharespec.cli import cli
 from spec.coordinator import Durable
 from tests.serve.served import Client, acquired, part
+from tests.serve.test_tracing import judged
 
 OPTIONS = Options(group={**EARLIEST}, brokers=3)
 T0 = ("t", 0)
@@ -78,24 +77,13 @@ def test_a_client_says_where_partitions_are_led() -> None:
 def produced(client: Client, partition: int = 0) -> SimpleNamespace:
     data = [{"index": partition, "records": record_batch(1)}]
     topics = [{"name": "t", "partition_data": data}]
-    how: dict[str, Message] = {"transactional_id": None, "acks": -1, "timeout": 1000}
-    return client.send(request("produce", 12, topic_data=topics, **how))
+    return client.send(request("produce", 12, topic_data=topics, acks=-1, timeout=1000))
 
 
 def fetched(client: Client, epoch: int = -1) -> SimpleNamespace:
-    asked = {
-        "partition": 0,
-        "current_leader_epoch": epoch,
-        "fetch_offset": 0,
-        "last_fetched_epoch": -1,
-        "log_start_offset": -1,
-        "partition_max_bytes": 1000,
-    }
-    sizes: dict[str, Message] = {"max_wait": 0, "min_bytes": 0, "max_bytes": 1000}
-    session: dict[str, Message] = {"session_id": 0, "session_epoch": -1, "isolation_level": 0}
-    others: dict[str, Message] = {"forgotten_topics_data": [], "rack_id": ""}
+    asked = {"current_leader_epoch": epoch, "partition_max_bytes": 1000}
     topics = [{"topic": "t", "partitions": [asked]}]
-    return client.ask("fetch", replica_id=-1, topics=topics, **sizes, **session, **others)
+    return client.ask("fetch", topics=topics, max_bytes=1000)
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -176,11 +164,6 @@ def lived(broker: Broker, clients: list[Client]) -> None:
     assert acquired(clients[0].fetch(0, part(topic), member="n")) == [(3, 4, 2), (5, 5, 1)]
 
 
-def test_a_new_leader_begins_with_what_is_durable() -> None:
-    with brokers() as (broker, clients):
-        lived(broker, clients)
-
-
 def test_a_leader_may_move_before_anybody_fetched_or_is_in_a_group() -> None:
     with brokers() as (broker, clients):
         moved(broker, 2)
@@ -215,11 +198,6 @@ def moves_soon(cluster: Cluster) -> None:
             loop.call_later(0.01, look)
 
     look()
-
-
-def judged(trace: Path) -> tuple[int, str]:
-    result = CliRunner().invoke(cli, ["replay", str(trace), "--against", "impl"])
-    return result.exit_code, result.output
 
 
 def traced(trace: Path, life: Callable[[Broker, list[Client]], None]) -> tuple[int, str]:

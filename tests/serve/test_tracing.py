@@ -1,15 +1,11 @@
 from pathlib import Path
 
-import attrs
-import pytest
 from click.testing import CliRunner
 
-import spec.acquire
 from conformance.wire.messages import Message
 from serve.node import Options
 from serve.running import EARLIEST
 from sharespec.cli import cli
-from spec.record import Record, acquire
 from tests.serve.served import client_of, part
 
 
@@ -61,31 +57,3 @@ def test_what_was_served_conforms(tmp_path: Path) -> None:
     assert "2 conform" in output
     assert "g:t:0" in output
     assert "g:t:0~1" in output
-
-
-def test_locks_that_end_are_in_the_trace(tmp_path: Path) -> None:
-    with client_of(speed=1000, trace=tmp_path / "t.jsonl") as client:
-        topic = client.topic("t")
-        client.fill("t", 2)
-        client.beat(0, ["t"])
-        client.fetch(0, part(topic))
-        client.fetch(0, part(topic), member="n", max_wait_ms=5000)
-    assert judged(tmp_path / "t.jsonl")[0] == 0
-    assert '"op":"advance_time"' in (tmp_path / "t.jsonl").read_text()
-
-
-def uncounted(record: Record, *how: Message) -> Record:
-    """Acquire a record that was delivered before without counting that."""
-    after = acquire(record, *how)
-    return attrs.evolve(after, delivery_count=max(1, int(record.delivery_count)))
-
-
-def test_a_broker_that_does_not_count_deliveries_diverges(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as wrong:
-        wrong.setattr(spec.acquire, "acquire", uncounted)
-        lived(tmp_path / "t.jsonl")
-    status, output = judged(tmp_path / "t.jsonl")
-    assert status == 1
-    assert "diverge" in output

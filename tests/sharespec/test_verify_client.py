@@ -35,61 +35,6 @@ def test_a_client_that_violates_a_duty_exits_with_1_and_says_how_to_see_it_again
     assert f"sharespec verify-client --exec '{wrong}' --play '" in output
 
 
-ONCE = """
-import sys
-from pathlib import Path
-from tests.doubles import share_client
-from tests.doubles.share_faults import Fault
-
-mark = Path(sys.argv.pop())
-
-class Once(share_client.ShareClient):
-    def has(self, fault):
-        if fault is not Fault.STAYS or mark.exists():
-            return False
-        mark.touch()
-        return True
-
-share_client.ShareClient = Once
-share_client.main()
-"""
-"""A client that once stays in the group as it closes, and never again."""
-
-
-@pytest.mark.slow
-def test_a_violation_that_does_not_come_back_exits_with_0(tmp_path: Path) -> None:
-    once = tmp_path / "once.py"
-    once.write_text(ONCE)
-    driver = f"{sys.executable} {once} {tmp_path / 'mark'}"
-    status, output, _ = run("--exec", driver, "--runs", "12")
-    assert (status, "1 unconfirmed, nothing else new: 0 new" in output) == (0, True)
-    assert "unconfirmed: leaves-the-group: " in output
-
-
-def test_no_run_is_drawn_where_none_is_asked_for() -> None:
-    status, output, error = run("--exec", DOUBLE, "--runs", "0")
-    assert (status, "unknown: 0 new, 0 known, 0 gone; 0 sequences" in output) == (2, True)
-    assert error.strip() == "sharespec: nothing was tried, so nothing is known"
-
-
-IDLE = """
-import json, sys
-for line in sys.stdin:
-    says_hello = json.loads(line)["do"] == "hello"
-    print(json.dumps({"protocol": 1, "name": "idle"} if says_hello else {}), flush=True)
-"""
-"""A driver whose client never asks for anything."""
-
-
-@pytest.mark.slow
-def test_a_client_that_does_nothing_has_shown_nothing(tmp_path: Path) -> None:
-    idle = tmp_path / "idle.py"
-    idle.write_text(IDLE)
-    status, output, error = run("--exec", f"{sys.executable} {idle}", "--runs", "2", "--json")
-    assert (status, json.loads(output.splitlines()[-1])["verdict"]) == (2, "unknown")
-    assert error.strip().endswith("nothing was shown of idle: no record was delivered")
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -8,7 +8,6 @@ import attrs
 import pytest
 
 from conformance.cores import asks
-from conformance.cores.builtin import EngineTarget
 from conformance.cores.scene import Scene
 from conformance.cores.target import Hello, Reply, Target
 from conformance.deviation import UNREADABLE
@@ -72,21 +71,6 @@ def test_the_first_leader_may_find_something_durable() -> None:
         operation = it.events[-1].operation
         assert isinstance(operation, Initialize)
         assert operation.persisted.start_offset == 3
-
-
-def test_events_are_those_of_a_trace() -> None:
-    it = scene(EngineTarget("spec"))
-    for ask in (BEGIN, asks.Produce(((0, 1),)), FETCH):
-        it.ask(ask)
-    assert [event.seq for event in it.events] == [0, 1, 2]
-    assert it.answered == {"initialize NONE": 1, "produce NONE": 1, "acquire NONE": 1}
-
-
-def test_a_write_that_is_not_outstanding_is_not_completed() -> None:
-    it = scene()
-    it.ask(BEGIN)
-    assert it.ask(asks.CompleteWrite(0, ErrorCode.NONE)) is None
-    assert len(it.events) == 1
 
 
 def test_a_deviation_names_the_rule() -> None:

@@ -109,17 +109,10 @@ def test_an_acknowledgement_says_on_the_wire_what_it_says(version: int) -> None:
 def answered(asked: ShareRequest, partitions: list[Message], error: int = 0) -> Replied:
     """Return what kio writes as a response, read by us."""
     fetch = isinstance(asked, ShareFetch)
-    usual = {"error_code": 0, "current_leader": {"leader_id": 1, "leader_epoch": 1}}
-    if fetch:
-        usual |= {"acknowledge_error_code": 0, "records": b"", "acquired_records": []}
-    values: dict[str, Message] = {
-        "throttle_time": 0,
-        "error_code": error,
-        "responses": [
-            {"topic_id": UUID(A), "partitions": [{**usual, **one} for one in partitions]}
-        ],
-        "node_endpoints": [],
-    }
+    usual = {"current_leader": {"leader_id": 1, "leader_epoch": 1}}
+    parts = [{**usual, **one} for one in partitions]
+    topics = [{"topic_id": UUID(A), "partitions": parts}]
+    values: dict[str, Message] = {"error_code": error, "responses": topics}
     if fetch or asked.version > 1:
         values["acquisition_lock_timeout"] = 1500
     kind = load_response_schema(78 if fetch else 79, asked.version)

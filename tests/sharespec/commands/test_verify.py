@@ -54,17 +54,6 @@ def test_the_specification_conforms() -> None:
 
 
 @pytest.mark.slow
-def test_the_deviations_of_a_driver_are_reported() -> None:
-    result = run("--exec", WRONG, *QUICK, "--json")
-    assert result.exit_code == 1
-    lines = [json.loads(line) for line in result.stdout.splitlines()]
-    assert VECTOR in {line["rule"] for line in lines[:-2]}
-    assert "WITHIN_WINDOW_LIMIT" in {line["rule"] for line in lines[:-2]}
-    assert lines[-1]["verdict"] == "deviates"
-    assert VECTOR in lines[-1]["vectors"]["deviate"]
-
-
-@pytest.mark.slow
 def test_a_known_deviation_fails_the_run_only_when_it_is_gone(tmp_path: Path) -> None:
     lines = [
         json.loads(line) for line in run("--exec", WRONG, *QUICK, "--json").stdout.splitlines()
@@ -139,21 +128,6 @@ def test_a_target_that_cannot_be_driven_exits_with_2(arguments: list[str], text:
     result = run(*arguments)
     assert result.exit_code == 2
     assert text in result.output
-
-
-@pytest.mark.slow
-def test_what_a_run_writes_as_known_is_known_to_the_next(tmp_path: Path) -> None:
-    path = tmp_path / "known.toml"
-    first = run("--exec", WRONG, *QUICK, "--write-known", str(path))
-    assert first.exit_code == 1
-    assert VECTOR in path.read_text()
-    again = run("--exec", WRONG, *QUICK, "--known", str(path), "--write-known", str(path))
-    assert again.exit_code == 0
-    assert "nothing new; 25 sequences" in again.stdout
-    assert run("--exec", WRONG, *QUICK, "--known", str(path)).exit_code == 0
-    gone = run("spec", *QUICK, "--known", str(path))
-    assert gone.exit_code == 1
-    assert ": 0 new, 0 known, " in gone.stdout
 
 
 def test_a_vector_is_played_alone() -> None:
