@@ -25,7 +25,7 @@ from conformance.target import TargetError
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Bounds
 from conformance.wire.crabka import crabka_target
-from conformance.wire.hooks import admin_hooks
+from conformance.wire.hooks import Hooks
 from conformance.wire.kafka_broker import kafka_broker
 from conformance.wire.kfake import kfake_target
 from conformance.wire.kit import BROKERS
@@ -172,7 +172,7 @@ def _started(subject: TargetChoice) -> AbstractContextManager[Any]:
         return closing(core_target(subject.command, subject.silence))
     target = BrokerTarget(
         str(subject.bootstrap),
-        partial(admin_hooks, can={"sweep_ms": subject.sweep_ms}),
+        partial(Hooks, can={"sweep_ms": subject.sweep_ms}),
         profile=subject.profile,
         lock_ms=subject.lock_ms,
         bounds=Bounds(seconds=subject.silence),

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from kio.schema.errors import ErrorCode as KafkaError
 
 from serve.asked import Call, Values
-from serve.leaders import current_leader, endpoints, refusal
+from serve.leaders import current_leader, endpoints, refusal, topic_asked
 from serve.node import Node, Topic
 from serve.record_log import batches_from
 from serve.waiting import wait_until
@@ -43,18 +43,11 @@ async def fetch(node: Node, asked: Call) -> Values:
 def _responses(node: Node, body: SimpleNamespace) -> list[Values]:
     room, responses = min(body.max_bytes, node.cluster.options.limits.response_bytes), []
     for wanted in body.topics:
-        by_id = not hasattr(wanted, "topic")
-        topic = (
-            node.cluster.topic_of(wanted.topic_id)
-            if by_id
-            else node.cluster.topics.get(wanted.topic)
-        )
-        unknown = KafkaError.unknown_topic_id if by_id else KafkaError.unknown_topic_or_partition
+        topic, named, unknown = topic_asked(node, wanted, "topic")
         parts = []
         for part in wanted.partitions:
             parts.append(_read(node, topic, part, unknown, room))
             room -= len(parts[-1]["records"])
-        named = {"topic_id": wanted.topic_id} if by_id else {"topic": wanted.topic}
         responses.append({**named, "partitions": parts})
     return responses
 

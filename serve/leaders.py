@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from kio.schema.errors import ErrorCode as KafkaError
 
 from serve.asked import Values
-from serve.node import Elected, Node
+from serve.node import Elected, Node, Topic
 
 _UNKNOWN = Elected(-1, -1)
 
@@ -41,3 +41,15 @@ def address(node: Node) -> Values:
     """Return where a broker listens."""
     host, port = node.address
     return {"host": host, "port": port}
+
+
+def topic_asked(
+    node: Node, wanted: SimpleNamespace, name_field: str = "name"
+) -> tuple[Topic | None, Values, KafkaError]:
+    """Return the topic of a name or an id, what it is asked by, and the error if there is none."""
+    name = getattr(wanted, name_field, None)
+    if name is not None:
+        found = node.cluster.topics.get(name)
+        return found, {name_field: name}, KafkaError.unknown_topic_or_partition
+    topic_id = wanted.topic_id
+    return node.cluster.topic_of(topic_id), {"topic_id": topic_id}, KafkaError.unknown_topic_id

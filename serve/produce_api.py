@@ -6,7 +6,7 @@ from kio.schema.errors import ErrorCode as KafkaError
 
 from serve.asked import Call, Values
 from serve.batches import RefusedError, produced_batch
-from serve.leaders import current_leader, endpoints, refusal
+from serve.leaders import current_leader, endpoints, refusal, topic_asked
 from serve.node import Node, Topic
 from serve.topics import produce
 
@@ -27,14 +27,7 @@ def produce_records(node: Node, asked: Call) -> Values | None:
     """Append batches; None where the producer wants no answer."""
     responses: list[Values] = []
     for wanted in asked.body.topic_data:
-        by_id = not hasattr(wanted, "name")
-        topic = (
-            node.cluster.topic_of(wanted.topic_id)
-            if by_id
-            else node.cluster.topics.get(wanted.name)
-        )
-        named = {"topic_id": wanted.topic_id} if by_id else {"name": wanted.name}
-        unknown = KafkaError.unknown_topic_id if by_id else KafkaError.unknown_topic_or_partition
+        topic, named, unknown = topic_asked(node, wanted)
         parts = [_appended(node, asked, topic, part, unknown) for part in wanted.partition_data]
         responses.append({**named, "partition_responses": parts})
     if not asked.body.acks:

@@ -9,7 +9,7 @@ from kio.schema.errors import ErrorCode as KafkaError
 from serve.asked import Call, Values
 from serve.batches import RefusedError
 from serve.coordination import update_all
-from serve.leaders import address, refusal
+from serve.leaders import address, refusal, topic_asked
 from serve.node import CONTROLLER, Elected, Node, Topic
 from serve.record_log import RecordLog, offset_at
 from serve.topics import check_topic_name, create_topic, delete_records, delete_topic
@@ -169,25 +169,16 @@ def _assigned(node: Node, wanted: SimpleNamespace) -> tuple[int, ...]:
 def delete_topics(node: Node, asked: Call) -> Values:
     """Delete topics, by name or by id."""
     names = getattr(asked.body, "topic_names", None)
-    wanted = (
-        asked.body.topics
-        if names is None
-        else [SimpleNamespace(name=name, topic_id=None) for name in names]
-    )
+    wanted = asked.body.topics if names is None else [SimpleNamespace(name=name) for name in names]
     answers = [_deleted(node, topic) for topic in wanted]
     update_all(node.cluster, [answer["name"] for answer in answers])
     return {"responses": answers}
 
 
 def _deleted(node: Node, wanted: SimpleNamespace) -> Values:
-    by_id = wanted.topic_id is not None
-    topic = (
-        node.cluster.topic_of(wanted.topic_id) if by_id else node.cluster.topics.get(wanted.name)
-    )
+    topic, named, unknown = topic_asked(node, wanted)
     if topic is None:
-        error = KafkaError.unknown_topic_id if by_id else _UNKNOWN
-        named = {"name": wanted.name, "topic_id": wanted.topic_id}
-        return {**named, "error_code": error, "error_message": "no such topic"}
+        return {"name": None, **named, "error_code": unknown, "error_message": "no such topic"}
     delete_topic(node.cluster, topic)
     return {"name": topic.name, "topic_id": topic.id}
 

@@ -12,7 +12,7 @@ from conformance.target import TargetError
 from conformance.wire.admin import Admin
 from conformance.wire.codec import exchange, message
 from conformance.wire.connection import Address, Bounds, Wire
-from conformance.wire.hooks import Hooks, admin_hooks
+from conformance.wire.hooks import Hooks
 from conformance.wire.servers import ServerProgram
 from conformance.wire.target import Described, Exchange, GroupTopic, NamedNode, WireHello
 from model.config import SharePartitionConfig
@@ -30,7 +30,7 @@ class BrokerTarget:
     def __init__(  # noqa: PLR0913 - each has a default and a name
         self,
         bootstrap: str,
-        hooks: Callable[[Admin], Hooks] = admin_hooks,
+        hooks: Callable[[Admin], Hooks] = Hooks,
         *,
         name: str = "",
         version: str = "",

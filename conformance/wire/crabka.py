@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from conformance.wire.broker import served_target
-from conformance.wire.hooks import admin_hooks
+from conformance.wire.hooks import Hooks
 from conformance.wire.servers import crabka_server
 from conformance.wire.target import WireTarget
 
@@ -19,7 +19,7 @@ _CONFIGS = {
 
 
 _HOOKS = partial(
-    admin_hooks,
+    Hooks,
     # It has the limits that it was started with, and no settings.
     can={
         "alters": False,

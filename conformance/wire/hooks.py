@@ -23,53 +23,6 @@ class _Open:
     written: int = 0
 
 
-@attrs.frozen(kw_only=True)
-class Hooks:
-    """What a broker does for the kit besides share sessions. Each may raise TargetError.
-
-    ``produce``, ``produce_open`` and ``end_transaction`` are those of ``WireTarget``, of a topic.
-    ``create_topic`` takes a name and a number of partitions and returns the topic's id; the topic
-    can be written to at once. ``delete_records`` moves the log start offset of a partition up.
-    ``configure`` is called only if ``config`` is a capability. ``join`` takes a group, a topic, its
-    id and its number of partitions and lets the group fetch from the topic; ``leave`` removes the
-    group with its configuration. ``empty`` only removes the member of ``join``.
-    """
-
-    capabilities: Callable[[], WireCapabilities]
-    create_topic: Callable[[str, int], str]
-    delete_topic: Callable[[str], None]
-    produce: Callable[..., tuple[OffsetRange, ...]]
-    produce_open: Callable[[str, int, Sequence[tuple[int, int]]], tuple[OffsetRange, ...]]
-    end_transaction: Callable[..., None]
-    delete_records: Callable[[str, int, int], None]
-    configure: Callable[[str, SharePartitionConfig], None]
-    join: Callable[[str, str, str, int], None]
-    leave: Callable[[str], None]
-    empty: Callable[[str], None]
-
-
-def admin_hooks(admin: Admin, can: Mapping[str, Any] | None = None, *, joins: bool = True) -> Hooks:
-    """Do everything over Kafka's protocol, as Apache Kafka does it.
-
-    ``can`` are capabilities that the broker's versions and settings do not tell. ``joins``: a group
-    needs a member before anybody fetches.
-    """
-    over = _OverAdmin(admin, can or {}, joins=joins)
-    return Hooks(
-        capabilities=over.capabilities,
-        create_topic=admin.create_topic,
-        delete_topic=admin.delete_topic,
-        produce=over.produce,
-        produce_open=over.produce_open,
-        end_transaction=over.end_transaction,
-        delete_records=admin.delete_records,
-        configure=over.configure,
-        join=over.join,
-        leave=over.leave,
-        empty=over.empty,
-    )
-
-
 _LOCKS = "partition.max.record.locks"
 _MIN_LOCK = "group.share.min.record.lock.duration.ms"
 _LIMITS = ("delivery.count.limit", _LOCKS)
@@ -85,11 +38,24 @@ _KNOWS_SHARE = 6
 _DELIVERY_LIMITS, _LOCK_LIMITS = (2, 3, 5), (100, 200)
 
 
-class _OverAdmin:
-    """Hooks with the members and settings that they leave behind."""
+class Hooks:
+    """What a broker does for the kit besides share sessions, over Kafka's protocol.
 
-    def __init__(self, admin: Admin, can: Mapping[str, Any], *, joins: bool) -> None:
-        self._admin, self._can, self._joins = admin, can, joins
+    Each may raise TargetError. ``create_topic`` returns the topic's id; the topic can be written to
+    at once. ``delete_records`` moves the log start offset of a partition up.
+    """
+
+    def __init__(
+        self, admin: Admin, can: Mapping[str, Any] | None = None, *, joins: bool = True
+    ) -> None:
+        """``can`` are capabilities that the broker's versions and settings do not tell.
+
+        ``joins``: a group needs a member before anybody fetches.
+        """
+        self._admin, self._can, self._joins = admin, can or {}, joins
+        self.create_topic: Callable[[str, int], str] = admin.create_topic
+        self.delete_topic: Callable[[str], None] = admin.delete_topic
+        self.delete_records: Callable[[str, int, int], None] = admin.delete_records
         name = f"sharespec-{uuid4().hex[:12]}"
         self._marking, self._aborting = f"{name}-marking", f"{name}-aborting"
         self._opening = f"{name}-open"

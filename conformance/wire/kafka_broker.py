@@ -14,7 +14,7 @@ from conformance.target import TargetError
 from conformance.wire.admin import Admin
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Address, Bounds, Wire
-from conformance.wire.hooks import admin_hooks
+from conformance.wire.hooks import Hooks
 from conformance.wire.servers import HOST, free_ports
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.operations import AcknowledgementBatch
@@ -72,7 +72,7 @@ def kafka_broker(settings: Sequence[str] = (), version: str = NEWEST) -> Iterato
         with _running(command, Path(folder), settings) as address:
             target = BrokerTarget(
                 str(address),
-                partial(admin_hooks, can={"sweep_ms": _SWEEP_MS}),
+                partial(Hooks, can={"sweep_ms": _SWEEP_MS}),
                 name="Apache Kafka",
                 version=jar.removeprefix("kafka_2.13-"),
                 profile="kafka",

@@ -2,13 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
-
-import attrs
 
 from conformance.wire.admin import Admin
 from conformance.wire.broker import served_target
-from conformance.wire.hooks import Hooks, admin_hooks
+from conformance.wire.hooks import Hooks
 from conformance.wire.servers import kfake_server
 from conformance.wire.target import WireTarget
 from model.config import SharePartitionConfig
@@ -28,36 +25,39 @@ _CAN = {
 _CONFIGS = {"share.record.lock.sweep.interval.ms": str(_SWEEP_MS)}
 
 
-def kfake_hooks(admin: Admin) -> Hooks:
+_OF_A_GROUP = ("share.auto.offset.reset", "share.isolation.level")
+
+
+class KfakeHooks(Hooks):
     """Set limits for the whole broker, since kfake ignores those of a group.
 
     The first fetch creates the group, so that no member has to join.
     """
-    return attrs.evolve(
-        admin_hooks(admin, _CAN, joins=False),
-        configure=partial(_configure, admin),
-        leave=lambda group: admin.configure(group, dict.fromkeys(_OF_A_GROUP)),
-    )
 
+    def __init__(self, admin: Admin) -> None:
+        """Do the rest over ``admin``."""
+        super().__init__(admin, _CAN, joins=False)
 
-_OF_A_GROUP = ("share.auto.offset.reset", "share.isolation.level")
+    def configure(self, group: str, config: SharePartitionConfig) -> None:
+        """Set the settings of a group that it has, and the broker's limits."""
+        values = config.auto_offset_reset.value, config.isolation_level.value
+        self._admin.configure(group, dict(zip(_OF_A_GROUP, values, strict=True)))
+        self._admin.configure_broker(
+            {
+                "group.share.record.lock.duration.ms": str(config.record_lock_duration_ms),
+                "group.share.delivery.count.limit": str(config.delivery_count_limit),
+                "group.share.partition.max.record.locks": str(config.partition_max_record_locks),
+            }
+        )
 
-
-def _configure(admin: Admin, group: str, config: SharePartitionConfig) -> None:
-    values = config.auto_offset_reset.value, config.isolation_level.value
-    admin.configure(group, dict(zip(_OF_A_GROUP, values, strict=True)))
-    admin.configure_broker(
-        {
-            "group.share.record.lock.duration.ms": str(config.record_lock_duration_ms),
-            "group.share.delivery.count.limit": str(config.delivery_count_limit),
-            "group.share.partition.max.record.locks": str(config.partition_max_record_locks),
-        }
-    )
+    def leave(self, group: str) -> None:
+        """Delete the settings of a group."""
+        self._admin.configure(group, dict.fromkeys(_OF_A_GROUP))
 
 
 @contextmanager
 def kfake_target(silence: float, version: str = "") -> Iterator[WireTarget]:
     """Run a kfake broker, of a version if given; ``silence``: its timeout in s. TargetError."""
     server = kfake_server(_CONFIGS, version=version)
-    with served_target(server, kfake_hooks, "kfake", silence) as target:
+    with served_target(server, KfakeHooks, "kfake", silence) as target:
         yield target

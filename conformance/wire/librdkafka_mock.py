@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 
-import attrs
-
 from conformance.wire.admin import Admin
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Bounds
-from conformance.wire.hooks import Hooks, admin_hooks
+from conformance.wire.hooks import Hooks
 from conformance.wire.librdkafka import MockCluster
+from model.config import SharePartitionConfig
 
 _CAN = {
     "alters": False,
@@ -30,24 +29,28 @@ _CAN = {
 are of no use here: without records they leave no marker, and markers have a wrong checksum."""
 
 
-def mock_hooks(admin: Admin, cluster: MockCluster) -> Hooks:
+class _MockHooks(Hooks):
     """Call functions of the mock cluster for topics, settings and deletion; produce over ``admin``.
 
     Its groups need no member that joins, and cannot be removed: each is used once. Settings apply
     to every group at once, which is enough since the kit uses one group at a time.
     """
 
-    def create_topic(name: str, partitions: int) -> str:
-        cluster.create_topic(name, partitions)
-        return admin.topic_id(name, partitions)
+    def __init__(self, admin: Admin, cluster: MockCluster) -> None:
+        """Do the rest over ``admin``."""
+        super().__init__(admin, _CAN, joins=False)
 
-    return attrs.evolve(
-        admin_hooks(admin, _CAN, joins=False),
-        create_topic=create_topic,
-        delete_topic=cluster.delete_topic,
-        delete_records=cluster.delete_records,
-        configure=lambda _group, config: cluster.configure(config),
-    )
+        def create_topic(name: str, partitions: int) -> str:
+            cluster.create_topic(name, partitions)
+            return admin.topic_id(name, partitions)
+
+        self.create_topic = create_topic
+        self.delete_topic, self.delete_records = cluster.delete_topic, cluster.delete_records
+        self._cluster = cluster
+
+    def configure(self, group: str, config: SharePartitionConfig) -> None:  # noqa: ARG002 - of all
+        """Set the settings of all groups."""
+        self._cluster.configure(config)
 
 
 @contextmanager
@@ -61,7 +64,7 @@ def librdkafka_mock(seconds: float = 10.0, version: str = "") -> Iterator[Broker
     with closing(MockCluster(version)) as cluster:
         target = BrokerTarget(
             cluster.bootstrap,
-            partial(mock_hooks, cluster=cluster),
+            partial(_MockHooks, cluster=cluster),
             name="librdkafka mock cluster",
             version=cluster.version,
             profile="kip",

@@ -7,7 +7,7 @@ import pytest
 from conformance.target import TargetError
 from conformance.wire.admin import SPOKEN, Admin
 from conformance.wire.connection import Address, Wire
-from conformance.wire.hooks import Hooks, admin_hooks
+from conformance.wire.hooks import Hooks
 from conformance.wire.messages import Message
 from conformance.wire.target import WireCapabilities
 from model.config import AutoOffsetReset, SharePartitionConfig
@@ -26,7 +26,7 @@ def fake() -> Fake:
 def hooks(fake: Fake) -> Iterator[Hooks]:
     with faking(fake) as address:
         wire = Wire(Address.parse(address))
-        yield admin_hooks(Admin(wire, seconds=60), {"sweep_ms": 70})
+        yield Hooks(Admin(wire, seconds=60), {"sweep_ms": 70})
         wire.close()
 
 
@@ -210,7 +210,7 @@ def test_an_unsupported_setting_is_refused(hooks: Hooks, config: SharePartitionC
 def test_each_has_transactions_of_its_own(fake: Fake, hooks: Hooks) -> None:
     with faking(fake) as address:
         wire = Wire(Address.parse(address))
-        for each in (admin_hooks(Admin(wire)), hooks, hooks):
+        for each in (Hooks(Admin(wire)), hooks, hooks):
             each.produce("t", 0, [(1, 1)], aborted=False)
         wire.close()
     first, *others = [request.transactional_id for request in fake.of("end_txn")]

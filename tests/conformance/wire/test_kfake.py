@@ -12,7 +12,7 @@ import pytest
 import conformance
 from conformance.campaign import replayed
 from conformance.wire.broker import BrokerTarget
-from conformance.wire.kfake import kfake_hooks, kfake_target
+from conformance.wire.kfake import KfakeHooks, kfake_target
 from conformance.wire.kit import BROKERS
 from conformance.wire.target import Exchange, GroupTopic
 from model.config import AutoOffsetReset, SharePartitionConfig
@@ -52,7 +52,7 @@ class Recorder:
 
 def test_limits_are_set_for_the_broker_and_the_rest_for_the_group() -> None:
     recorder = Recorder()
-    hooks = kfake_hooks(cast("Admin", recorder))
+    hooks = KfakeHooks(cast("Admin", recorder))
     hooks.configure("g", CONFIG)
     assert recorder.broker == {
         "group.share.record.lock.duration.ms": "100",
