@@ -9,7 +9,6 @@ from conformance.wire.belief import (
     appended,
     beginnings,
     lost_connection,
-    lost_records,
     merged,
     possible,
     relocked,
@@ -17,7 +16,6 @@ from conformance.wire.belief import (
     unkept,
 )
 from conformance.wire.written import WrittenLog
-from judge.view import snapshot
 from model.profile import KIP
 from model.ranges import OffsetRange, PassedOver
 from model.share_messages import FINAL_EPOCH
@@ -95,36 +93,3 @@ def test_a_lock_ends_after_its_duration_and_before_its_deadline() -> None:
     assert uncertain(belief, 1000, 1009) == 0
     assert uncertain(belief, 1000, 1010) == 1520
     assert uncertain(belief, 1520, 1600) == 0
-
-
-def test_an_ended_lock_is_dropped_and_a_held_one_keeps_its_times() -> None:
-    over = next(iter(possible(holding(), 1520, 1600)))
-    assert dict(over.locks[KEY]) == {}
-    still = next(iter(possible(holding(), 30, 40)))
-    again = relocked(still, still.broker, TIMING, (30, 40, 2))
-    assert set(again.locks[KEY].values()) == {LockSpan(1010, 1520, 1)}
-
-
-def test_a_leader_may_notice_lost_records_with_any_request() -> None:
-    belief = lost_records(holding(), KEY, 2)
-    starts = [b.broker.partitions[KEY].window.start_offset for b in possible(belief, 30, 40)]
-    assert starts == [0, 2]
-    noticed = list(possible(belief, 30, 40))[1]
-    assert list(noticed.locks[KEY]) == [2]
-    assert len(list(possible(noticed, 50, 60))) == 1
-
-
-def test_a_closed_connection_ends_its_sessions_by_a_deadline() -> None:
-    belief = lost_connection(holding(), "c", 500)
-    assert [held(b.broker) for b in possible(belief, 30, 40)] == [3, 0, 3, 0]
-    assert [held(b.broker) for b in possible(belief, 500, 510)] == [0, 0]
-    assert lost_connection(holding(), "other", 500) == holding()
-
-
-def test_the_specifications_clock_counts_steps() -> None:
-    belief = holding()
-    (after,) = possible(belief, 30, 40)
-    assert after.broker.now == belief.broker.now + 1
-    there = after.broker.partitions[KEY]
-    assert snapshot(there) == snapshot(belief.broker.partitions[KEY])
-    assert there.config == CONFIG

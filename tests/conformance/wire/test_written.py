@@ -6,7 +6,6 @@ import pytest
 from conformance.wire.judge import Judge
 from conformance.wire.written import (
     WrittenLog,
-    committed_only,
     deliverable,
     free_of_aborted,
     kept_back,
@@ -15,16 +14,15 @@ from conformance.wire.written import (
 from model.profile import KIP
 from model.ranges import OffsetRange
 from spec.partition import SharePartition
-from tests.conformance.wire.worlds import COMMITTED, CONFIG, P0, PLACE, TIMING, answer, fetch
+from tests.conformance.wire.worlds import COMMITTED, CONFIG, P0, PLACE, TIMING
 
 ABORTED = ((3, True), (2, True), (2, False), (2, True))
 """Log batches 0-2, 4-5 and 9-10 of transactions that are aborted; in between 7-8."""
 
 
-def judging(*batches: tuple[int, bool], limit: int = 20) -> Judge:
+def judging(*batches: tuple[int, bool]) -> Judge:
     """Return a judge after batches, each as (size, whether it is aborted: a marker follows)."""
-    config = attrs.evolve(COMMITTED, partition_max_record_locks=limit)
-    made, end = Judge(KIP, PLACE, config, TIMING), 0
+    made, end = Judge(KIP, PLACE, COMMITTED, TIMING), 0
     for size, aborted in batches:
         new = OffsetRange(end, end + size - 1)
         end += size + aborted
@@ -32,25 +30,13 @@ def judging(*batches: tuple[int, bool], limit: int = 20) -> Judge:
     return made
 
 
-def world(*batches: tuple[int, bool], limit: int = 20) -> tuple[SharePartition, WrittenLog]:
-    made = judging(*batches, limit=limit)
+def world(*batches: tuple[int, bool]) -> tuple[SharePartition, WrittenLog]:
+    made = judging(*batches)
     return made.partition(0), made.logs[P0]
 
 
 def ranges(*pairs: tuple[int, int]) -> tuple[OffsetRange, ...]:
     return tuple(OffsetRange(*pair) for pair in pairs)
-
-
-def test_data_of_aborted_transactions_is_kept_back_under_read_committed_only() -> None:
-    assert committed_only(COMMITTED)
-    assert not committed_only(CONFIG)
-    there, log = world(*ABORTED)
-    assert free_of_aborted(there, log) == [[0, 1, 2], [4, 5], [9, 10]]
-    assert list(deliverable(there, log, 0)) == [7, 8]
-    open_to_all = attrs.evolve(there, config=CONFIG)
-    assert list(deliverable(open_to_all, log, 5)) == [5, 7, 8, 9, 10]
-    assert free_of_aborted(open_to_all, log) == []
-    assert list(kept_back(open_to_all, log, (), 500)) == [()]
 
 
 def test_an_open_transaction_bounds_what_is_read_under_read_committed_only() -> None:
@@ -69,28 +55,6 @@ def test_an_open_transaction_bounds_what_is_read_under_read_committed_only() -> 
     assert free_of_aborted(made.partition(0), log) == [[2, 3], [4], [6]]
 
 
-def test_a_transaction_that_commits_is_read() -> None:
-    made = judging((2, False))
-    made.produced(0, ranges((2, 3)), 4, stays_open=True)
-    made.ended(0, committed=True)
-    assert list(deliverable(made.partition(0), made.logs[P0], 0)) == [0, 1, 2, 3]
-    assert (made.logs[P0].end, made.logs[P0].aborted) == (5, ())
-
-
-def test_records_kept_back_or_deleted_are_not_available() -> None:
-    made = judging(*ABORTED)
-    made.exchange(fetch("a", 0), "a", answer((7, 8, 1)))
-    assert free_of_aborted(made.partition(0), made.logs[P0]) == []
-    made = judging(*ABORTED)
-    made.deleted(0, 2)
-    assert free_of_aborted(made.partition(0), made.logs[P0]) == [[2], [4, 5], [9, 10]]
-
-
-def test_an_empty_fetch_kept_back_at_most_what_precedes_the_next_deliverable_record() -> None:
-    there, log = world(*ABORTED)
-    assert list(kept_back(there, log, (), 500)) == [ranges((0, 2), (4, 5)), ranges((0, 2)), ()]
-
-
 @pytest.mark.parametrize(
     ("most", "after"),
     [(500, [((9, 10),), ()]), (3, [((9, 10),), ((9, 9),), ()]), (2, [()]), (0, [()])],
@@ -107,16 +71,6 @@ def test_aborted_records_below_the_delivered_were_acquired_and_later_ones_perhap
     assert list(kept_back(there, log, ranges((7, 8)), 2)) == [below]
     found = list(kept_back(there, log, ranges((7, 8)), 500))
     assert found == [(*below, *ranges((9, 10))), below]
-
-
-def test_a_fetch_ends_within_a_batch_at_its_maximum_or_the_limit_of_the_window() -> None:
-    there, log = world(*ABORTED)
-    assert ranges((0, 1)) in kept_back(there, log, (), 2)
-    assert ranges((0, 1)) not in kept_back(there, log, (), 500)
-    there, log = world(*ABORTED, limit=5)
-    assert ranges((0, 2), (4, 4)) in kept_back(there, log, (), 500)
-    there, log = world(*ABORTED, limit=4)
-    assert ranges((0, 2), (4, 4)) in kept_back(there, log, (), 500)
 
 
 def test_the_start_offset_may_wait_before_records_kept_back() -> None:
