@@ -11,11 +11,12 @@ from pathlib import Path, PurePosixPath
 import attrs
 
 from clients.drivers import Values
-from conformance.build import BuildRecipe, Content, build
+from conformance.build import BuildRecipe, build
 from conformance.cores.kafka import java_command
 from conformance.cores.process import ProcessTarget
 from conformance.releases import NEWEST, RELEASES
 from conformance.target import GoneError, TargetError
+from conformance.wire.librdkafka import WHEELS, with_wheel
 
 _TARGETS = Path(__file__).parent / "targets"
 NAMES = ("librdkafka", "kafka", "kafkats", "franz-go", "krafka", "kafkit", "spring-kafka")
@@ -23,7 +24,7 @@ OLDEST_KAFKA = "4.1.0"
 """The oldest release of Apache Kafka whose share consumer can be driven."""
 
 VERSIONS: Mapping[str, tuple[str, ...]] = {
-    "librdkafka": ("2.15.0", "2.15.1", "2.16.0", "2.16.1"),
+    "librdkafka": WHEELS,
     "kafka": RELEASES[RELEASES.index(OLDEST_KAFKA) :],
     "kafkats": ("0.12.0",),
     "franz-go": (
@@ -146,25 +147,9 @@ def _librdkafka(version: str | None) -> str:
         text = "librdkafka's share consumer needs: pip install 'sharespec[mock]'"
         raise TargetError(text)
     if version is not None:
-        pip = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-        wheel = ("--only-binary=:all:", "--target", "wheel", f"confluent-kafka=={version}")
-        recipe = BuildRecipe(
-            f"the driver for librdkafka of confluent-kafka {version}",
-            "Python with pip",
-            (sys.executable, *pip, *wheel),
-            ("driver.py",),
-            "wheel",
-            300,
-            error_mark="ERROR",
-        )
-        project = build(driver.parent, recipe, _alike(version))
+        project = with_wheel(driver.parent, version)
         driver, path = project / "driver.py", f"env PYTHONPATH={shlex.quote(str(project))}/wheel "
     return f"{path}{shlex.quote(sys.executable)} {shlex.quote(str(driver))}"
-
-
-def _alike(version: str) -> Content:
-    """Return what gives a copy of a project of its own to a version, with the same files."""
-    return lambda path, data: data + f"\n# {version}\n".encode() if path.suffix == ".py" else data
 
 
 def _kafka(version: str | None) -> str:

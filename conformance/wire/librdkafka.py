@@ -5,16 +5,13 @@ has no other access to them, and they may change, so the version is pinned.
 """
 
 import ctypes
-import subprocess
 import sys
-import tempfile
-import zipfile
 from ctypes import c_char_p, c_int, c_int32, c_int64, c_size_t, c_void_p
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-from conformance.build import cache as cache_folder
+from conformance.build import BuildRecipe, build
 from conformance.target import TargetError
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 
@@ -27,8 +24,7 @@ LIBRDKAFKA = "2.16.0"
 WHEELS = ("2.15.0", "2.15.1", "2.16.0", WHEEL)
 """The versions of confluent-kafka whose mock cluster has share groups."""
 
-_DOWNLOAD_SECONDS = 300
-
+_NAME = "confluent-kafka"
 _PRODUCER = 0
 _MESSAGE_BYTES = 512
 _RESETS = (AutoOffsetReset.LATEST, AutoOffsetReset.EARLIEST)
@@ -133,7 +129,7 @@ class MockCluster:
 
 @cache
 def _library(wheel: str) -> ctypes.CDLL:
-    library = ctypes.CDLL(str(downloaded(wheel) if wheel else library_path()))
+    library = ctypes.CDLL(str(_downloaded(wheel) if wheel else library_path()))
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
@@ -147,7 +143,7 @@ def library_path() -> Path:
     """Return the library in the wheel. Raises TargetError if it is missing or another version."""
     install = f"pip install confluent-kafka=={WHEEL}"
     try:
-        wheel = distribution("confluent-kafka")
+        wheel = distribution(_NAME)
     except PackageNotFoundError:
         raise TargetError(f"confluent-kafka is not installed: {install}") from None
     if wheel.version != WHEEL:
@@ -159,47 +155,29 @@ def library_path() -> Path:
     raise TargetError(f"confluent-kafka {WHEEL} came without librdkafka: use its Linux wheel")
 
 
-def downloaded(wheel: str) -> Path:
-    """Return the library in another wheel, fetched by pip into the user's cache the first time.
+def with_wheel(project: Path, wheel: str) -> Path:
+    """Return a copy of a project that has another wheel in ``wheel``, fetched by pip once.
 
     Raises TargetError if it is none of ``WHEELS``, or pip cannot have it.
     """
     if wheel not in WHEELS:
         allowed = ", ".join(WHEELS)
         raise TargetError(f"confluent-kafka {wheel!r:.40} cannot be driven; allowed: {allowed}")
-    folder = cache_folder() / "wheels" / wheel
-    if not (found := sorted(folder.glob("*/librdkafka*.so*"))):
-        _download(wheel, folder)
-        found = sorted(folder.glob("*/librdkafka*.so*"))
-    if not found:
-        raise TargetError(f"confluent-kafka {wheel} came without librdkafka: it has no Linux wheel")
-    return found[0]
+    pip = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    recipe = BuildRecipe(
+        f"librdkafka of confluent-kafka {wheel}",
+        "Python with pip",
+        (sys.executable, *pip, "--only-binary=:all:", "--target", "wheel", f"{_NAME}=={wheel}"),
+        ("known.toml",),
+        "wheel",
+        300,
+    )
+    # Each version has a copy of its own: one whose files say which it is.
+    return build(project, recipe, lambda _path, data: data + f"\n# {wheel}\n".encode())
 
 
-def _download(wheel: str, folder: Path) -> None:
-    """Unpack the libraries of a wheel, of which one needs others beside it."""
-    options = ("--quiet", "--no-deps", "--only-binary", ":all:", "--disable-pip-version-check")
-    pip = (sys.executable, "-m", "pip", "download", *options)
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent) as part:
-            subprocess.run(  # noqa: S603 - fixed arguments, and a version of WHEELS
-                [*pip, "--dest", part, f"confluent-kafka=={wheel}"],
-                capture_output=True,
-                text=True,
-                timeout=_DOWNLOAD_SECONDS,
-                check=True,
-            )
-            (packed,) = Path(part).glob("*.whl")
-            with zipfile.ZipFile(packed) as archive:
-                names = [name for name in archive.namelist() if ".libs/" in name]
-                archive.extractall(Path(part, "whole"), names)
-            # Under its name it is whole: this process may be ended at any time.
-            Path(part, "whole").rename(folder)
-    except subprocess.CalledProcessError as error:
-        last = (error.stderr.strip().splitlines() or ["it said nothing"])[-1]
-        raise TargetError(f"pip has no confluent-kafka {wheel}: {last[:300]}") from None
-    except subprocess.TimeoutExpired:
-        raise TargetError(f"pip was not done after {_DOWNLOAD_SECONDS} s") from None
-    except OSError as error:
-        raise TargetError(f"{folder} cannot be written: {error.strerror}") from None
+def _downloaded(wheel: str) -> Path:
+    project = with_wheel(Path(__file__).parents[1] / "targets" / "librdkafka-mock", wheel)
+    for found in project.glob("wheel/*.libs/librdkafka*.so*"):
+        return found
+    raise TargetError(f"confluent-kafka {wheel} came without librdkafka: it has no Linux wheel")
