@@ -1,18 +1,8 @@
 """What has not the form of an answer is told in one line, and what is impossible is not."""
 
-from conformance.cores.malformed import error_text, is_form, malformed, sent
+from conformance.cores.malformed import error_text, sent
 from model.errors import InvalidValueError
 from model.ranges import OffsetRange
-
-
-def test_a_missing_field_and_a_wrong_one_are_of_the_form() -> None:
-    missing = InvalidValueError("event.after.start_offset", None, "a value: it is missing")
-    assert is_form(missing)
-    text = str(malformed("acquire", missing, {"after": {}}))
-    assert text == (
-        'its answer to acquire cannot be read: it has no after.start_offset; it sent {"after": {}}'
-    )
-    assert not is_form(InvalidValueError("start_offset", -4, "at least 0"))
 
 
 def test_what_was_sent_is_short_and_plain() -> None:

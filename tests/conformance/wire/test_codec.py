@@ -92,20 +92,6 @@ def test_a_fetch_says_on_the_wire_what_it_says(version: int, data: st.DataObject
         assert theirs.share_acquire_mode == (asked.acquire_mode is AcquireMode.RECORD_LIMIT)
 
 
-@VERSIONS
-def test_an_acknowledgement_says_on_the_wire_what_it_says(version: int) -> None:
-    batch = AcknowledgementBatch(3, 5, (1, 2, 3))
-    partitions = (PartitionRequest(TopicPartition(A, 4), (batch,)),)
-    theirs = read_by_kio(
-        ShareAcknowledge("g", "m", -1, partitions, is_renew_ack=True, version=version)
-    )
-    assert (theirs.group_id, theirs.member_id, theirs.share_session_epoch) == ("g", "m", -1)
-    (one,) = theirs.topics[0].partitions
-    assert (theirs.topics[0].topic_id, one.partition_index) == (UUID(A), 4)
-    assert one.acknowledgement_batches[0].acknowledge_types == (1, 2, 3)
-    assert version == 1 or theirs.is_renew_ack
-
-
 def answered(asked: ShareRequest, partitions: list[Message], error: int = 0) -> Replied:
     """Return what kio writes as a response, read by us."""
     fetch = isinstance(asked, ShareFetch)
