@@ -89,11 +89,14 @@ def with_engines(
     lag: Lag,
     kernel: KernelResult,
 ) -> tuple[PartitionRows, int | None, Finding | None]:
-    """Replay rows that the kernel has gone through; return what ``verdict_at`` takes."""
+    """Replay rows through which the kernel has gone without a divergence.
+
+    Return what ``verdict_at`` takes.
+    """
     row, finding = None, None
     if "spec" in plan.against:
         rows, row, finding = through_spec(rows, plan, end_of(rows, kernel), kernel)
-    row, finding = _with_kernel(rows, plan, kernel, row, finding)
+        row, finding = agreed(None, row, finding)
     if lag.wanted:
         lag.add(lag_table(rows.partition, rows.table, kernel))
     return rows, row, finding
@@ -177,9 +180,9 @@ def through_spec(
     The specification does so, and the kernel has done it for the implementation. Up to an event
     that is wrong the implementation does it, too, to give its own answer there. ``after`` is where
     the kernel stood behind the events, if the engines must end there. With what the ``kernel`` has
-    of each event, unless it diverges, windows and lags are compared; of a segment nobody has it.
+    of each event windows and lags are compared; of a segment nobody has it.
     """
-    windows = Windows() if kernel and not kernel.divergence else None
+    windows = Windows() if kernel else None
     rows, row, finding = through_engines(rows, plan, ("spec",), after, windows)
     if finding and row is not None:
         head = attrs.evolve(rows, table=rows.table.slice(0, row + 1))
@@ -215,19 +218,6 @@ def through_engines(
     except InvalidValueError as error:
         rows = _cut(rows, BadRow(row, str(error)))
     return rows, row if finding else None, finding
-
-
-def _with_kernel(
-    rows: PartitionRows, plan: Plan, kernel: KernelResult, row: int | None, finding: Finding | None
-) -> tuple[int | None, Finding | None]:
-    """Return what the engines and the kernel find together; that they differ is a finding too."""
-    divergence = kernel.divergence
-    if divergence and divergence.row >= rows.table.num_rows:
-        divergence = None
-    if divergence and "spec" not in plan.against:
-        start = attrs.evolve(rows, table=rows.table.slice(0, divergence.row + 1))
-        _, row, finding = through_engines(start, plan, ("impl",))
-    return agreed(divergence, row, finding)
 
 
 def agreed(

@@ -16,7 +16,7 @@ from pathlib import Path
 import attrs
 import pyarrow as pa
 
-from impl.kernel import KernelDivergence, KernelResult
+from impl.kernel import KernelResult
 from model.whole_state import ReplayState
 from replay.check import (
     agreed,
@@ -30,7 +30,6 @@ from replay.check import (
     unchecked,
     verdict_at,
     verdict_on,
-    with_engines,
 )
 from replay.onward import Course, begun_course, check_onward, found_again, reason_of
 from replay.pieces import (
@@ -62,9 +61,9 @@ from report.scratch import whole_file
 class Segment:
     """Rows of a share-partition from ``first`` to ``end``, exclusive, and where the kernel stood.
 
-    They are in a file of their own. ``divergence`` is the kernel's, of any segment. ``before`` and
-    ``after`` are None at the beginning of the share-partition and where the kernel did not come to
-    an end. ``plan`` is by the rules that the leader was found to follow.
+    They are in a file of their own. ``before`` and ``after`` are None at the beginning of the
+    share-partition and where the kernel did not come to an end. ``plan`` is by the rules that the
+    leader was found to follow.
     """
 
     partition: str
@@ -74,9 +73,7 @@ class Segment:
     end: int
     before: ReplayState | None
     after: ReplayState | None
-    divergence: KernelDivergence | None
     plan: Plan
-    is_last: bool = False
 
 
 @attrs.frozen
@@ -164,7 +161,7 @@ def _check_one(
     reason = verdict.reason or reason_of(course, events - verdict.checked)
     verdict = attrs.evolve(verdict, log=log, reason=reason)
     kept = left if plan.state_folder else None
-    yield CheckedPartition(verdict, kept, tuple(ended(segments)) if segments else ())
+    yield CheckedPartition(verdict, kept, segments)
 
 
 def _behind(
@@ -196,7 +193,6 @@ def _check_pieces(
     """
     held, course = None, begun_course(left)
     segments: list[Segment] = []
-    operations: frozenset[str] = frozenset()
     for piece, is_last in with_last(pieces):
         held = joined(held, piece) if held else piece
         rows = begun(held, left, facts.unfinished, facts.pauses)
@@ -210,35 +206,26 @@ def _check_pieces(
         is_done = after.lost or is_stopped(rows, kernel) or end_of(rows, kernel)
         if not (is_last or is_done):
             continue
-        if every and not ((kernel.divergence and plan.goes_on) or after.divergences):
+        if every and not (kernel.divergence or after.divergences):
             if lag.wanted:
                 lag.add(lag_table(rows.partition, rows.table, kernel))
             verdict = verdict_on(rows, rows.table.num_rows, None)
             segments += segments_of(rows, kernel, facts.folder, segments, plan)
+            told = after.operations | operations_in(rows.table)
+            after = attrs.evolve(after, operations=told)
         else:
-            so_far = after.operations | operations
-            after = attrs.evolve(after, every=states, operations=so_far)
-            verdict, after = _check_piece(rows, kernel, plan, lag, after)
+            after = attrs.evolve(after, every=states)
+            verdict, after = check_onward(rows, kernel, plan, lag, after)
             if after.needs_more and not (is_last or plan.state_folder):
                 lag.taken()
                 continue
-        course, verdict = after, _after(verdict, operations)
-        operations |= operations_in(rows.table)
+        course = after
         state = course.left if course.divergences else standing_of(rows, kernel)
         left = _left(read, state, verdict, facts.unfinished) if state else None
         yield _Piece(verdict, left, tuple(segments), course)
         if left is None:
             return
         held = None
-
-
-def _check_piece(
-    rows: PartitionRows, kernel: KernelResult, plan: Plan, lag: Lag, course: Course
-) -> tuple[PartitionVerdict, Course]:
-    """Take the engines through a piece; behind divergences, too, if the plan says so."""
-    if plan.goes_on or course.divergences:
-        return check_onward(rows, kernel, plan, lag, course)
-    return verdict_at(*with_engines(rows, plan, lag, kernel)), course
 
 
 def _through_kernel(
@@ -255,15 +242,6 @@ def _through_kernel(
         if other.divergence is None:
             return strict, again, other
     return plan, cut, kernel
-
-
-def _after(verdict: PartitionVerdict, operations: frozenset[str]) -> PartitionVerdict:
-    """Return a verdict whose divergence comes after these operations, too."""
-    divergence = verdict.divergence
-    if divergence is None:
-        return verdict
-    earlier = tuple(sorted(operations.union(divergence.operations_before)))
-    return attrs.evolve(verdict, divergence=attrs.evolve(divergence, operations_before=earlier))
 
 
 def _left(
@@ -288,9 +266,6 @@ def segments_of(
     states += [(row, state) for row, state in kernel.states if row < total]
     ends = {row: state for row, state in kernel.states if state.state.ready}
     bounds = [*(row for row, _ in states[1:]), total]
-    divergence = kernel.divergence
-    if divergence:
-        divergence = attrs.evolve(divergence, row=past + divergence.row)
     name = hashlib.sha256(rows.partition.encode()).hexdigest()
     for number, ((first, before), end) in enumerate(zip(states, bounds, strict=True), len(earlier)):
         yield Segment(
@@ -301,7 +276,6 @@ def segments_of(
             past + end,
             before,
             ends.get(end),
-            divergence,
             plan,
         )
 
@@ -317,14 +291,6 @@ def _write(rows: pa.Table, path: Path) -> str:
     return str(path)
 
 
-def ended(segments: Sequence[Segment]) -> Iterator[Segment]:
-    """Yield the segments, each with what the kernel found, and whether it is the last."""
-    for segment in segments:
-        yield attrs.evolve(
-            segment, divergence=segments[-1].divergence, is_last=segment is segments[-1]
-        )
-
-
 def check_segment(segment: Segment) -> tuple[int, PartitionVerdict]:
     """Take the engines through a segment and return its number and the verdict on it."""
     with pa.memory_map(segment.path) as file:
@@ -332,13 +298,8 @@ def check_segment(segment: Segment) -> tuple[int, PartitionVerdict]:
     start = Carried(segment.partition, segment.before) if segment.before else None
     rows = PartitionRows(segment.partition, table, table.num_rows, None, start)
     rows, row, finding = through_spec(rows, segment.plan, segment.after)
-    if finding or segment.is_last:
-        divergence, end = segment.divergence, segment.first + rows.table.num_rows
-        if rows.problem and divergence and divergence.row >= end:
-            divergence = None
-        place = None if row is None else segment.first + row
-        place, finding = agreed(divergence, place, finding)
-        row = None if place is None else place - segment.first
+    if finding and row is not None:
+        _, finding = agreed(None, segment.first + row, finding)
     return segment.number, verdict_at(rows, row, finding)
 
 

@@ -1,4 +1,4 @@
-"""A share-partition beyond its first divergence: the recorded state is adopted.
+"""A piece of a share-partition, also beyond a divergence: the recorded state is adopted.
 
 A stretch is what lies between two divergences. In each the specification and the implementation are
 compared as in a whole replay, from the state in which the stretch begins.
@@ -15,6 +15,7 @@ from impl.kernel import KernelDivergence, KernelResult, replay_partition
 from judge.adopt import Candidate, candidates, complete, forgotten
 from judge.engine import engines_for
 from judge.finding import Finding, FindingKind
+from judge.words import many
 from model.guards import Difference
 from model.operations import Checkpoint
 from model.trace_arrow import SCHEMA, table_from_rows
@@ -181,7 +182,7 @@ def _diverging(rows: PartitionRows, plan: Plan, divergence: KernelDivergence, la
     read, bad, finding = through_engines(here, plan, plan.against)
     if read.problem:
         return _Stretch(attrs.evolve(rows, problem=read.problem), None, None, None)
-    bad, finding = agreed(attrs.evolve(divergence, row=0), bad, finding)
+    _, finding = agreed(divergence, None if bad is None else row, finding)
     return _Stretch(rows, row, finding, before)
 
 
@@ -250,7 +251,7 @@ def _ends(course: Course, finding: Finding, plan: Plan) -> str:
     if finding.kind in (FindingKind.INVARIANT, FindingKind.DISAGREEMENT):
         return f"{finding.name} is no fault of the recording alone"
     if len(course.divergences) >= plan.max_divergences:
-        return f"it diverged {len(course.divergences)} times"
+        return f"it diverged {many(len(course.divergences), 'time')}"
     return "its delivery complete count stays wrong" if course.repeats > _MOST_REPEATS else ""
 
 

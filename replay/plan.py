@@ -79,11 +79,6 @@ class Plan:
     labels: tuple[tuple[str, str], ...] = ()
 
     @property
-    def goes_on(self) -> bool:
-        """Return whether share-partitions are checked beyond their first divergence."""
-        return self.max_divergences > 1
-
-    @property
     def rules(self) -> Profile:
         """Return the profile, with the bounds of this plan."""
         profile, fetches, sweep = profile_named(self.profile), self.offered_within, self.sweep_ms
