@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import attrs
 
 from judge.engine import SpecEngine
-from judge.finding import Finding, FindingKind
+from judge.finding import Finding
 from judge.follower import Follower
 from judge.whole_state import partition_of
 from model.errors import InvalidValueError
@@ -27,15 +27,13 @@ class Frame:
 
     ``before`` and ``state`` are the window: by the specification as long as every event conforms,
     and from the one with a ``finding`` or a ``problem`` on as recorded. ``outcome`` and
-    ``partition`` are the specification's, None from there on. ``expected``: what had to follow the
-    event with the finding; None if a rule forbids the event itself. ``timed``: by a real clock.
+    ``partition`` are the specification's, None from there on. ``timed``: by a real clock.
     """
 
     event: TraceEvent
     before: SharePartitionSnapshot
     state: SharePartitionSnapshot
     outcome: Outcome | None = None
-    expected: SharePartitionSnapshot | None = None
     partition: SharePartition | None = None
     finding: Finding | None = None
     problem: str | None = None
@@ -76,9 +74,8 @@ def _followed(
     except InvalidValueError as error:
         return Frame(event, before, event.after, problem=str(error))
     if finding is None:
-        return Frame(event, before, follower.state, follower.outcome, None, engine.partition)
-    expected = None if finding.kind is FindingKind.GUARD else follower.state
-    return Frame(event, before, event.after, None, expected, None, finding)
+        return Frame(event, before, follower.state, follower.outcome, engine.partition)
+    return Frame(event, before, event.after, finding=finding)
 
 
 def lag_after(frame: Frame) -> int | None:

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 
 from judge.finding import Finding
-from judge.words import operation_text, printable, record_text, snapshot_text, write_text
+from judge.words import operation_text, printable, write_text
 from model import operations as ops
 from model.ranges import RecordRange
 from model.snapshot import SharePartitionSnapshot
@@ -57,19 +57,11 @@ class EventText:
 
 @attrs.frozen
 class Divergence:
-    """The first event that diverges, in words, and the rule that it breaks."""
+    """The first event that diverges, by its number, the rule that it breaks, and what is known."""
 
     event: int
-    seq: int
-    kind: str
     rule: BrokenRule
-    recorded: str
-    expected: str
-    before: str
-    after: str
-    recorded_after: str
-    offset: int | None
-    finding: Finding | None = attrs.field(default=None, eq=False)
+    finding: Finding
     known: str = ""
 
 
@@ -307,28 +299,7 @@ def divergence_of(frame: Frame, number: int) -> Divergence | None:
     if finding is None:
         return None
     rule = broken_rule(finding.name, finding.sentence, frame.event.operation)
-    return Divergence(
-        number,
-        finding.seq,
-        finding.kind.value,
-        rule,
-        _text(finding.recorded),
-        _text(finding.expected),
-        _state_text(frame.before, finding.offset),
-        "" if frame.expected is None else _state_text(frame.expected, finding.offset),
-        _state_text(frame.event.after, finding.offset),
-        finding.offset,
-        finding,
-    )
-
-
-def _state_text(state: SharePartitionSnapshot, offset: int | None) -> str:
-    """Return the ends of a window, and its record at an offset."""
-    text = snapshot_text(attrs.evolve(state, records=()))
-    if state.records is None:
-        return f"{text}; records not recorded"
-    known = [r for r in state.records if offset is not None and r.first <= offset <= r.last]
-    return _text("; ".join([text, *map(record_text, known)]))
+    return Divergence(number, rule, finding)
 
 
 def _text(text: str) -> str:
@@ -396,7 +367,7 @@ def as_json(drawing: Drawing, row_bytes: int) -> dict[str, Any]:
         "kinds": drawing.kinds,
         "members": drawing.members,
         "timed": drawing.timed,
-        "divergence": drawing.divergence and attrs.asdict(drawing.divergence, filter=_is_shown),
+        "divergence": drawing.divergence and _divergence_json(drawing.divergence),
         "overview": None if whole else _level(drawing.overview, []),
         "detail": _level(detail, drawing.base),
         "texts": [
@@ -407,8 +378,15 @@ def as_json(drawing: Drawing, row_bytes: int) -> dict[str, Any]:
     }
 
 
-def _is_shown(field: "attrs.Attribute[object]", _value: object) -> bool:
-    return field.name != "finding"
+def _divergence_json(wrong: Divergence) -> dict[str, Any]:
+    finding = wrong.finding
+    names = "recorded", "expected", "before", "after", "recorded_after"
+    texts = {name: _text(getattr(finding, name)) for name in names}
+    if finding.after == finding.before:  # The event itself was refused.
+        texts["after"] = ""
+    numbers = {"event": wrong.event, "seq": finding.seq, "offset": finding.offset}
+    rule = {"rule": attrs.asdict(wrong.rule), "kind": finding.kind.value, "known": wrong.known}
+    return {**numbers, **rule, **texts}
 
 
 def _level(columns: list[Column], base: list[Piece]) -> dict[str, Any]:

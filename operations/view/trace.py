@@ -116,7 +116,7 @@ def drawn_rows(
         raise ExplainError(f"{problem.source}:{problem.line}: {problem.message}") from None
     drawing.row = lambda number: _row_text(rows, number)
     drawing.timed = bool(pc.any(rows.table.column("timed")).as_py())
-    if (wrong := drawing.divergence) and wrong.finding:
+    if wrong := drawing.divergence:
         operations = rows.table.column("op").slice(0, wrong.event + 1).unique().to_pylist()
         known = label(attrs.evolve(wrong.finding, operations_before=tuple(operations)))
         drawing.divergence = attrs.evolve(wrong, known=known)
@@ -128,7 +128,7 @@ def drawn_rows(
 def _listed(drawing: Drawing, rows: PartitionRows, checked: int) -> Listed:
     wrong, fault, verdict = drawing.divergence, "", Verdict.CONFORMS
     if wrong:
-        fault, verdict = f"{wrong.rule.name} at seq {wrong.seq}", Verdict.DIVERGES
+        fault, verdict = f"{wrong.rule.name} at seq {wrong.finding.seq}", Verdict.DIVERGES
     elif rows.problem or checked < drawing.events:
         verdict = Verdict.UNREADABLE
         fault = " ".join(drawing.notes)

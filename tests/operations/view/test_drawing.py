@@ -58,7 +58,7 @@ def test_a_divergence_is_marked_and_what_follows_is_not_checked() -> None:
     assert wrong is not None
     assert (wrong.event, wrong.rule.name) == (12, "END_OFFSET")
     assert wrong.rule.source == "KIP-932, In-flight records"
-    assert int(wrong.recorded) == int(wrong.expected) + 1
+    assert int(wrong.finding.recorded) == int(wrong.finding.expected) + 1
 
 
 def test_the_numbers_of_a_column_are_those_of_the_state() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 import pytest
 
+from judge.finding import Finding, FindingKind
 from model.profile import KAFKA
 from operations.frames import frames
 from operations.view.columns import Column
@@ -186,10 +187,13 @@ def test_more_share_partitions_than_can_be_listed_are_counted() -> None:
     assert len(data["partitions"]) < 500
 
 
-def test_a_divergence_reaches_the_page_as_it_is() -> None:
+@pytest.mark.parametrize("after", ["a", "b"])
+def test_a_divergence_reaches_the_page_as_it_is(after: str) -> None:
     rule = BrokenRule("N", "s", "KIP", "says", ("spec/a.py:1",))
-    wrong = Divergence(3, 3, "guard", rule, "r", "e", "b", "a", "ra", 7)
+    finding = Finding(3, "spec", FindingKind.GUARD, "N", "s", "r", "e", "b", after, 7)
+    wrong = Divergence(3, rule, attrs.evolve(finding, recorded_after="ra"))
     drawing = attrs.evolve(large(5, 1), divergence=wrong)
     shown = data_of(of_one(drawing))["drawings"][0]["divergence"]
     assert shown["rule"]["places"] == ["spec/a.py:1"]
     assert (shown["recorded_after"], shown["offset"]) == ("ra", 7)
+    assert shown["after"] == ("a" if after == "a" else ""), "what is refused leads to nothing"
