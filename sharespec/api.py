@@ -11,6 +11,7 @@ from model.profile import KAFKA, KIP, Profile, profile_named
 from replay.generate import Request, generate_traces
 from replay.plan import Plan
 from replay.processes import HereRunner, SessionError
+from replay.result_schema import result_tables
 from replay.run import replay_sources
 from replay.sources import NoSuchTraceError, find_sources
 from replay.verdict import PartitionVerdict, Problem, Replay, Verdict
@@ -20,7 +21,6 @@ from spec.step import apply, new_partition
 if TYPE_CHECKING:
     from replay.distant import replay_distant
     from replay.frame import Checked, check
-    from replay.pandas_frames import to_pandas
     from replay.session import SparkRunner, open_session, ship
     from replay.stream import Batch, check_stream
     from serve.running import ServedBroker, serving
@@ -54,9 +54,9 @@ __all__ = [
     "profile_named",
     "replay_distant",
     "replay_sources",
+    "result_tables",
     "serving",
     "ship",
-    "to_pandas",
 ]
 
 _OF_EXTRAS = {
@@ -68,9 +68,8 @@ _OF_EXTRAS = {
     "open_session": "session",
     "replay_distant": "distant",
     "ship": "session",
-    "to_pandas": "pandas_frames",
 }
-"""The modules of replay that have what needs Spark or pandas, which are an extra."""
+"""The modules of replay that have what needs Spark, which is an extra."""
 
 _SERVED = ("ServedBroker", "serving")
 
