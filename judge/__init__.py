@@ -9,7 +9,7 @@ Read in this order:
 - ``engine``: the one interface through which specification and implementation are driven;
 - ``pair``: both side by side, compared after every step;
 - ``choices``: what an implementation chose in an event, as the specification's choice;
-- ``compare``: the recorded outcome and state against the expected ones;
+- ``compare``: the recorded outcome and state against the expected ones, and a finding in words;
 - ``finding``: what is wrong with an event; ``follower``: one engine, event by event;
 - ``weighing``: how much must be judged before anything is said to conform;
 - ``words``: operations, outcomes and states in words;

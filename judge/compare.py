@@ -1,4 +1,4 @@
-"""Compare a recorded event with what was expected: the first difference and its offset."""
+"""Compare a recorded event with what was expected: the first difference, and it in words."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
@@ -7,15 +7,25 @@ from operator import attrgetter
 
 import attrs
 
-from judge.mismatch import Mismatch, Segment, first_difference, mismatch_at
-from judge.words import durable_text, marked_text, state_text
+from judge.finding import Finding, FindingKind
+from judge.mismatch import Mismatch, Segment, differences, first_difference, mismatch_at
+from judge.words import (
+    MAX_RANGES,
+    durable_text,
+    marked_text,
+    operation_text,
+    snapshot_text,
+    span,
+    state_text,
+)
 from judge.written import Around, written_mismatch
 from model.checks import MAX_INT64
 from model.guards import Difference
-from model.operations import Initialize
+from model.operation_table import operation_row
+from model.operations import Gap, Initialize
 from model.outcome import Outcome
 from model.ranges import RecordRange, StateBatch, join_neighbours, never_delivered
-from model.rules import RULES, RuleKind
+from model.rules import RULES, VERDICT_RULES, RuleKind
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import TERMINAL_STATES, RecordState
 from model.trace import TraceEvent
@@ -185,3 +195,74 @@ def _merged(state: DurableState) -> DurableState:
     merged = join_neighbours(_batches(state.state_batches))
     batches = tuple(StateBatch(first, last, *entry) for first, last, entry in merged)
     return DurableState(state.start_offset, state.delivery_complete_count, batches)
+
+
+def told(
+    finding: Finding,
+    event: TraceEvent,
+    before: SharePartitionSnapshot,
+    expected: SharePartitionSnapshot,
+    *,
+    timed: bool = False,
+) -> Finding:
+    """Return a finding on an event with what a reader asks first; ``timed``: by a real clock.
+
+    ``before`` and ``expected`` are the engine's states before and after the event, the same where
+    it was refused.
+    """
+    number, is_gap = _about(finding), isinstance(event.operation, Gap)
+    return attrs.evolve(
+        finding,
+        headline=headline(finding, event, before),
+        operation=operation_row(event.operation).name,
+        event_text=operation_text(event.operation),
+        recorded_after="" if is_gap else snapshot_text(event.after, finding.offset),
+        changed="; ".join(_some(list(_changes(event, expected, finding.kind)))),
+        recorded_value=getattr(event.after, number) if number else None,
+        expected_value=getattr(expected, number) if number else None,
+        time_ms=event.time_ms if timed else None,
+        state_before=before,
+        state_expected=expected,
+        state_recorded=None if is_gap else event.after,
+    )
+
+
+def headline(finding: Finding, event: TraceEvent, before: SharePartitionSnapshot) -> str:
+    """Return the offending value in a few words: what it was, what was recorded."""
+    if name := _about(finding):
+        values = getattr(before, name), getattr(event.after, name)
+        moved = f"{name.replace('_', ' ')} {values[0]} → {values[1]}"
+        is_refused = finding.kind is FindingKind.GUARD
+        return moved if is_refused else f"{moved}, expected {finding.expected}"
+    if finding.kind is FindingKind.GUARD:
+        return finding.expected.removeprefix("not allowed: ")
+    if finding.kind is FindingKind.DIFFERENCE:
+        return f"{finding.recorded}, expected {finding.expected}"
+    return finding.sentence
+
+
+def _about(finding: Finding) -> str:
+    """Return the number of a snapshot that the rule is about, by its name; empty if it is none."""
+    rule = VERDICT_RULES.get(finding.name)
+    return rule.about if rule else ""
+
+
+def _changes(
+    event: TraceEvent, expected: SharePartitionSnapshot, kind: FindingKind
+) -> Iterator[str]:
+    """Yield the offsets at which the recorded records differ from the expected ones, with both.
+
+    Of an event that was refused, from those before it.
+    """
+    if event.after.records is None:
+        return
+    recorded = record_segments(event.after.records, event.after)
+    for first, last, *values in differences(recorded, record_segments(expected.records, expected)):
+        after, due = (known_text(value, "not in flight") for value in values)
+        both = f"{due} → {after}" if kind is FindingKind.GUARD else f"{after}, expected {due}"
+        yield f"{span(first, last)} {both}"
+
+
+def _some(texts: list[str]) -> list[str]:
+    more = len(texts) - MAX_RANGES
+    return texts if more <= 0 else [*texts[:MAX_RANGES], f"and {more} more"]

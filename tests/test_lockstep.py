@@ -179,7 +179,7 @@ def _window_of_all_states() -> Pair:
 
 
 def _missing(reached: Counter[Enum | str]) -> list[str]:
-    # How long an answer may be awaited is no rule of a share-partition: ``judge.awaited`` has it.
+    # How long an answer may be awaited is no rule of a share-partition: ``judge.follower`` has it.
     wanted: set[Enum] = {*Guard, *ANSWERED} - {Guard.ANSWER_COMES}
     writing = ("Acknowledge", "AdvanceTime", "Expire", "FinishDeadLetter", "MemberLeaves")
     writes = {

@@ -16,7 +16,7 @@ def line(place: str) -> str:
     return Path(spec.__path__[0]).parent.joinpath(path).read_text().splitlines()[int(number) - 1]
 
 
-# What never comes breaks no transition: ``judge.awaited`` notes it in a trace.
+# What never comes breaks no transition: ``judge.follower`` notes it in a trace.
 @pytest.mark.parametrize("guard", [g for g in Guard if g is not Guard.ANSWER_COMES], ids=str)
 def test_each_guard_has_the_lines_of_spec_that_name_it(guard: Guard) -> None:
     rule = broken_rule(guard.name, guard.value, LEAVES)
