@@ -2,11 +2,9 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 import attrs
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from judge.finding import Finding, FindingKind
@@ -383,42 +381,23 @@ def _lines(verdict: PartitionVerdict, label: Label) -> Iterator[str]:
         yield printable(verdict.reason)
 
 
-class Bar:
-    """A progress bar on a terminal; nothing elsewhere."""
+class Stages:
+    """Says how far a replay is: its stage, and what was checked."""
 
-    def __init__(self, console: Console) -> None:
-        """Show on this console."""
-        self._bar = Progress(
-            TextColumn("{task.description:<6}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[totals]}"),
-            TimeElapsedColumn(),
-            console=console,
-            disable=not console.is_terminal,
-            transient=True,
-        )
-        self._task: Any = None
-
-    def __enter__(self) -> Self:
-        """Show the bar."""
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        """Remove the bar."""
-        self._bar.stop()
+    def __init__(self, say: Callable[[str], None]) -> None:
+        """Tell the function, as ``report.terminal.shown_progress`` has it."""
+        self._say, self._stage = say, ("", 0)
 
     def stage(self, name: str, total: int) -> None:
         """Start a stage of ``total`` tasks."""
-        self._task = self._bar.add_task(name, total=total, totals="")
+        self._stage = name, total
 
     def done(self, tasks: int, results: Sequence[Any]) -> None:
-        """Show how many tasks are done, and how many share-partitions diverge."""
+        """Say how many tasks are done, and how many share-partitions diverge."""
+        (name, total), checked = self._stage, ""
         verdicts = [r.verdict for r in results if isinstance(r, CheckedPartition)]
-        totals = ""
         if verdicts:
             diverged = sum(v.verdict is Verdict.DIVERGES for v in verdicts)
             events = sum(v.checked for v in verdicts)
-            totals = f"{events:,} events, {diverged:,} diverging"
-        self._bar.update(self._task, completed=tasks, totals=totals)
+            checked = f": {events:,} events, {diverged:,} diverging"
+        self._say(f"{name} {tasks:,}/{total:,}{checked}")

@@ -150,8 +150,9 @@ def _table(grid: Grid) -> Table | Text:
 
 @contextmanager
 def shown_progress(console: Console, name: str) -> Iterator[Callable[[str], None]]:
-    """Show a line while something is searched: what it is told by the function it gives."""
-    text = TextColumn("{task.description}")
-    with Progress(text, TimeElapsedColumn(), console=console, transient=True) as bar:
+    """Show a line on a terminal while something runs: what it is told by the function it gives."""
+    columns = TextColumn("{task.description}"), TimeElapsedColumn()
+    is_silent = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=is_silent) as bar:
         task = bar.add_task(name)
         yield lambda said: bar.update(task, description=said)

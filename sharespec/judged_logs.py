@@ -10,9 +10,10 @@ from replay.observed.report import document, json_line
 from replay.observed.run import JudgedLogs, judge_inputs
 from replay.observed.settings import Assumed
 from replay.place import LOG_MODULES, open_runner
-from replay.report import Bar
+from replay.report import Stages
 from replay.sources import text_of
 from replay.verdict import Replay, Verdict
+from report.terminal import shown_progress
 from sharespec.console import progress_console
 from sharespec.dump import observed_dump
 from sharespec.exit import Exit
@@ -39,8 +40,9 @@ def judged(  # noqa: PLR0913 - what a replay of request logs is asked for
     with observed_dump(state_topic) if state_topic else nullcontext() as dump:
         inputs = [*logs, dump] if dump else list(logs)
         text = text_of(inputs)
-        with open_runner(text, master, LOG_MODULES) as runner, Bar(progress_console()) as bar:
-            result = judge_inputs(inputs, settings, runner, bar)
+        progress = shown_progress(progress_console(), "replay")
+        with open_runner(text, master, LOG_MODULES) as runner, progress as say:
+            result = judge_inputs(inputs, settings, runner, Stages(say))
     told = sort(result)
     shown = document(result, told.label, told.lines())
     status = tell(told, shown, json_line(result), files, json_lines=json_lines)

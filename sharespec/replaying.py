@@ -16,7 +16,7 @@ from replay.pauses import FaultFileError, read_pauses
 from replay.place import DEFAULT_MASTER, TRACE_MODULES, open_runner
 from replay.plan import Plan
 from replay.processes import HereRunner, ProcessRunner, SessionError
-from replay.report import Bar, document, json_line, junit_document, verdict_lines
+from replay.report import Stages, document, json_line, junit_document, verdict_lines
 from replay.run import replay_sources
 from replay.sources import NoSuchTraceError, find_sources, is_address, local_path, text_of
 from replay.state_file import StateError
@@ -25,7 +25,7 @@ from report.document import Document
 from report.html import html_text
 from report.markdown import markdown_text
 from report.scratch import scratch_folder
-from report.terminal import show_document
+from report.terminal import show_document, shown_progress
 from sharespec.cli import is_own_process
 from sharespec.console import output, progress_console
 from sharespec.exit import Exit, exits_on, fail, problem_lines
@@ -164,7 +164,7 @@ def _replayed(traces: tuple[Path, ...], plan: Plan, master: str | None, out: Pat
     out = out.absolute() if out else None
     text = text_of(sources.files)
     opened = open_runner(text, master, TRACE_MODULES, alone=is_own_process())
-    with opened as runner, Bar(progress_console()) as bar:
+    with opened as runner, shown_progress(progress_console(), "replay") as say:
         if not isinstance(runner, HereRunner | ProcessRunner):
             from replay.session import SparkRunner, is_local  # noqa: PLC0415 - small files need none
 
@@ -172,7 +172,7 @@ def _replayed(traces: tuple[Path, ...], plan: Plan, master: str | None, out: Pat
             if isinstance(runner, SparkRunner) and not is_local(runner.session):
                 files = [f"file:{source.path}" for source in sources.files]
                 return _distant(runner.session, files, plan, str(out) if out else plan.state_folder)
-        return replay_sources(runner, sources, plan, out, bar)
+        return replay_sources(runner, sources, plan, out, Stages(say))
 
 
 def _is_far(table: str | None, out: str | None) -> bool:

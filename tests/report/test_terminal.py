@@ -66,7 +66,8 @@ def test_on_a_terminal_the_lines_of_a_field_are_below_one_another() -> None:
 
 
 def test_progress_shows_what_it_is_told() -> None:
-    out = StringIO()
-    with shown_progress(Console(file=out, force_terminal=True), "search") as say:
-        say("7 sequences, 1 deviation")
-    assert "7 sequences, 1 deviation" in out.getvalue()
+    for terminal in (True, False):
+        out = StringIO()
+        with shown_progress(Console(file=out, force_terminal=terminal), "search") as say:
+            say("7 sequences, 1 deviation")
+        assert ("7 sequences, 1 deviation" in out.getvalue()) is terminal
