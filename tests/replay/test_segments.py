@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from impl.kernel import KernelDivergence, KernelResult, replay_partition
+from impl.kernel import KernelResult, replay_partition
 from judge.finding import FindingKind
-from model.guards import Guard
 from model.profile import Profile
+from model.trace_arrow import table_from_rows
 from model.whole_state import WholeState
 from replay.check_sorted import check_segment, joined_segments
 from replay.gather import with_places
@@ -27,13 +27,11 @@ from tests.replay.samples import (
     TRACES,
     Row,
     check_rows,
-    first_of,
     kafka_rows,
     lag_of,
     placed,
     replayed,
     write_lines,
-    write_trace,
 )
 from tests.traces import NAMES, QUICK
 from tests.whole_states import altered
@@ -123,17 +121,6 @@ def test_every_recorded_trace_is_told_alike(path: Path, tmp_path: Path) -> None:
         assert pq.read_table(tmp_path / str(number) / "lag").sort_by("partition").equals(lag)
 
 
-@pytest.mark.parametrize("name", ["t.jsonl", "t.parquet"])
-def test_a_divergence_has_the_place_that_it_has_in_the_file(name: str, tmp_path: Path) -> None:
-    rows = [*kafka_rows(partition=1, count=30), *kafka_rows(count=50)]
-    row = first_of(rows[60:], lambda r: r["op"] == "acquire" and r["result"]["acquired"])
-    row["after"]["end_offset"] += 1
-    path = write_trace(tmp_path / name, sorted(rows, key=lambda r: (r["partition"], r["seq"])))
-    whole, parts = (replayed(path, plan=Plan(segment_events=events)) for events in (None, 7))
-    assert whole.counts.diverged == 1
-    assert parts.verdicts == whole.verdicts
-
-
 def test_a_segment_that_does_not_close_is_a_disagreement(tmp_path: Path) -> None:
     """Whatever the kernel hands out otherwise, the engines notice at the end of the segment."""
     plan = Plan(invariants_every=0)
@@ -168,23 +155,23 @@ def test_a_segment_that_begins_elsewhere_does_not_close(tmp_path: Path) -> None:
     assert "state.state.next_write" in part.divergence.expected
 
 
-@pytest.mark.parametrize("row", [7, 33])
-def test_a_kernel_that_differs_is_told_alike(
-    monkeypatch: pytest.MonkeyPatch, row: int, tmp_path: Path
+def test_a_kernel_that_finds_nothing_is_told_alike(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    divergence = KernelDivergence(row, Guard.CAN_ACQUIRE, None)
+    good, rows = table_from_rows(kafka_rows(count=40)), kafka_rows(count=40)
+    rows[25]["after"]["end_offset"] += 1
 
-    def diverges(table: pa.Table, profile: Profile, *more: Any) -> KernelResult:  # noqa: ANN401 - passed on
-        result = replay_partition(table, profile, *more)
-        states = tuple(each for each in result.states if each[0] <= row)
-        return attrs.evolve(result, events=row, divergence=divergence, states=states)
+    def blind(table: pa.Table, *more: Any) -> KernelResult:  # noqa: ANN401 - passed on
+        return replay_partition(good.slice(table.column("seq")[0].as_py(), len(table)), *more)
 
-    monkeypatch.setattr("replay.check.replay_partition", diverges)
-    rows = kafka_rows(count=40)
+    monkeypatch.setattr("replay.check.replay_partition", blind)
     # With states to keep the rows of each share-partition are taken by themselves.
     whole = check_rows(rows, Plan(state_folder="states")).verdict
     assert whole.divergence
-    assert in_segments(rows, Plan(), 10, tmp_path) == whole
+    assert whole.divergence.kind is FindingKind.DISAGREEMENT
+    assert whole.divergence.expected.endswith("END_OFFSET at event 25")
+    parts = in_segments(rows, Plan(piece_events=15, state_folder="states"), 7, tmp_path)
+    assert parts == attrs.evolve(whole, reason="")
 
 
 def test_a_verdict_needs_all_segments_before_the_first_that_diverges(tmp_path: Path) -> None:
@@ -208,14 +195,12 @@ def test_a_share_partition_that_begins_late_is_not_cut(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_segments_are_checked_by_processes(tmp_path: Path) -> None:
-    rows = kafka_rows(count=300)
-    rows[200]["after"]["end_offset"] += 1
-    path = write_lines(tmp_path / "t.jsonl", rows)
+    path = write_lines(tmp_path / "t.jsonl", kafka_rows(count=300))
     whole = replayed(path)
     with open_processes(2) as runner:
         parts = replay_sources(runner, find_sources([path]), Plan(segment_events=40))
     assert parts.verdicts == whole.verdicts
-    assert whole.counts.diverged == 1
+    assert whole.counts.conforms == 1
 
 
 def test_what_one_worker_would_do_alone_is_cut() -> None:
