@@ -1,6 +1,6 @@
 """Rows of one share-partition against the specification and the implementation."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import attrs
 import numpy as np
@@ -49,16 +49,8 @@ MAX_EVENT_TEXT = 4000
 """How much of an event's JSON a divergence carries, in characters."""
 
 
-class Windows:
-    """The window and the lag after each event, from an engine that applies one at a time."""
-
-    def __init__(self) -> None:
-        """Start with no rows."""
-        self.rows: list[tuple[int, int, int]] = []
-
-    def __call__(self, _event: TraceEvent, engine: Engine, state: SharePartitionSnapshot) -> None:
-        """Add the row of an event."""
-        self.rows.append((state.start_offset, state.end_offset, engine.lag()))
+Window = tuple[int, int, int]
+"""Start offset, end offset and lag after an event."""
 
 
 def compile_ahead(plan: Plan) -> None:
@@ -182,13 +174,17 @@ def through_spec(
     the kernel stood behind the events, if the engines must end there. With what the ``kernel`` has
     of each event windows and lags are compared; of a segment nobody has it.
     """
-    windows = Windows() if kernel else None
-    rows, row, finding = through_engines(rows, plan, ("spec",), after, windows)
+    windows: list[Window] = []
+
+    def note(_event: TraceEvent, engine: Engine, state: SharePartitionSnapshot) -> None:
+        windows.append((state.start_offset, state.end_offset, engine.lag()))
+
+    rows, row, finding = through_engines(rows, plan, ("spec",), after, note if kernel else None)
     if finding and row is not None:
         head = attrs.evolve(rows, table=rows.table.slice(0, row + 1))
         is_end = row + 1 == rows.table.num_rows
         _, row, finding = through_engines(head, plan, plan.against, after if is_end else None)
-    elif kernel and windows:
+    elif kernel:
         row, finding = _windows_differ(windows, kernel)
     return rows, row, finding
 
@@ -259,10 +255,12 @@ def _disagreement(place: int, engines: str, answers: str) -> Finding:
     return Finding(place, engine, kind, DISAGREEMENT, sentence, "", answers, "", "")
 
 
-def _windows_differ(windows: Windows, kernel: KernelResult) -> tuple[int | None, Finding | None]:
+def _windows_differ(
+    windows: Sequence[Window], kernel: KernelResult
+) -> tuple[int | None, Finding | None]:
     """Return the first event after which the kernel has another window or another lag."""
-    count = min(len(windows.rows), kernel.events)
-    ours = np.array(windows.rows[:count], np.int64).reshape(count, 3)
+    count = min(len(windows), kernel.events)
+    ours = np.array(windows[:count], np.int64).reshape(count, 3)
     columns = (kernel.start_offsets, kernel.end_offsets, kernel.lag)
     theirs = np.column_stack([np.asarray(each)[:count] for each in columns])
     differs = np.flatnonzero((ours != theirs).any(axis=1))

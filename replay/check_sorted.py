@@ -76,16 +76,6 @@ class Segment:
     plan: Plan
 
 
-@attrs.frozen
-class _Piece:
-    """What came of a piece; ``left`` is where the next goes on, ``segments`` are those so far."""
-
-    verdict: PartitionVerdict
-    left: Carried | None = None
-    segments: tuple[Segment, ...] = ()
-    course: Course = attrs.field(factory=Course)
-
-
 def check_task(task: CheckTask, plan: Plan) -> Iterator[CheckedPartition]:
     """Check the share-partitions of a task, and write the lag after each event if it is wanted.
 
@@ -148,20 +138,18 @@ def _check_one(
 
     rows = counted()
     verdicts: list[PartitionVerdict] = []
-    segments: tuple[Segment, ...] = ()
-    course, left = Course(), facts.carried.get(name)
-    for piece in _check_pieces(rows, plan, facts, lag, left):
+    course, last = Course(), CheckedPartition(not_checked(name, 0, "", None))
+    checked = _check_pieces(rows, plan, facts, lag, facts.carried.get(name))
+    for last, course in checked:  # noqa: B007 - read behind the loop
         yield from lag.taken()
-        verdicts.append(piece.verdict)
-        segments, left, course = piece.segments, piece.left, piece.course
-    is_whole = verdicts[-1].verdict is Verdict.CONFORMS
-    unread, log = _behind(verdicts[-1], rows if is_whole else itertools.chain(ahead, rows))
+        verdicts.append(last.verdict)
+    is_whole = last.verdict.verdict is Verdict.CONFORMS
+    unread, log = _behind(last.verdict, rows if is_whole else itertools.chain(ahead, rows))
     events = max(sum(read), facts.events.get(name, 0)) - sum(beside)
     verdict = merged(verdicts, events, facts.bad.get(name) or unread)
     reason = verdict.reason or reason_of(course, events - verdict.checked)
     verdict = attrs.evolve(verdict, log=log, reason=reason)
-    kept = left if plan.state_folder else None
-    yield CheckedPartition(verdict, kept, segments)
+    yield attrs.evolve(last, verdict=verdict, left=last.left if plan.state_folder else None)
 
 
 def _behind(
@@ -185,8 +173,10 @@ def _check_pieces(
     facts: InputFacts,
     lag: Lag,
     left: Carried | None,
-) -> Iterator[_Piece]:
+) -> Iterator[tuple[CheckedPartition, Course]]:
     """Yield what came of each piece up to the first behind which nothing can be checked.
+
+    ``left`` is where the next goes on, ``segments`` are those so far.
 
     A piece that ends where no leader is known is joined with the next: the state then is not whole.
     So is one that ends too soon after a divergence.
@@ -197,7 +187,7 @@ def _check_pieces(
         held = joined(held, piece) if held else piece
         rows = begun(held, left, facts.unfinished, facts.pauses)
         if verdict := unchecked(rows):
-            yield _Piece(verdict, None, tuple(segments), course)
+            yield CheckedPartition(verdict, None, tuple(segments)), course
             return
         read, (rows, after) = rows, found_again(rows, course)
         every, is_kept = facts.large.get(rows.partition), bool(plan.state_folder) or not is_last
@@ -222,7 +212,7 @@ def _check_pieces(
         course = after
         state = course.left if course.divergences else standing_of(rows, kernel)
         left = _left(read, state, verdict, facts.unfinished) if state else None
-        yield _Piece(verdict, left, tuple(segments), course)
+        yield CheckedPartition(verdict, left, tuple(segments)), course
         if left is None:
             return
         held = None
