@@ -174,6 +174,13 @@ def test_a_kernel_that_finds_nothing_is_told_alike(
     assert parts == attrs.evolve(whole, reason="")
 
 
+def test_segments_before_a_divergence_are_kept(tmp_path: Path) -> None:
+    rows, plan = kafka_rows(count=60), Plan(piece_events=15)
+    rows[40]["after"]["end_offset"] += 1
+    assert cut(rows, plan, 7, tmp_path).segments
+    assert in_segments(rows, plan, 7, tmp_path) == check_rows(rows, Plan()).verdict
+
+
 def test_a_verdict_needs_all_segments_before_the_first_that_diverges(tmp_path: Path) -> None:
     segmented = cut(kafka_rows(count=40), Plan(), 10, tmp_path)
     first, second, *_ = segmented.segments
