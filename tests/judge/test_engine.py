@@ -6,21 +6,13 @@ from model.errors import IllegalChoiceError
 from model.guards import Guard
 from model.operations import MemberLeaves
 from model.outcome import Choice
-from model.profile import DRAFT_RESOLVED, KAFKA
-from tests.whole_states import FULL
+from model.profile import KAFKA
 
 
 def test_an_engine_for_each_name() -> None:
     engines = engines_for(("spec", "impl"), KAFKA)
     assert isinstance(engines["spec"], SpecEngine)
     assert isinstance(engines["impl"], FastSharePartition)
-
-
-def test_an_engine_goes_on_from_a_whole_state() -> None:
-    engines = engines_for(("spec", "impl"), DRAFT_RESOLVED, FULL.state)
-    assert isinstance(engines["spec"], SpecEngine)
-    assert isinstance(engines["impl"], FastSharePartition)
-    assert [engine.whole() for engine in engines.values()] == [FULL.state, FULL.state]
 
 
 @pytest.mark.parametrize("name", ["spec", "impl"])
