@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import combinations, permutations
 from typing import Any
-from unittest.mock import patch
 
 import attrs
 
 from impl import layout as at
 from impl import runs as rules
 from proofs.theorems.controls import becomes, wrong
+from proofs.theorems.lifting import with_attributes
 from proofs.theorems.points import Points
 from proofs.theorems.situation import any_like, number
 from proofs.theorems.symbolic import conjunction, is_between
@@ -110,7 +110,7 @@ def _interpreted(place: Term) -> Iterator[None]:
     names = ("copy_row", "_open_row", "_close_rows", "cut", "join", "put", "set_state")
     plain = {name: _inner(getattr(runs, name)) for name in names}
     stand_ins: dict[str, Any] = found | plain
-    with patch.multiple(runs, **stand_ins):
+    with with_attributes([(runs, stand_ins)]):
         yield
 
 

@@ -7,7 +7,6 @@ becomes of any judgement.
 
 from itertools import product
 from typing import Any
-from unittest.mock import patch
 
 import attrs
 
@@ -17,6 +16,7 @@ from model.operations import Acknowledge, AcknowledgementBatch, EntryPoint
 from model.outcome import Choice
 from model.profile import KAFKA, KIP, Profile
 from model.states import AcknowledgeType, RecordState
+from proofs.theorems.any_partition import standing_in
 from proofs.theorems.controls import becomes, called_with, changes_nothing, leaves, wrong
 from proofs.theorems.operation_cases import (
     ACCEPT,
@@ -276,7 +276,7 @@ def batches_are_judged_in_order(s: OneOperation) -> Term:
         of[2].answer = INVALID_REQUEST if s.dead_letter_queue else NONE
         return accepts[len(asked) - 1]
 
-    with patch.object(acknowledge, "judge_batch", judged):
+    with standing_in(acknowledge, judge_batch=judged):
         judgement = acknowledge.judge(partition, Acknowledge(s.member, batches), s.lock)
         nothing = acknowledge.judge(partition, Acknowledge(s.member, ()), s.lock)
     right = [(partition, s.member, judgement, batch) for batch in batches[: 3 if s.awaited else 2]]
@@ -302,7 +302,7 @@ def _both_are_tracked(s: OneOperation, *_of: object) -> Term:
 def _end(s: OneOperation, before: SharePartition, judgement: Judgement, choice: Choice) -> Step:
     """Return the step of an acknowledgement that was judged so."""
     operation, answer = Acknowledge(s.member, ()), waits_for_its_write(s)
-    with patch.object(acknowledge, "judge", lambda *_of: judgement):
+    with standing_in(acknowledge, judge=lambda *_of: judgement):
         return transition(before, operation, choice, (answer,), s.seq)
 
 

@@ -6,11 +6,10 @@ needs; the rest may have any value.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from enum import Enum
 from types import ModuleType
 from typing import Any
-from unittest.mock import patch
 
 import attrs
 
@@ -19,6 +18,7 @@ from model.operations import Acquire
 from model.profile import KIP, Profile
 from model.ranges import OffsetRange
 from model.states import AcquireMode
+from proofs.theorems.lifting import with_attributes
 from proofs.theorems.operation_situation import Refusal, are_two, attempted, window_of
 from proofs.theorems.points import Points
 from proofs.theorems.situation import any_like, any_offset, flag, number, situation_at
@@ -205,9 +205,7 @@ def standing_in(module: ModuleType, **answers: Any) -> Iterator[dict[str, tuple[
 
         return answer
 
-    with ExitStack() as stack:
-        for name in answers:
-            stack.enter_context(patch.object(module, name, stand_in(name)))
+    with with_attributes([(module, {name: stand_in(name) for name in answers})]):
         yield asked
 
 

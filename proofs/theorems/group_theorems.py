@@ -7,7 +7,6 @@ import random
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
-from unittest.mock import patch
 
 import attrs
 from immutables import Map
@@ -15,6 +14,7 @@ from immutables import Map
 from judge.share_group_invariants import GROUP_INVARIANTS
 from model.errors import ErrorCode
 from model.share_messages import TopicPartition
+from proofs.theorems.any_partition import standing_in
 from proofs.theorems.controls import called_with, returns, sets, wrong
 from proofs.theorems.reachable import runs_of
 from proofs.theorems.situation import any_like, flag, number
@@ -103,7 +103,7 @@ Planned = Callable[[Coordinators, Term], GroupPlan]
 
 def _altered(coordinators: Coordinators, target: Term) -> GroupPlan:
     """Return the plan to set the start offset, which is a whole number from 0, or a term for it."""
-    with patch.object(group_lifecycle, "whole", lambda _name, _value, _low: None):
+    with standing_in(group_lifecycle, whole=lambda _name, _value, _low: None):
         return group_lifecycle.alter_offsets(coordinators, {ASSIGNED: target})
 
 

@@ -4,20 +4,19 @@ import importlib
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 from functools import partial
 from itertools import chain
 from typing import Any
-from unittest.mock import patch
 
 import attrs
 import z3
 
 from model.states import RecordState
 from proofs.theorems.count import small
-from proofs.theorems.lifting import UndecidedError
+from proofs.theorems.lifting import UndecidedError, with_attributes
 from proofs.theorems.situation import sizes, symbols, values
 from proofs.theorems.symbolic import (
     MIXED,
@@ -29,6 +28,10 @@ from proofs.theorems.symbolic import (
     solver_of,
 )
 from proofs.theorems.theorem import Control, Theorem, instance, obligations
+from spec.logic import Term
+
+Meanings = dict[tuple[type, Callable[[Any], Term]], z3.BoolRef]
+"""What hypotheses mean, by the kind of situation and the hypothesis."""
 
 LIMIT_MS = 60_000
 """The time limit of one Z3 query (ms); a proof that needs longer has failed.
@@ -74,31 +77,34 @@ class Refutation:
     test: str
 
 
-def prove(theorem: Theorem, limit_ms: int = LIMIT_MS) -> Proof:
+def prove(theorem: Theorem, limit_ms: int = LIMIT_MS, known: Meanings | None = None) -> Proof:
     """Prove that the claim holds in every situation where the hypothesis does.
 
-    A theorem that cites a lemma without proof is not proved.
+    A theorem that cites a lemma without proof is not proved. ``known`` keeps what hypotheses mean,
+    which many theorems share, while the rules stay the same.
     """
-    missing = _unproved(theorem, limit_ms)
+    known = {} if known is None else known
+    missing = _unproved(theorem, limit_ms, known)
     if missing is not None:
         reason = (
             f"it cites {missing.property.name}, of which the {missing.transition} is not proved"
         )
         return Proof(theorem, ProofVerdict.UNKNOWN, 0.0, reason=reason)
-    return _proof(theorem, limit_ms)
+    return _proof(theorem, limit_ms, known)
 
 
-def _unproved(theorem: Theorem, limit_ms: int) -> Theorem | None:
+def _unproved(theorem: Theorem, limit_ms: int, known: Meanings) -> Theorem | None:
     """Return an unproved base or step of a lemma that the theorem cites."""
     parts = chain.from_iterable(obligations(citation.lemma) for citation in theorem.cites)
-    return next((p for p in parts if prove(p, limit_ms).verdict is not ProofVerdict.PROVED), None)
+    proofs = (prove(part, limit_ms, known) for part in parts)
+    return next((p.theorem for p in proofs if p.verdict is not ProofVerdict.PROVED), None)
 
 
-def _proof(theorem: Theorem, limit_ms: int) -> Proof:
+def _proof(theorem: Theorem, limit_ms: int, known: Meanings) -> Proof:
     """Prove the claim from the hypothesis and the cited lemmas."""
     began = time.perf_counter()
     try:
-        verdict, cases, counterexample = _decide(theorem, limit_ms)
+        verdict, cases, counterexample = _decide(theorem, limit_ms, known)
         reason = ""
     except UndecidedError as undecided:
         verdict, cases, counterexample, reason = ProofVerdict.UNKNOWN, 0, None, str(undecided)
@@ -113,7 +119,7 @@ def check_control(theorem: Theorem, limit_ms: int = LIMIT_MS) -> Refutation:
     """
     began = time.perf_counter()
     with changed(theorem.control):
-        proof = _proof(theorem, limit_ms)
+        proof = _proof(theorem, limit_ms, {})
         test = ""
         shown = False
         if proof.verdict is ProofVerdict.REFUTED:
@@ -141,24 +147,23 @@ def changed(control: Control) -> Iterator[None]:
 @contextmanager
 def _everywhere(package: str, name: str, right: object, wrong: object) -> Iterator[None]:
     places = [m for n, m in list(sys.modules.items()) if n.startswith(f"{package}.")]
-    patches = [patch.object(m, name, wrong) for m in places if getattr(m, name, None) is right]
-    for change in patches:
-        change.start()
-    try:
+    with with_attributes((m, {name: wrong}) for m in places if getattr(m, name, None) is right):
         yield
-    finally:
-        for change in patches:
-            change.stop()
 
 
-def _decide(theorem: Theorem, limit_ms: int) -> tuple[ProofVerdict, int, object]:
+def _decide(
+    theorem: Theorem, limit_ms: int, meanings: Meanings
+) -> tuple[ProofVerdict, int, object]:
     """Search for a path on which the claim is false; then check that no path was left out."""
     kind: type[Any] = theorem.situation
     situation, given, offsets = symbols(kind)
-    hypothesis = branches(lambda: theorem.hypothesis(situation), given, limit_ms, offsets)
+    of = kind, theorem.hypothesis
+    if of not in meanings:
+        hypothesis = branches(lambda: theorem.hypothesis(situation), given, limit_ms, offsets)
+        meanings[of] = meaning(hypothesis)
     statements = (partial(instance, citation, situation) for citation in theorem.cites)
     lemmas = [meaning(branches(statement, given, limit_ms, offsets)) for statement in statements]
-    given = [*given, meaning(hypothesis), *lemmas]
+    given = [*given, meanings[of], *lemmas]
     ways: list[z3.BoolRef] = []
     unexplained = ""
     paths = groups_of_branches(lambda: theorem.claim(situation), given, limit_ms, offsets)

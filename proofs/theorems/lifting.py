@@ -88,13 +88,14 @@ def lifted(decide: Ask, offsets: tuple[z3.ArithRef, ...], made: Made) -> Iterato
         (z3.ArithRef, _of_numbers(ask)),
         (RecordState, {"_missing_": _state_of}),
     ]
-    with attrs.validators.disabled(), _with_attributes(given):
+    with attrs.validators.disabled(), with_attributes(given):
         yield
 
 
 @contextmanager
-def _with_attributes(given: list[tuple[Any, dict[str, Any]]]) -> Iterator[None]:
+def with_attributes(given: Iterable[tuple[Any, dict[str, Any]]]) -> Iterator[None]:
     """Give modules and classes these attributes for a while; ``mock`` does it, and is slow."""
+    given = list(given)
     own = [(place, n, vars(place).get(n, _NOTHING)) for place, names in given for n in names]
     for place, names in given:
         for name, value in names.items():

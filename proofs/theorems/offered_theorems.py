@@ -7,7 +7,6 @@ and up to which bound.
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
-from unittest.mock import patch
 
 import attrs
 
@@ -223,7 +222,7 @@ def _choose(s: AnyPartition, mode: AcquireMode, profile: Profile) -> OwnChoice:
     bare = attrs.evolve(s, tracked=False, other_tracked=False)
     before = partition_of(bare, profile, window=Window(s.start, s.end, records))
     operation = fetch(s, mode)
-    with patch.object(policies, "first_unfinished", furthest_of(before, s.furthest)):
+    with standing_in(policies, first_unfinished=furthest_of(before, s.furthest)):
         taken = policies.chosen_offsets(before, operation)
     entered = acquire._entered_offsets(before, operation, Choice(), taken)  # noqa: SLF001 - the rule
     return OwnChoice(before, operation, taken, [*entered])
@@ -270,7 +269,7 @@ def own_choice_skips_no_record(s: AnyPartition, mode: AcquireMode, profile: Prof
             if conjunction(first <= place.offset, place.offset < end, held):
                 yield place.offset
 
-    with patch.object(acquire, "outside_holes", outside):
+    with standing_in(acquire, outside_holes=outside):
         inside = {*taken, *own.entered}
         return refused_by(lambda: acquire.check_growth(own.before, inside, end)) is None
 

@@ -23,7 +23,7 @@ from proofs.theorems.any_partition import standing_in
 from proofs.theorems.operation_cases import places
 from proofs.theorems.operation_situation import FAILED, OneOperation, Refusal, attempted
 from proofs.theorems.points import Points
-from proofs.theorems.record_operations import is_sound
+from proofs.theorems.record_operations import UNSEEN, as_it_is, is_sound
 from proofs.theorems.situation import flag, number
 from proofs.theorems.symbolic import conjunction
 from spec import acquire, expire, initialize, read, step, writes
@@ -36,11 +36,6 @@ from spec.record import UNDELIVERED
 COMMITTED = IsolationLevel.READ_COMMITTED
 
 
-def _as_it_is(state: Any, *_of: object) -> Any:  # noqa: ANN401 - a state that stays
-    return state
-
-
-UNSEEN = {"coalesce": (), "merge": _as_it_is}
 UNCHECKED = dict.fromkeys(
     ("check_read", "check_maximum", "check_growth", "check_width", "check_full", "note_full")
 ) | {"note_fetch": ()}
@@ -152,8 +147,8 @@ class PartitionTransition:
         read = {} if "merge" in seen else {"durable_from": before.durable}
         with (
             standing_in(partitions, first_unfinished=s.furthest, passed=s.furthest),
-            standing_in(acquire, **UNCHECKED, learn=_as_it_is, move_start=_as_it_is),
-            standing_in(expire, move_start=_as_it_is),
+            standing_in(acquire, **UNCHECKED, learn=as_it_is, move_start=as_it_is),
+            standing_in(expire, move_start=as_it_is),
             standing_in(initialize, check_in_progress=None, _highest_limit=s.highest, **read),
             standing_in(writes, **{n: given for n, given in UNSEEN.items() if n not in seen}),
         ):

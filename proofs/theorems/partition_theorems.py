@@ -144,16 +144,16 @@ KNOWN = {known.name: known for known in PARTITION_INVARIANTS}
 
 
 def _holds(known: Invariant, partition: SharePartition) -> Term:
-    return known.holds(partition) and INDUCTIVE[known.name].besides(known, partition)
+    return conjunction(known.holds(partition), INDUCTIVE[known.name].besides(known, partition))
 
 
-def _held_before(s: OnePartition, known: Invariant, made: PartitionTransition) -> Term:
+def _held_before(s: OnePartition, known: Invariant, is_empty: bool) -> Term:  # noqa: FBT001 - of a transition
     how = INDUCTIVE[known.name]
-    untracked = negate(s.tracked | s.other_tracked) if made.is_empty else negate(s.other_tracked)
-    if not conjunction(can_be(s), untracked | (how.of_two and not made.is_empty)):
+    untracked = negate(s.tracked | s.other_tracked) if is_empty else negate(s.other_tracked)
+    if not conjunction(can_be(s), untracked | (how.of_two and not is_empty)):
         return False
     before = partition_of(s)
-    return _holds(known, before) and all(KNOWN[name].holds(before) for name in how.resting_on)
+    return conjunction(_holds(known, before), *(KNOWN[n].holds(before) for n in how.resting_on))
 
 
 def _holds_on(s: OnePartition, known: Invariant, made: PartitionTransition) -> Term:
@@ -174,8 +174,9 @@ def _theorems() -> Iterator[Theorem]:
     for name, inductive in INDUCTIVE.items():
         known = KNOWN[name]
         stated = Property(name, known.sentence, inductive.source, inductive.numbers)
+        held = {is_empty: about(_held_before, known, is_empty) for is_empty in (False, True)}
         for made in TRANSITIONS:
-            claim, given = about(_holds_on, known, made), about(_held_before, known, made)
+            claim, given = about(_holds_on, known, made), held[made.is_empty]
             of = stated, made.name, OnePartition, given, claim, _broken(made, inductive)
             yield Theorem(*of, runnable=lambda s: names_no_others(s) & (s.start <= s.first))
 

@@ -6,9 +6,7 @@ too: here they are made, and what they report is left out.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from typing import Any
-from unittest.mock import patch
 
 import attrs
 
@@ -21,6 +19,7 @@ from model.profile import DRAFT_RESOLVED, KIP
 from model.ranges import AcquiredRange, OffsetRange, StateBatch
 from model.snapshot import DurableState
 from model.states import AcknowledgeType, AcquireMode, RecordState
+from proofs.theorems.any_partition import standing_in
 from proofs.theorems.operation_situation import FAILED, Refusal, attempted, config_of
 from proofs.theorems.points import Points
 from proofs.theorems.situation import any_like, any_offset, flag, number, situation_at
@@ -51,6 +50,15 @@ ACKNOWLEDGED, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.ARCHIVED
 ARCHIVING, IN_PROGRESS = RecordState.ARCHIVING, RecordState.IN_PROGRESS
 ENDED = (AVAILABLE, ARCHIVING, ARCHIVED)
 NONE, WAITS = ErrorCode.NONE, Answer(ErrorCode.PENDING)
+
+
+def as_it_is(state: Any, *_of: object) -> Any:  # noqa: ANN401 - a state that stays
+    """Return the state, in the place of a rule that changes it."""
+    return state
+
+
+UNSEEN = {"coalesce": (), "merge": as_it_is}
+"""What writes report, and what becomes durable by them, left out."""
 
 
 @attrs.frozen
@@ -147,7 +155,7 @@ class Transition:
         if not self.given(s):
             return None
         before = partition_of(s)
-        with _unreported():
+        with standing_in(writes, **UNSEEN):
             step = attempted(lambda: self.operate(s, before))
         if isinstance(step, Refusal):
             return None
@@ -157,14 +165,6 @@ class Transition:
     def happens(self, s: Any) -> Term:  # noqa: ANN401 - a situation with these fields
         """Return whether the operation changes the record."""
         return self.after(s) is not None
-
-
-def _unreported() -> ExitStack:
-    """Leave out what writes report, and what becomes durable."""
-    stack = ExitStack()
-    stack.enter_context(patch.object(writes, "coalesce", lambda _entries: ()))
-    stack.enter_context(patch.object(writes, "merge", lambda durable, *_write: durable))
-    return stack
 
 
 def _named(s: OneRecord) -> tuple[OffsetRange, ...]:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import product
 from typing import Any
-from unittest.mock import patch
 
 import attrs
 from immutables import Map
@@ -30,6 +29,7 @@ from model.share_messages import (
     ShareRequest,
     TopicPartition,
 )
+from proofs.theorems.any_partition import standing_in
 from proofs.theorems.controls import becomes, called_with, does_nothing, returns, wrong
 from proofs.theorems.reachable import runs_of
 from proofs.theorems.situation import flag, number
@@ -322,7 +322,7 @@ def _marked(s: OneSession) -> _Marked:
     def advance(broker: ShareBroker, now: Term) -> ShareBroker:
         return attrs.evolve(broker, now=now)
 
-    with patch.multiple(mark_request, apply_to=apply_to, advance=advance):
+    with standing_in(mark_request, apply_to=apply_to, advance=advance):
         request = ShareMark(GROUP, MEMBER, s.asked, marks)
         return _Marked(asked, before, *mark_request.handle_mark(before, request, s.now))
 

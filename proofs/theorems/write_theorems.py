@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from typing import Any
-from unittest.mock import patch
 
 import attrs
 
@@ -12,6 +11,7 @@ from model.operations import CompleteWrite
 from model.outcome import Answer, Completion, Write
 from model.ranges import StateBatch
 from model.states import RecordState
+from proofs.theorems.any_partition import standing_in
 from proofs.theorems.controls import becomes, called_with, does_nothing, returns, wrong
 from proofs.theorems.durable_situation import is_persisted
 from proofs.theorems.operation_cases import places
@@ -49,7 +49,7 @@ class Merged:
 
 def merging(function: Callable[[], Any]) -> Any:  # noqa: ANN401 - any result
     """Run the function and note what it merges; the theorems on ``merge`` tell the rest."""
-    with patch.object(writes, "merge", Merged):
+    with standing_in(writes, merge=Merged):
         return function()
 
 

@@ -13,7 +13,7 @@ from rich.progress import Progress
 
 from model.errors import InvalidValueError
 from proofs.theorems.catalogue import THEOREMS, theorems_about
-from proofs.theorems.harness import LIMIT_MS, as_test, check_control, prove
+from proofs.theorems.harness import LIMIT_MS, Meanings, as_test, check_control, prove
 from proofs.theorems.reachable import witness
 from proofs.theorems.report import (
     TheoremFinding,
@@ -31,6 +31,8 @@ from sharespec.exit import Exit, exits_on
 
 _MANY, _TOGETHER = 60, 4
 """From how many theorems on processes prove them, and how many one of them takes at a time."""
+_MEANINGS: Meanings = {}
+"""What hypotheses mean, for the theorems of this process."""
 
 
 @click.command("prove")
@@ -116,7 +118,7 @@ def findings(
 
 
 def _finding(theorem: Theorem, *, controls: bool, limit_ms: int) -> TheoremFinding:
-    proof = prove(theorem, limit_ms)
+    proof = prove(theorem, limit_ms, _MEANINGS)
     return TheoremFinding(
         proof,
         witness(theorem),
