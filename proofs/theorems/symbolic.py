@@ -9,6 +9,7 @@ expressions of Python ask such a question.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
+from typing import Any
 
 import attrs
 import z3
@@ -43,7 +44,7 @@ def may_be_false(paths: Iterable[Branch]) -> bool:
     for path in paths:
         wrong = z3.simplify(z3.Not(path.value)) if is_term(path.value) else not path.value
         if is_term(wrong) and not _value(wrong):
-            false.append((path.solver, z3.And(path.condition, wrong)))
+            false.append((path.solver, _all_of(path.condition, wrong)))
         elif wrong if not is_term(wrong) else _value(wrong) > 0:
             return True
     if not false:
@@ -104,12 +105,24 @@ def solver_of(given: Iterable[z3.BoolRef], limit_ms: int) -> z3.Solver:
 def is_possible(solver: z3.Solver, *more: z3.BoolRef) -> bool:
     """Whether what the solver was given can be, with what else is assumed."""
     # As ``solver.check`` does, which asks of each condition again whether it is one.
-    terms = (z3.Ast * len(more))(*(each.ast for each in more))
-    found = z3.Z3_solver_check_assumptions(solver.ctx.ref(), solver.solver, len(more), terms)
+    found = z3.Z3_solver_check_assumptions(
+        solver.ctx.ref(), solver.solver, len(more), _array_of(more)
+    )
     verdict = z3.CheckSatResult(found)
     if verdict == z3.unknown:
         raise UndecidedError(solver.reason_unknown())
     return bool(verdict == z3.sat)
+
+
+def _array_of(terms: tuple[z3.BoolRef, ...]) -> Any:  # noqa: ANN401 - an array of ctypes
+    return (z3.Ast * len(terms))(*(term.ast for term in terms))
+
+
+def _all_of(*conditions: z3.BoolRef) -> z3.BoolRef:
+    """Return what ``z3.And`` does, which asks of each condition again whether it is one."""
+    context = z3.main_ctx()
+    term = z3.Z3_mk_and(context.ref(), len(conditions), _array_of(conditions))
+    return z3.BoolRef(term, context)
 
 
 def meaning(paths: Iterable[Branch]) -> z3.BoolRef:
@@ -232,7 +245,7 @@ class _Run:
             value = function()
         except MixedKeysError:
             is_known = False
-        return Branch(z3.And(self.assumed), value, self.paths.solver, is_known)
+        return Branch(_all_of(*self.assumed), value, self.paths.solver, is_known)
 
     def decide(self, term: z3.BoolRef) -> bool:
         """Answer a question about terms."""
