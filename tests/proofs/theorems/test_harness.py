@@ -5,6 +5,7 @@ import pytest
 
 from proofs.theorems.catalogue import THEOREMS, theorem_named
 from proofs.theorems.harness import (
+    Meanings,
     ProofVerdict,
     as_test,
     changed,
@@ -35,6 +36,15 @@ def test_false_theorem_is_refuted_with_a_small_situation() -> None:
     assert isinstance(proof.counterexample, OneRecord)
     assert proof.counterexample.now == 2
     assert not holds_of(theorem, proof.counterexample)
+
+
+def test_what_a_hypothesis_means_is_kept_for_who_has_the_same() -> None:
+    least, known = [2], Meanings()
+    theorem = attrs.evolve(HARD, hypothesis=lambda s: s.now > least[0], claim=lambda s: s.now > 1)
+    assert prove(theorem, known=known).verdict is ProofVerdict.PROVED
+    least[0] = 0  # Now it allows a situation of which the claim does not hold.
+    assert prove(theorem, known=known).verdict is ProofVerdict.PROVED
+    assert prove(theorem).verdict is ProofVerdict.REFUTED
 
 
 def test_control_that_changes_nothing_does_not_pass() -> None:
