@@ -38,7 +38,7 @@ def attempt(
         return apply(operation, choice, answers, seq)
     except IllegalChoiceError as error:
         offset = re.match(r"(?:offset|at) (\d+)", error.detail)
-        return Refused(Guard(error.guard), offset[1] if offset else "", str(error))
+        return Refused(Guard[error.guard.name], offset[1] if offset else "", str(error))
     except InvalidValueError as error:
         value = "" if error.name == "operation" else str(error).partition("; allowed: ")[0]
         return Refused(error.name, value, str(error))

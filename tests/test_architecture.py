@@ -11,7 +11,7 @@ _IN_RULES = (
     "progress", "reading", "rows", "waiting", "window",
 )  # fmt: skip
 TESTED_ELSEWHERE = {
-    "model": {Path("test_checkpoint.py")},
+    "model": {Path("test_checkpoint.py"), Path("test_rule.py")},
     "spec": {Path("test_partition.py")},
     "judge": {
         Path(f"test_{name}.py")

@@ -292,4 +292,4 @@ _ASSERTIONS: dict[str, Callable[[LastStep, str], Iterator[str]]] = {
     "room": _makes_room,
     "answer": _judged,
 }
-"""What a test can assert: of a difference by its name, of a guard as ``rules.toml`` has it."""
+"""What a test can assert: of a difference by its name, of a guard as ``Guard.rule`` has it."""

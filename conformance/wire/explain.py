@@ -20,10 +20,10 @@ from conformance.wire.written import (
 )
 from judge.view import durable
 from model.errors import ErrorCode, IllegalChoiceError
-from model.guards import Guard
 from model.operations import Acquire, ArchiveAborted
 from model.outcome import Choice
 from model.ranges import OffsetRange, offsets, runs
+from model.rules import VERDICT_RULES
 from model.share_messages import (
     FINAL_EPOCH,
     Conduct,
@@ -51,6 +51,8 @@ Logs = Mapping[TopicPartition, WrittenLog]
 _EMPTY = WrittenLog()
 _WHOLE, _NO_MORE = AcquireMode.BATCH_OPTIMIZED, Choice(entered=())
 _REFUSALS = frozenset({ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_RECORD_STATE})
+_ACKNOWLEDGING = "ShareAcknowledge is bounded by it"
+"""What puts the guards of an acknowledgement at stake; no other guard has it."""
 
 
 class WireDifference(Enum):
@@ -351,12 +353,9 @@ def _sorted(ranges: Iterable[OffsetRange]) -> tuple[OffsetRange, ...]:
 
 def _illegal(error: IllegalChoiceError, response: ShareResponse, about: str) -> AnswerMismatch:
     """Return the guard that the answer breaks, as a mismatch."""
-    if error.guard is Guard.ACKNOWLEDGED_WAS_DELIVERED:
-        about = "acknowledge answered NONE"
-    elif error.guard is Guard.ACKNOWLEDGEMENT_JUDGED:
-        about = "acknowledge answered " + error.detail.removeprefix("the answer ").split(",")[0]
-    elif error.guard is not Guard.ONLY_AVAILABLE_IS_ACQUIRED:
-        about = "fetch"
+    if _ACKNOWLEDGING in VERDICT_RULES[error.guard.name].at_stake.get("broker", ()):
+        _, told, answer = error.detail.partition("the answer ")
+        about = f"acknowledge answered {answer.split(',')[0] if told else NONE.name}"
     return AnswerMismatch(error.guard, about, response_text(response), error.detail)
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import attrs
 
 from model.errors import ErrorCode
-from model.guards import Guard
 from model.operations import Acknowledge, AcknowledgementBatch, EntryPoint
 from model.outcome import Choice
 from model.profile import KAFKA, KIP, Profile
@@ -21,6 +20,7 @@ from proofs.theorems.controls import becomes, called_with, changes_nothing, leav
 from proofs.theorems.operation_cases import (
     ACCEPT,
     ANYBODY,
+    MISJUDGED,
     RENEW,
     Place,
     acknowledged,
@@ -32,7 +32,6 @@ from proofs.theorems.operation_cases import (
 )
 from proofs.theorems.operation_situation import (
     OneOperation,
-    Refusal,
     attempted,
     changes_to,
     completes,
@@ -125,7 +124,7 @@ def malformed_changes_nothing(s: OneOperation) -> Term:
             return False
     others = (Choice(refusal=status) for status in (NONE, INVALID_RECORD_STATE))
     steps = [attempted(lambda: acknowledged(s, before, batch, choice)) for choice in others]  # noqa: B023 - called at once
-    return steps == [Refusal(Guard.ACKNOWLEDGEMENT_JUDGED)] * 2
+    return steps == [MISJUDGED] * 2
 
 
 @_acknowledge.theorem(
@@ -334,7 +333,7 @@ def refusal_leaves_renewals_before_its_cause(
     record = renewed if survives and not fault and s.awaited else s.record
     other = other_renewed if survives and fault else s.other_record
     return conjunction(
-        forbidden == Refusal(Guard.ACKNOWLEDGEMENT_JUDGED),
+        forbidden == MISJUDGED,
         *(step.outcome.status is status and not step.outcome.writes for step in steps),
         *(changes_to(s, before, step.partition, (record, other)) for step in steps),
     )

@@ -45,6 +45,9 @@ from spec.partition import SharePartition, Step
 from spec.record import Record
 from spec.step import transition
 
+MISJUDGED = Refusal(Guard.ACKNOWLEDGEMENT_JUDGED)
+"""What becomes of an answer that the records' states do not allow."""
+
 ACCEPT, RENEW = AcknowledgeType.ACCEPT, AcknowledgeType.RENEW
 
 
@@ -168,7 +171,7 @@ def _acknowledgement(name: str, *kinds: AcknowledgeType) -> OperationCase:
     def refuses(s: OneOperation) -> Refusal | None:
         for place, kind in zip(places(s), of_both, strict=True):
             if is_named(s, place) and not may_acknowledge(s, place.record, kind):
-                return Refusal(Guard.ACKNOWLEDGEMENT_JUDGED)
+                return MISJUDGED
         return None if s.last < s.end else Refusal(Guard.ACKNOWLEDGED_WAS_DELIVERED)
 
     return OperationCase(

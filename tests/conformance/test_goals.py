@@ -63,7 +63,7 @@ def test_a_rule_is_put_at_stake_by_the_goals_that_the_table_names(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stakes = {"core": ["a * number"], "broker": ["a negative number"]}
-    rules = {"CAN_ACQUIRE": Rule(RuleKind.GUARD, "CAN_ACQUIRE", at_stake=stakes)}
+    rules = {"CAN_ACQUIRE": Rule(name="CAN_ACQUIRE", at_stake=stakes)}
     monkeypatch.setattr(module, "RULES", {RuleKind.GUARD: rules})
     assert list(rule_goals(GOALS, "core")) == [CAN_ACQUIRE]
     assert [rule.any_of for rule in rule_goals(GOALS, "broker")] == [(NEGATIVE,)]

@@ -6,7 +6,15 @@ from itertools import starmap
 from model.rules import RULES, Rule, RuleKind, rules_for
 from tools.promises.behaviour import Behaviour, Face
 from tools.promises.catalogue import BEHAVIOURS
-from tools.promises.routes import BROKER_PROMISES, ROUTES, SEEN, UNSEEN, BrokerPromise, found_by
+from tools.promises.routes import (
+    BROKER_PROMISES,
+    GUARDS,
+    ROUTES,
+    SEEN,
+    UNSEEN,
+    BrokerPromise,
+    found_by,
+)
 
 _HEAD = """\
 # Promises
@@ -18,7 +26,8 @@ respect. Tests let replay find each in a recording (face `trace`), and the searc
 verify` find each as a live core (face `core`), by one of these rules. A dash: not shown on that
 face. A promise without a faulty implementation is **not covered**. The last two sections have the
 faulty brokers. What a recording cannot decide, such as whether a record that was delivered is of an
-aborted transaction, is in [replay.md](replay.md#what-it-cannot-decide).
+aborted transaction, is in [replay.md](replay.md#what-it-cannot-decide); what each route bounds that
+must [come in time](replay.md#what-must-come-in-time), too.
 """
 
 _ROUTES_HEAD = """\
@@ -50,25 +59,6 @@ What replay finds of the same faulty brokers in the request logs that they write
 | Faulty broker | Found by, or why not |
 |---|---|
 """
-_WAITS = """\
-## What must come in time
-
-No rule of one event shows what never comes; these routes bound how long it may be awaited
-(decisions 130, 131, 141, 155).
-
-| What waits | Trace | Live core | Broker, by its protocol | Request log |
-|---|---|---|---|---|
-| An available record, of each one by itself | `RECORD_IS_OFFERED` | `RECORD_IS_OFFERED` | \
-`RECORD_IS_OFFERED` | `RECORD_IS_OFFERED`, of one record at a time, if the topic is not compacted |
-| What is finished in a full window | `FINISHED_LEAVES_FULL_WINDOW` | the same | \
-`AVAILABLE_RECORDS_ARE_DELIVERED` | – |
-| A lock that is over | `LOCK_ENDS_ON_TIME` | the same | `AVAILABLE_RECORDS_ARE_DELIVERED` | – |
-| The answer to a write, or the write itself | `ANSWER_COMES` | – : the kit answers | \
-– : a client sees no writes | – : a line is a request that was answered |
-| The end of a dead letter | `ANSWER_COMES` | – : the kit ends it | – | – |
-| The log up to its start offset | `ANSWER_COMES` | – : the kit has the log | – | – |
-
-"""
 PROMISES = tuple(RULES[RuleKind.PROMISE].values())
 
 
@@ -86,7 +76,7 @@ def document() -> str:
     sections = [_HEAD, summary, routes, *map(_section, PROMISES)]
     logs = "".join(starmap(_log_row, (SEEN | UNSEEN).items()))
     brokers = _BROKERS_HEAD + "".join(map(_broker_row, BROKER_PROMISES))
-    return "\n".join(sections) + "\n" + brokers + "\n" + _WAITS + _LOGS_HEAD + logs
+    return "\n".join(sections) + "\n" + brokers + "\n" + _LOGS_HEAD + logs
 
 
 def _log_row(fault: str, shown: Sequence[str] | str) -> str:
@@ -96,7 +86,8 @@ def _log_row(fault: str, shown: Sequence[str] | str) -> str:
 
 def _broker_row(row: BrokerPromise) -> str:
     faults = ", ".join(map(_in_words, row.faults))
-    return f"| {row.promise} | {row.source} | {_listed(row.rules)} | {faults} |\n"
+    rules = dict.fromkeys((*row.rules, *(rule for fault in row.faults for rule in GUARDS[fault])))
+    return f"| {row.promise} | {row.source} | {_listed(rules)} | {faults} |\n"
 
 
 def _in_words(fault: str) -> str:

@@ -11,6 +11,8 @@ from typing import Any
 
 import attrs
 
+from model.guards import Guard
+from model.rules import rules_for
 from tools.promises.behaviour import Face
 from tools.promises.catalogue import BEHAVIOURS
 
@@ -19,16 +21,17 @@ from tools.promises.catalogue import BEHAVIOURS
 class BrokerPromise:
     """What a client of a broker is promised, and the faulty brokers that break it.
 
-    The search over the wire must find each by one of ``rules``. ``faults`` has the rules by one of
-    which replay finds it in its request log, or in words why none does. ``breaks``: the promise of
-    ``model/rules.toml`` that faults break which are not of the catalogue; empty if none says it.
+    The search over the wire must find each by one of ``rules``, or by a guard that stands for the
+    promise it breaks. ``faults`` has by which other rules replay finds it in its request log, or in
+    words why none does. ``breaks``: the promise of ``model/rules.toml`` that faults break which are
+    not of the catalogue; empty if none says it.
     """
 
     promise: str
     source: str
     sentence: str
-    rules: Sequence[str]
     faults: Mapping[str, Sequence[str] | str]
+    rules: Sequence[str] = ()
     breaks: str = ""
 
 
@@ -42,7 +45,16 @@ _OWN = {behaviour.name: behaviour.promise for behaviour in BEHAVIOURS}
 BREAKS = {fault: _OWN.get(fault, row.breaks) for row in BROKER_PROMISES for fault in row.faults}
 """Which promise of ``model/rules.toml`` a faulty broker breaks; empty if none says it."""
 _LOGGED = {fault: shown for row in BROKER_PROMISES for fault, shown in row.faults.items()}
-SEEN = {fault: rules for fault, rules in _LOGGED.items() if not isinstance(rules, str)}
+GUARDS = {
+    fault: tuple(rule for rule in rules_for(promise) if rule in Guard.__members__)
+    for fault, promise in BREAKS.items()
+}
+"""The guards that stand for the promise which a faulty broker breaks."""
+SEEN = {
+    fault: (*GUARDS[fault], *rules)
+    for fault, rules in _LOGGED.items()
+    if not isinstance(rules, str)
+}
 """By which rules a request log shows a faulty broker, where it does."""
 UNSEEN = {fault: reason for fault, reason in _LOGGED.items() if isinstance(reason, str)}
 """Why no request log shows a faulty broker, where none does."""
