@@ -60,7 +60,7 @@ def merge_start(
 def merge(durable: Durable, request: Write | WriteState | ShareUpdate, profile: Profile) -> Durable:
     """Merge a write into the durable state (KIP-932, WriteShareGroupState).
 
-    Guard: none here; ``write`` fences.
+    Guard: none here; ``share_coordinator.serve`` fences.
     Effect: start offset and delivery complete count as in ``merge_start``, or the count as in
     ``counted``; of two states of one record the ``durable_maximum`` stays; entries below the start
     offset are dropped.
@@ -151,52 +151,22 @@ def fence(
     return ErrorCode.NONE if passes else ErrorCode.FENCED_STATE_EPOCH
 
 
-def write(
-    durable: Durable, request: Write | WriteState, epochs: tuple[int, int], profile: Profile
-) -> tuple[ErrorCode, Durable]:
-    """Serve WriteShareGroupState from a leader with (leader epoch, state epoch).
+def initialize_durable(durable: Durable, start_offset: int, state_epoch: int) -> Durable:
+    """Initialize what is durable: a new share-partition, or an altered start offset.
 
-    Guard: ``fence``, by both epochs.
-    Effect, Delivery count, Persistence: as in ``merge``; nothing if fenced.
-    """
-    newer = profile.defect_newer_state_epoch_is_accepted
-    status = fence(durable, *epochs, newer_may_pass=newer)
-    return status, merge(durable, request, profile) if status is ErrorCode.NONE else durable
-
-
-def read(durable: Durable, leader_epoch: int) -> tuple[ErrorCode, Durable]:
-    """Serve ReadShareGroupState from a leader: from now on older leaders are fenced.
-
-    Guard: ``fence``, by the leader epoch.
-    Effect: the coordinator remembers the leader epoch.
-    Delivery count: unchanged.
-    Persistence: the leader epoch if it is new, so that it fences after a failover too.
-    """
-    status = fence(durable, leader_epoch, None)
-    after = attrs.evolve(durable, leader_epoch=leader_epoch)
-    return status, after if status is ErrorCode.NONE else durable
-
-
-def initialize_durable(
-    durable: Durable, start_offset: int, state_epoch: int
-) -> tuple[ErrorCode, Durable]:
-    """Serve InitializeShareGroupState: a new share-partition, or an altered start offset.
-
-    Guard: ``fence``, by the state epoch.
+    Guard: none here; whoever is asked to fences, by the state epoch.
     Effect: everything in flight is discarded (KIP-932, Managing the SPSO and SPEO). Older leaders
     stay fenced.
     Delivery count: all discarded.
     Persistence: the new start offset; -1 leaves it to the first leader that writes.
     """
-    status = fence(durable, None, state_epoch)
-    after = Durable(
+    return Durable(
         start_offset,
         -1 if start_offset == -1 else 0,
         state_epoch=state_epoch,
         leader_epoch=durable.leader_epoch,
         snapshot_epoch=durable.snapshot_epoch + 1,
     )
-    return status, after if status is ErrorCode.NONE else durable
 
 
 def repeated(durable: Durable, start_offset: int) -> ErrorCode:

@@ -14,17 +14,14 @@ from model.checks import whole
 from model.errors import ErrorCode
 from model.share_messages import TopicPartition
 from spec.share_group import (
-    BeginDeleting,
-    BeginInitializing,
     CallDelete,
     CallInitialize,
     Coordinators,
     Effect,
-    EndDeleting,
-    EndInitializing,
     EraseGroup,
-    EraseMetadata,
+    PartitionMetadata,
     WriteGroup,
+    WriteMetadata,
     group_of,
     listed,
     perform,
@@ -166,7 +163,7 @@ def delete_offsets(coordinators: Coordinators, topics: Collection[str]) -> Group
     metadata = group_of(coordinators).metadata
     refused = {topic: UNKNOWN for topic in topics if not listed(metadata, (topic,))}
     deleted = listed(metadata, (topic for topic in topics if topic not in refused))
-    return GroupPlan(_deleted(deleted), refused=Map(refused))
+    return GroupPlan(_deleted(coordinators, deleted), refused=Map(refused))
 
 
 def delete_group(coordinators: Coordinators) -> GroupPlan:
@@ -180,8 +177,8 @@ def delete_group(coordinators: Coordinators) -> GroupPlan:
     """
     if (error := _not_empty(coordinators)) is not NONE:
         return GroupPlan(error=error)
-    deleted = _deleted(listed(group_of(coordinators).metadata))[:-1]
-    return GroupPlan((*deleted, EraseMetadata(), EraseGroup()))
+    deleted = _deleted(coordinators, listed(group_of(coordinators).metadata))[:-1]
+    return GroupPlan((*deleted, WriteMetadata(), EraseGroup()))
 
 
 def describe_offsets(coordinators: Coordinators) -> dict[TopicPartition, int | None]:
@@ -208,7 +205,7 @@ def _bumped(coordinators: Coordinators) -> WriteGroup:
 def _resumed(coordinators: Coordinators, gone: frozenset[TopicPartition] = frozenset()) -> Effects:
     """Return the effects that delete ``gone`` and finish every stage that was begun."""
     effects: Effects = (_bumped(coordinators),) if gone else ()
-    effects += _deleted(gone | group_of(coordinators).metadata.deleting)
+    effects += _deleted(coordinators, gone | group_of(coordinators).metadata.deleting)
     after = carry_out(coordinators, effects)
     begun = {key: _first_offset(after, key) for key in group_of(after).metadata.initializing}
     return (*effects, *_initialized(after, begun))
@@ -245,14 +242,19 @@ def _with_whole_topics(
 
 
 def _initialized(coordinators: Coordinators, starts: Mapping[TopicPartition, int]) -> Effects:
-    new = frozenset(starts) - group_of(coordinators).metadata.initialized
-    epoch = group_of(coordinators).epoch
-    calls = tuple(CallInitialize(key, starts[key], epoch) for key in sorted(starts))
-    return (BeginInitializing(new), *calls, EndInitializing(new)) if new else calls
+    group = group_of(coordinators)
+    known, new = group.metadata, frozenset(starts) - group.metadata.initialized
+    calls = tuple(CallInitialize(key, starts[key], group.epoch) for key in sorted(starts))
+    begun = PartitionMetadata(known.initializing | new, known.initialized, known.deleting - new)
+    done = PartitionMetadata(begun.initializing - new, known.initialized | new, begun.deleting)
+    return (WriteMetadata(begun), *calls, WriteMetadata(done)) if new else calls
 
 
-def _deleted(topic_partitions: frozenset[TopicPartition]) -> Effects:
-    if not topic_partitions:
+def _deleted(coordinators: Coordinators, gone: frozenset[TopicPartition]) -> Effects:
+    if not gone:
         return ()
-    calls = (CallDelete(key) for key in sorted(topic_partitions))
-    return (BeginDeleting(topic_partitions), *calls, EndDeleting(topic_partitions))
+    known = group_of(coordinators).metadata
+    kept = PartitionMetadata(known.initializing - gone, known.initialized - gone, known.deleting)
+    begun = attrs.evolve(kept, deleting=known.deleting | gone)
+    done = attrs.evolve(kept, deleting=known.deleting - gone)
+    return (WriteMetadata(begun), *map(CallDelete, sorted(gone)), WriteMetadata(done))

@@ -83,7 +83,7 @@ def reset_offset(partition: SharePartition, operation: ResetOffset) -> Step:
     if partition.window.held or waited_for:
         return Step(partition, Outcome(ErrorCode.NON_EMPTY_GROUP))
     start, epoch = operation.start_offset, partition.durable.state_epoch + 1
-    _, durable = initialize_durable(partition.durable, start, epoch)
+    durable = initialize_durable(partition.durable, start, epoch)
     outstanding = partition.outstanding
     fenced = Map({id_: Outstanding(_emptied(each.write)) for id_, each in outstanding.items()})
     reset = attrs.evolve(partition, window=Window(start, start), outstanding=fenced)

@@ -137,7 +137,7 @@ def initialize_state(coordinator: ShareCoordinator, request: InitializeState, no
     known = held is not None and request.state_epoch == before.state_epoch
     if known and not coordinator.profile.defect_repeated_initialize_discards_state:
         return Reply(coordinator, single.repeated(before, request.start_offset))
-    _, after = single.initialize_durable(before, request.start_offset, request.state_epoch)
+    after = single.initialize_durable(before, request.start_offset, request.state_epoch)
     if coordinator.profile.defect_initialize_forgets_leader_epoch:
         after = attrs.evolve(after, leader_epoch=0)
     fence = held.leader_fence if held else 0
@@ -159,7 +159,7 @@ def read_state(
     state = single.durable_state(held.durable)
     if epoch == held.leader_fence:
         return Reply(coordinator, NONE, state=state)
-    _, after = single.read(held.durable, epoch)
+    after = attrs.evolve(held.durable, leader_epoch=epoch)
     fenced = attrs.evolve(held, leader_fence=epoch)
     reply = _log(coordinator, request, fenced, after, now, chosen=snapshot)
     return attrs.evolve(reply, state=state)
@@ -174,8 +174,8 @@ def write_state(
     Effect, Delivery count: as in ``spec.coordinator.merge``; epochs stay as they were.
     Persistence: an update, or a snapshot: as chosen, and on time.
     """
-    held, epochs = coordinator.held[request.key], (request.leader_epoch, request.state_epoch)
-    _, after = single.write(held.durable, request, epochs, coordinator.profile)
+    held = coordinator.held[request.key]
+    after = single.merge(held.durable, request, coordinator.profile)
     return _log(coordinator, request, held, after, now, chosen=snapshot)
 
 

@@ -12,7 +12,7 @@ from immutables import Map
 
 from model.errors import ErrorCode
 from model.share_messages import TopicPartition
-from spec.coordinator import Durable, initialize_durable, repeated
+from spec.coordinator import Durable, fence, initialize_durable, repeated
 
 NONE = ErrorCode.NONE
 Partitions: TypeAlias = frozenset[TopicPartition]
@@ -69,10 +69,10 @@ class WriteGroup:
 
 
 @attrs.frozen
-class BeginInitializing:
-    """The group coordinator records that it initializes share-partitions: the first stage."""
+class WriteMetadata:
+    """The group coordinator writes ShareGroupPartitionMetadata; without any it is a tombstone."""
 
-    partitions: Partitions
+    metadata: PartitionMetadata = _EMPTY
 
 
 @attrs.frozen
@@ -85,20 +85,6 @@ class CallInitialize:
 
 
 @attrs.frozen
-class EndInitializing:
-    """The group coordinator records that share-partitions are initialized: the second stage."""
-
-    partitions: Partitions
-
-
-@attrs.frozen
-class BeginDeleting:
-    """The group coordinator records that it deletes share-partitions: the first stage."""
-
-    partitions: Partitions
-
-
-@attrs.frozen
 class CallDelete:
     """A share coordinator serves DeleteShareGroupState, with a tombstone."""
 
@@ -106,33 +92,11 @@ class CallDelete:
 
 
 @attrs.frozen
-class EndDeleting:
-    """The group coordinator records that share-partitions are deleted: the second stage."""
-
-    partitions: Partitions
-
-
-@attrs.frozen
-class EraseMetadata:
-    """The group coordinator writes a tombstone for ShareGroupPartitionMetadata."""
-
-
-@attrs.frozen
 class EraseGroup:
     """The group coordinator writes a tombstone for ShareGroupMetadata."""
 
 
-Effect = (
-    WriteGroup
-    | BeginInitializing
-    | CallInitialize
-    | EndInitializing
-    | BeginDeleting
-    | CallDelete
-    | EndDeleting
-    | EraseMetadata
-    | EraseGroup
-)
+Effect = WriteGroup | WriteMetadata | CallInitialize | CallDelete | EraseGroup
 
 
 def perform(coordinators: Coordinators, effect: Effect) -> tuple[ErrorCode, Coordinators]:
@@ -147,11 +111,14 @@ def perform(coordinators: Coordinators, effect: Effect) -> tuple[ErrorCode, Coor
     match effect:
         case CallInitialize(topic_partition, start_offset, state_epoch):
             before = coordinators.states.get(topic_partition)
+            error = NONE if before is None else fence(before, None, state_epoch)
             if before is not None and before.state_epoch == state_epoch:
-                return repeated(before, start_offset), coordinators
-            error, after = initialize_durable(before or Durable(), start_offset, state_epoch)
-            states = coordinators.states.set(topic_partition, after)
-            return error, attrs.evolve(coordinators, states=states)
+                error = repeated(before, start_offset)
+            elif error is NONE:
+                after = initialize_durable(before or Durable(), start_offset, state_epoch)
+                states = coordinators.states.set(topic_partition, after)
+                coordinators = attrs.evolve(coordinators, states=states)
+            return error, coordinators
         case CallDelete(topic_partition):
             states = coordinators.states
             states = states.delete(topic_partition) if topic_partition in states else states
@@ -161,29 +128,9 @@ def perform(coordinators: Coordinators, effect: Effect) -> tuple[ErrorCode, Coor
         case WriteGroup(epoch, subscriptions):
             group = attrs.evolve(group_of(coordinators), epoch=epoch, subscriptions=subscriptions)
             return NONE, attrs.evolve(coordinators, group=group)
-        case _:
-            metadata = _recorded(group_of(coordinators).metadata, effect)
+        case WriteMetadata(metadata):
             group = attrs.evolve(group_of(coordinators), metadata=metadata)
             return NONE, attrs.evolve(coordinators, group=group)
-
-
-def _recorded(
-    now: PartitionMetadata,
-    effect: BeginInitializing | EndInitializing | BeginDeleting | EndDeleting | EraseMetadata,
-) -> PartitionMetadata:
-    initializing, initialized, deleting = now.initializing, now.initialized, now.deleting
-    match effect:
-        case BeginInitializing(new):
-            begun = initializing | (new - initialized)
-            return PartitionMetadata(begun, initialized, deleting - new)
-        case EndInitializing(done):
-            return PartitionMetadata(initializing - done, initialized | done, deleting)
-        case BeginDeleting(gone):
-            return PartitionMetadata(initializing - gone, initialized - gone, deleting | gone)
-        case EndDeleting(done):
-            return PartitionMetadata(initializing, initialized, deleting - done)
-        case EraseMetadata():
-            return _EMPTY
         case _:
             assert_never(effect)
 

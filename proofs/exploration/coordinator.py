@@ -1,8 +1,7 @@
 """Every change of the share coordinator's state in a small world.
 
-Each is made by the specification, with its fences, and by the implementation's own merge, and is
-checked: repeated it changes nothing, nothing is taken back, and from a leader or of a state epoch
-that is older it is refused.
+Each is made by the specification and by the implementation's own merge, and is checked: repeated it
+changes nothing, and nothing is taken back.
 """
 
 import attrs
@@ -11,7 +10,6 @@ import numpy as np
 from impl.durable import merge_answered
 from impl.layout import DURABLE_COMPLETE, DURABLE_START, DURABLE_TAIL
 from impl.state import new_state
-from model.errors import ErrorCode
 from model.outcome import Write
 from model.ranges import StateBatch
 from model.snapshot import DurableState
@@ -20,13 +18,10 @@ from proofs.exploration.leaders import Found, Offsets
 from proofs.exploration.normal import Content, write_of
 from proofs.exploration.world import SmallWorld, initialize
 from spec import coordinator
-from spec.coordinator import Durable, durable_state, merge, write
+from spec.coordinator import Durable, durable_state, merge
 from spec.lag import lag
 from spec.log import Log
 from spec.record import durable_maximum
-
-_EPOCHS, _OLDER_LEADER, _OLDER_STATE = (1, 1), (0, 1), (1, 0)
-"""(leader epoch, state epoch) of writes, where the coordinator has seen 1 and 1."""
 
 
 @attrs.frozen(eq=False)
@@ -68,15 +63,15 @@ class Coordinator:
     def reset(self, before: DurableForm, start: int) -> DurableForm:
         """Return the state after an administrator altered the start offset."""
         state_epoch = before.durable.state_epoch + 1
-        return self._form(coordinator.initialize_durable(before.durable, start, state_epoch)[1])
+        return self._form(coordinator.initialize_durable(before.durable, start, state_epoch))
 
     def merged(self, before: DurableForm, what: Content) -> tuple[DurableForm, str | None]:
         """Return the state after a write of the current leader, and what is wrong with that."""
         known = self.merges.get((before, what))
         if known is None:
             request, profile = write_of(what), self.world.profile
-            status, after = write(before.durable, request, _EPOCHS, profile)
-            wrong = self._wrong(before.durable, request, status, after)
+            after = merge(before.durable, request, profile)
+            wrong = self._wrong(before.durable, request, after)
             known = self.merges[before, what] = self._form(after), wrong
         return known
 
@@ -96,22 +91,12 @@ class Coordinator:
             self.states[bare] = form_of(self.world, bare)
         return self.states[bare]
 
-    def _wrong(
-        self, before: Durable, request: Write, status: ErrorCode, after: Durable
-    ) -> str | None:
+    def _wrong(self, before: Durable, request: Write, after: Durable) -> str | None:
         profile = self.world.profile
-        if status is not ErrorCode.NONE:
-            return f"a write of the current leader is answered {status.name}"
         if merge(after, request, profile) != after:
             return "a write that arrives again changes the durable state"
         if not _covers(after, before, counts=not profile.coordinator_counts_complete):
             return "a write takes back something durable"
-        for epochs, fence in (
-            (_OLDER_LEADER, ErrorCode.FENCED_LEADER_EPOCH),
-            (_OLDER_STATE, ErrorCode.FENCED_STATE_EPOCH),
-        ):
-            if write(before, request, epochs, profile) != (fence, before):
-                return f"a write that should be refused with {fence.name} is not"
         merged = _merged_by_implementation(self.world, before, request)
         if merged != durable_state(after):
             return f"the implementation merges to {merged}, the specification to {after}"

@@ -4,12 +4,11 @@ from typing import Any
 
 import attrs
 
-from model.errors import ErrorCode
 from model.outcome import Write
 from model.profile import KAFKA_4_4, KIP, Profile
 from model.ranges import StateBatch
 from model.states import RecordState
-from proofs.theorems.controls import adds, becomes, called_with, off_by_one, returns, wrong
+from proofs.theorems.controls import adds, becomes, called_with, wrong
 from proofs.theorems.durable_situation import (
     Entry,
     StateWrites,
@@ -35,7 +34,6 @@ from spec.record import UNDELIVERED, Record
 
 SOURCE = "KIP-932, Managing durable share-partition state"
 _durable = Subject(SOURCE, StateWrites, are_started)
-FENCED = ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.FENCED_STATE_EPOCH
 
 
 def _sluggish(state: Term, count: Term, other_state: Term, other_count: Term) -> Entry:
@@ -48,16 +46,7 @@ def _shortened(write: Write) -> Write:
     return attrs.evolve(write, state_batches=batches)
 
 
-def _with_newer_epoch(durable: Durable, write: Any, epochs: Any, profile: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as the rule
-    return durable, write, (epochs[0], max(epochs[1], durable.state_epoch)), profile
-
-
-def _without_epochs(answer: tuple[ErrorCode, Durable]) -> tuple[ErrorCode, Durable]:
-    return answer[0], attrs.evolve(answer[1], leader_epoch=0, state_epoch=0)
-
-
 JOIN, MERGE = "spec.record:durable_maximum", "spec.coordinator:merge_start"
-READ, INITIALIZE = "spec.coordinator:read", "spec.coordinator:initialize_durable"
 UPDATE = "spec.coordinator:update_record"
 FIRST_WINS = wrong(JOIN, "takes the first", becomes(lambda state, count, *_other: (state, count)))
 SLUGGISH = wrong(JOIN, "heeds only what is two deliveries ahead", becomes(_sluggish))
@@ -68,8 +57,6 @@ SHORTENS = wrong(
     called_with(lambda durable, write, profile: (durable, _shortened(write), profile)),
 )
 EMPTY = wrong(UPDATE, "forgets the batches", called_with(lambda now, then, _: (now, then, ())))
-NO_LEADER = wrong(READ, "keeps no epoch", returns(_without_epochs))
-NO_STATE = wrong(INITIALIZE, "keeps no epoch", returns(_without_epochs))
 MERGES_ALL = wrong("spec.coordinator:replay_record", "merges all", becomes(coordinator.merge))
 
 
@@ -188,40 +175,6 @@ def batches_equal_their_offsets(s: StateWrites) -> Term:
     return agree(s, merged(durable_of(s), first_write(s)), merged(durable_of(s), halves))
 
 
-def _is_older(s: StateWrites, step: str, _change: object) -> Term:
-    """Whether the request has an epoch that it must not have."""
-    older_leader = s.writer_leader_epoch < s.leader_epoch
-    older = {
-        "write": older_leader | (s.writer_state_epoch != s.state_epoch),
-        "read": older_leader,
-        "initialize_durable": s.writer_state_epoch < s.state_epoch,
-    }
-    return older[step]
-
-
-@_durable.theorem(
-    30,
-    of={
-        "write": ("write", called_with(_with_newer_epoch)),
-        "read": ("read", off_by_one(1)),
-        "initialize": ("initialize_durable", off_by_one(2)),
-    },
-    where=_is_older,
-    control=lambda step, pass_: wrong(f"spec.coordinator:{step}", "lets an older pass", pass_),
-)
-def older_epochs_change_nothing(s: StateWrites, step: str, _change: object) -> Term:
-    """What comes from an older epoch changes nothing, nor a write from a newer state epoch."""
-    durable = durable_of(s)
-    if step == "write":
-        epochs = s.writer_leader_epoch, s.writer_state_epoch
-        status, after = coordinator.write(durable, first_write(s), epochs, KIP)
-    elif step == "read":
-        status, after = coordinator.read(durable, s.writer_leader_epoch)
-    else:
-        status, after = coordinator.initialize_durable(durable, s.one_start, s.writer_state_epoch)
-    return after is durable and status in FENCED
-
-
 _UPDATES = {
     "write": (KIP, first_write),
     "write without start (kip)": (KIP, _without_start),
@@ -242,44 +195,6 @@ def update_replays_to_its_write(s: StateWrites, profile: Profile, form: Claim) -
         implies(update.start_offset == before.start_offset, counts),
         update.snapshot_epoch == before.snapshot_epoch,
     )
-
-
-def _is_fenced(s: StateWrites, durable: Durable, leader: Term, state: Term) -> bool:
-    status, after = coordinator.write(durable, first_write(s), (leader, state), KIP)
-    return status in FENCED and after is durable
-
-
-@_durable.theorem(
-    30,
-    of="read",
-    where=lambda s: conjunction(
-        s.leader_epoch <= s.writer_leader_epoch, s.former_epoch < s.writer_leader_epoch
-    ),
-    control=NO_LEADER,
-)
-def read_fences_leaders_before(s: StateWrites) -> Term:
-    """Once a leader has read the state, leaders before it write nothing."""
-    _, durable = coordinator.read(durable_of(s), s.writer_leader_epoch)
-    return _is_fenced(s, durable, s.former_epoch, s.another)
-
-
-@_durable.theorem(
-    30,
-    of="initialize",
-    where=lambda s: conjunction(
-        s.state_epoch < s.writer_state_epoch, s.former_epoch < s.writer_state_epoch
-    ),
-    control=NO_STATE,
-)
-def initialize_fences_state_epochs_before(s: StateWrites) -> Term:
-    """Once the start offset is altered, leaders before write nothing, and who was fenced is."""
-    _, durable = coordinator.initialize_durable(durable_of(s), s.one_start, s.writer_state_epoch)
-    altered = _is_fenced(s, durable, s.another, s.former_epoch)
-    if s.writer_leader_epoch >= s.leader_epoch:
-        return altered
-    status, after = coordinator.read(durable, s.writer_leader_epoch)
-    read = status is FENCED[0] and after is durable
-    return altered and read and _is_fenced(s, durable, s.writer_leader_epoch, s.another)
 
 
 @_durable.theorem(

@@ -25,14 +25,12 @@ from spec.coordinator import Durable
 from spec.group_lifecycle import UNINITIALIZED, GroupPlan, carry_out
 from spec.logic import Term, negate
 from spec.share_group import (
-    BeginDeleting,
-    BeginInitializing,
     CallInitialize,
     Coordinators,
-    EndInitializing,
     PartitionMetadata,
     ShareGroup,
     WriteGroup,
+    WriteMetadata,
     group_of,
 )
 
@@ -165,10 +163,6 @@ def _may_be_altered(s: OneAssigned) -> Term:
     return conjunction(s.group, negate(s.subscribed), s.exists)
 
 
-def _without(kind: type) -> Callable[[Any], Any]:
-    return returns(lambda effects: tuple(e for e in effects if not isinstance(e, kind)))
-
-
 def _with_epoch_0(coordinators: Coordinators, effect: Any) -> tuple[Any, ...]:  # noqa: ANN401 - any effect
     return coordinators, attrs.evolve(effect, epoch=0) if isinstance(effect, WriteGroup) else effect
 
@@ -187,8 +181,8 @@ def _without_deleting(metadata: PartitionMetadata, *topics: Any) -> tuple[Any, .
 
 
 INITIALIZED, DELETED = "spec.group_lifecycle:_initialized", "spec.group_lifecycle:_deleted"
-AT_ONCE = wrong(INITIALIZED, "is not recorded before it begins", _without(BeginInitializing))
-UNANNOUNCED = wrong(DELETED, "is not recorded before it begins", _without(BeginDeleting))
+_BEGUN = "is not recorded before it begins", returns(lambda effects: effects[1:])
+AT_ONCE, UNANNOUNCED = wrong(INITIALIZED, *_BEGUN), wrong(DELETED, *_BEGUN)
 BEGINS_AT_0 = wrong("spec.share_group:perform", "writes epoch 0", called_with(_with_epoch_0))
 LEFT_BEGUN = wrong(INITIALIZED, "passes over what was begun", called_with(_without_begun))
 UNLISTED = wrong("spec.share_group:listed", "omits deletions", called_with(_without_deleting))
@@ -199,7 +193,7 @@ FORGOTTEN = wrong(
     called_with(lambda coordinators, effect: (attrs.evolve(coordinators, states=Map()), effect)),
 )
 ALWAYS_WRITES = wrong(
-    INITIALIZED, "writes always", returns(lambda effects: (*effects, EndInitializing(frozenset())))
+    INITIALIZED, "writes always", returns(lambda effects: (*effects, WriteMetadata()))
 )
 _CRASHED = dict.fromkeys(("subscribe", "reconcile", "alter offsets"), AT_ONCE)
 _CRASHED |= dict.fromkeys(("delete offsets", "delete group"), UNANNOUNCED) | {"leave": BEGINS_AT_0}

@@ -35,7 +35,6 @@ from spec.share_group import (
     CallDelete,
     CallInitialize,
     Coordinators,
-    EndInitializing,
     PartitionMetadata,
     ShareGroup,
     WriteGroup,
@@ -283,10 +282,15 @@ class GroupCoordinatorDouble:
         left = metadata.deleting - frozenset(starts)
         self._metadata(PartitionMetadata(begun, metadata.initialized, left))
         if status == "NONE":
-            self._perform(EndInitializing(frozenset(starts)))
+            self._end(frozenset(starts))
         elif status == "PENDING":
             self.waiting[call] = (self.instance, set(starts))
         return status
+
+    def _end(self, keys: frozenset[TopicPartition]) -> None:
+        known = group_of(self.world).metadata
+        left, done = known.initializing - keys, known.initialized | keys
+        self._metadata(attrs.evolve(known, initializing=left, initialized=done))
 
     def _metadata(self, metadata: PartitionMetadata) -> None:
         group = attrs.evolve(group_of(self.world), metadata=metadata)
@@ -299,7 +303,7 @@ class GroupCoordinatorDouble:
         instance, keys = self.waiting.pop(request["id"])
         if request["status"] == "NONE" and instance == self.instance and self.world.group:
             keys &= group_of(self.world).metadata.initializing
-            self._perform(EndInitializing(frozenset(keys)))
+            self._end(frozenset(keys))
         return {"waited": True}
 
     def _delete(self, plan: GroupPlan) -> str:

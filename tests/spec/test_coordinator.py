@@ -1,12 +1,12 @@
 from collections.abc import Iterable
 from functools import reduce
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from immutables import Map
 
-from model.errors import ErrorCode
 from model.outcome import Write
 from model.profile import KAFKA, KAFKA_4_4, KIP, LAG_RESOLVED, Profile
 from model.ranges import StateBatch
@@ -20,11 +20,9 @@ from spec.coordinator import (
     initialize_durable,
     merge,
     merge_start,
-    read,
     replay_record,
     snapshot_record,
     update_record,
-    write,
 )
 from spec.lag import durable_lag
 from tests.spec.worlds import BOTH
@@ -96,34 +94,6 @@ def test_a_write_without_a_count_leaves_none_that_passes_for_known() -> None:
     assert durable_lag(14, durable_state(known)) == 4
 
 
-@pytest.mark.parametrize(
-    ("epochs", "code"),
-    [
-        ((5, 4), ErrorCode.NONE),
-        ((6, 4), ErrorCode.NONE),
-        ((6, 5), ErrorCode.FENCED_STATE_EPOCH),
-        ((4, 4), ErrorCode.FENCED_LEADER_EPOCH),
-        ((5, 3), ErrorCode.FENCED_STATE_EPOCH),
-        ((4, 3), ErrorCode.FENCED_LEADER_EPOCH),
-    ],
-)
-def test_a_write_of_an_older_leader_or_another_state_epoch_is_fenced(
-    epochs: tuple[int, int], code: ErrorCode
-) -> None:
-    durable = Durable(0, 0, state_epoch=4, leader_epoch=5)
-    given_write = request(2, 1, StateBatch(2, 2, ARCHIVED, 1))
-    answer, after = write(durable, given_write, epochs, KIP)
-    assert answer is code
-    assert after == (merge(durable, given_write, KIP) if code is ErrorCode.NONE else durable)
-
-
-def test_initializing_with_an_older_state_epoch_is_fenced() -> None:
-    durable = Durable(3, 1, state_epoch=2)
-    assert initialize_durable(durable, 0, 1) == (ErrorCode.FENCED_STATE_EPOCH, durable)
-    same, after = initialize_durable(durable, 0, 2)
-    assert (same, after.start_offset) == (ErrorCode.NONE, 0)
-
-
 @BOTH
 def test_an_update_has_the_start_offset_and_the_delivery_complete_count(profile: Profile) -> None:
     before = Durable(4, 1, snapshot_epoch=1)
@@ -143,14 +113,13 @@ def test_an_update_has_the_start_offset_and_the_delivery_complete_count(profile:
 def test_the_records_of_the_topic_replay_to_the_state_in_memory(
     profile: Profile, writes: list[tuple[Write, bool, bool]]
 ) -> None:
-    _, durable = initialize_durable(Durable(), 2, 1)
+    durable = initialize_durable(Durable(), 2, 1)
     records: list[ShareSnapshot | ShareUpdate] = [
         ShareSnapshot(durable.snapshot_epoch, durable_state(durable))
     ]
     for given_write, elected, snapshot in writes:
-        _, durable = read(durable, durable.leader_epoch + elected)
-        code, after = write(durable, given_write, (durable.leader_epoch, 1), profile)
-        assert code is ErrorCode.NONE
+        durable = attrs.evolve(durable, leader_epoch=durable.leader_epoch + elected)
+        after = merge(durable, given_write, profile)
         record: ShareSnapshot | ShareUpdate
         if snapshot:
             record, durable = snapshot_record(durable, after)

@@ -27,17 +27,13 @@ from spec.group_lifecycle import (
 from spec.log import Log
 from spec.share_broker import ShareBroker, lead
 from spec.share_group import (
-    BeginDeleting,
-    BeginInitializing,
     CallDelete,
     CallInitialize,
     Coordinators,
     Effect,
-    EndDeleting,
-    EndInitializing,
     EraseGroup,
-    EraseMetadata,
     WriteGroup,
+    WriteMetadata,
     group_of,
 )
 from tests.spec.share_worlds import acked, asked, errors, fetching, given, sent
@@ -79,9 +75,9 @@ def test_the_first_member_creates_the_group_in_two_stages() -> None:
     assert kinds(plan) == [
         WriteGroup,
         WriteGroup,
-        BeginInitializing,
+        WriteMetadata,
         CallInitialize,
-        EndInitializing,
+        WriteMetadata,
     ]
     there = done(CLUSTER, plan)
     assert describe_offsets(there) == {A0: None}
@@ -122,7 +118,7 @@ def test_a_topic_that_is_gone_is_deleted_in_two_stages() -> None:
     there = joined(BOTH_TOPICS)
     there = attrs.evolve(there, topics=Map({"b": 1}))
     plan = reconcile(there)
-    assert kinds(plan) == [WriteGroup, BeginDeleting, CallDelete, EndDeleting]
+    assert kinds(plan) == [WriteGroup, WriteMetadata, CallDelete, WriteMetadata]
     assert set(done(there, plan).states) == {B0}
 
 
@@ -162,7 +158,7 @@ def test_altered_offsets_have_the_new_group_epoch_as_state_epoch() -> None:
 
 def test_altering_the_offsets_of_a_missing_group_creates_it() -> None:
     plan = alter_offsets(CLUSTER, {A0: 3})
-    assert kinds(plan) == [WriteGroup, BeginInitializing, CallInitialize, EndInitializing]
+    assert kinds(plan) == [WriteGroup, WriteMetadata, CallInitialize, WriteMetadata]
     there = done(CLUSTER, plan)
     assert (group_of(there).epoch, describe_offsets(there)) == (1, {A0: 3})
     assert done(there, subscribe(there, "m", A)).states == there.states
@@ -198,7 +194,7 @@ def test_an_error_names_a_negative_offset() -> None:
 def test_deleting_offsets_takes_two_stages_and_leaves_other_topics() -> None:
     there = emptied(BOTH_TOPICS)
     plan = delete_offsets(there, ("a", "c"))
-    assert kinds(plan) == [BeginDeleting, CallDelete, EndDeleting]
+    assert kinds(plan) == [WriteMetadata, CallDelete, WriteMetadata]
     assert {topic: error.name for topic, error in plan.refused.items()} == {
         "c": "UNKNOWN_TOPIC_OR_PARTITION"
     }
@@ -210,11 +206,11 @@ def test_deleting_offsets_takes_two_stages_and_leaves_other_topics() -> None:
 def test_deleting_a_group_ends_with_its_tombstones() -> None:
     there = emptied(BOTH_TOPICS)
     plan = delete_group(there)
-    assert kinds(plan) == [BeginDeleting, CallDelete, CallDelete, EraseMetadata, EraseGroup]
+    assert kinds(plan) == [WriteMetadata, CallDelete, CallDelete, WriteMetadata, EraseGroup]
     assert done(there, plan) == CLUSTER
     bare = done(CLUSTER, subscribe(CLUSTER, "m", frozenset()))
     bare = done(bare, leave(bare, "m"))
-    assert kinds(delete_group(bare)) == [EraseMetadata, EraseGroup]
+    assert kinds(delete_group(bare)) == [WriteMetadata, EraseGroup]
 
 
 def test_a_group_with_members_is_left_alone() -> None:

@@ -232,7 +232,7 @@ def test_an_outstanding_write_keeps_it_in_memory() -> None:
 def test_the_next_session_finds_an_altered_start_offset() -> None:
     broker = end_session(opened(broker_of()), ("g", "m"), Conduct())
     before = broker.partitions["g", P0]
-    _, altered = initialize_durable(before.durable, 4, 1)
+    altered = initialize_durable(before.durable, 4, 1)
     there = attrs.evolve(before, durable=altered)
     broker = attrs.evolve(broker, partitions=broker.partitions.set(("g", P0), there))
     _, response = sent(broker, fetching("n", 0, asked(P0)))

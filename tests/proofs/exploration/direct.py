@@ -15,7 +15,7 @@ from model.outcome import Write
 from proofs.exploration.moves import moves
 from proofs.exploration.normal import Content, content, view
 from proofs.exploration.world import NEVER_WRITTEN, ExploredLeader, SmallWorld, initialize
-from spec.coordinator import Durable, durable_state, merge, read, write
+from spec.coordinator import Durable, durable_state, fence, merge
 from spec.log import Log
 from spec.partition import SharePartition
 from spec.step import apply
@@ -99,7 +99,9 @@ def _network(world: SmallWorld, state: Direct) -> Iterator[Direct]:
 
 
 def _arrived(world: SmallWorld, state: Direct, late: Late) -> Direct:
-    _, durable = write(state.partition.durable, late[0], late[1:], world.profile)
+    durable = state.partition.durable
+    if fence(durable, *late[1:], newer_may_pass=False) is _FINE:
+        durable = merge(durable, late[0], world.profile)
     return attrs.evolve(state, partition=attrs.evolve(state.partition, durable=durable))
 
 
@@ -107,8 +109,7 @@ def _failover(world: SmallWorld, state: Direct) -> Iterator[Direct]:
     if not world.failovers:
         return
     before = state.partition.durable
-    status, durable = read(before, before.leader_epoch + 1)
-    assert status is ErrorCode.NONE
+    durable = attrs.evolve(before, leader_epoch=before.leader_epoch + 1)
     now = state.partition.now
     leader, _ = initialize(world, state.log, durable_state(durable), now)
     yield Direct(leader.partition, state.log, state.late)

@@ -1,9 +1,9 @@
 """The share coordinator of a small world, and that what is wrong with it is noticed."""
 
+import attrs
 import pytest
 from immutables import Map
 
-from model.errors import ErrorCode
 from model.states import RecordState
 from proofs.exploration import coordinator
 from proofs.exploration.coordinator import Coordinator, form_of
@@ -18,11 +18,10 @@ RELEASE: Content = (0, 0, ((0, 0, 0, 1),))
 @pytest.mark.parametrize(
     ("name", "fault", "sentence"),
     [
-        ("write", lambda d, _w, _e, _p: (ErrorCode.FENCED_STATE_EPOCH, d), "is answered FENCED"),
         ("merge_answered", lambda *_: None, "the implementation merges to"),
-        ("merge", lambda _d, _w, _p: None, "arrives again"),
+        ("merge", lambda d, *_: attrs.evolve(d, updates=d.updates + 1), "arrives again"),
     ],
-    ids=["fenced", "implementation", "not idempotent"],
+    ids=["implementation", "not idempotent"],
 )
 def test_a_fault_is_noticed(
     monkeypatch: pytest.MonkeyPatch, name: str, fault: object, sentence: str
@@ -37,8 +36,7 @@ def test_a_fault_is_noticed(
 def test_a_write_that_takes_something_back_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     of = Coordinator(SmallWorld())
     state, empty = of.merged(of.first(), ACCEPT)[0], Durable()
-    monkeypatch.setattr(coordinator, "write", lambda *_: (ErrorCode.NONE, empty))
-    monkeypatch.setattr(coordinator, "merge", lambda durable, *_: durable)
+    monkeypatch.setattr(coordinator, "merge", lambda *_: empty)
     assert of.merged(state, RELEASE)[1] == "a write takes back something durable"
 
 

@@ -9,10 +9,8 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from impl.partition import FastSharePartition
-from model.errors import ErrorCode
 from model.operations import AlterConfig, MemberLeaves
 from model.profile import DRAFT_RESOLVED
-from proofs.exploration import coordinator
 from proofs.exploration.coordinator import Coordinator
 from proofs.exploration.explorer import WorldSearch, WorldState
 from proofs.exploration.search import search
@@ -30,7 +28,7 @@ from spec import (
 from spec import coordinator as durable_rules
 from spec import step as rules
 from spec.alter_config import alter_config
-from spec.coordinator import Durable, merge
+from spec.coordinator import Durable
 from spec.partition import SharePartition, Step
 from spec.record import commit
 from tests.proofs.exploration.direct import Parts, abstract, first, known_of, successors
@@ -165,8 +163,8 @@ def _forgets_releases(self: FastSharePartition, operation: object, *rest: object
     return outcome
 
 
-def _forgets_state(durable: Durable, _start: int, epoch: int) -> tuple[ErrorCode, Durable]:
-    return ErrorCode.NONE, attrs.evolve(durable, state_epoch=epoch)
+def _forgets_state(durable: Durable, _start: int, epoch: int) -> Durable:
+    return attrs.evolve(durable, state_epoch=epoch)
 
 
 def _confuses_limits(partition: SharePartition, operation: AlterConfig) -> Step:
@@ -180,14 +178,6 @@ def _confuses_limits(partition: SharePartition, operation: AlterConfig) -> Step:
 DIFFERS = "the implementation"
 FAULTS: list[tuple[str, object, str, Callable[..., object], str, int]] = [
     ("three records", acquire, "is_acquirable", lambda record: record.state == 0, DIFFERS, 5),
-    (
-        "the default",
-        coordinator,
-        "write",
-        lambda d, w, _e, p: (ErrorCode.NONE, merge(d, w, p)),
-        "refused",
-        3,
-    ),
     (
         "the default",
         Coordinator,
