@@ -1,6 +1,8 @@
-"""What is spoiled by hand in recorded events must be found: what it is, in which row, and where.
+"""Equal states in other words, and the first of many differences, in recorded events.
 
-The specification, which follows the same events, has to find the same.
+The specification, which follows the same events, has to find the same. That each one wrong value
+is found tests.test_lockstep shows, which spoils every kind of value, but seldom an answer's status,
+what is completed, or one of several writes.
 """
 
 import copy
@@ -170,21 +172,6 @@ COMPLETE = "delivery_complete_count"
 SPOILED: list[tuple[int, Change, Kind, int | None]] = [
     (INIT, put("result.status", "NOT_COORDINATOR"), Kind.STATUS, None),
     (SKIP, put("result.can_acquire", value=True), Kind.STATUS, None),
-    (FETCH, add("result.acquired.0.delivery_count"), Kind.ACQUIRED, 10),
-    (FETCH, add("result.acquired.1.delivery_count"), Kind.ACQUIRED, 16),
-    (PRODUCE, put("result.acquired", [taken(17, 17), taken(11, 12)]), Kind.ACQUIRED, 11),
-    (PRODUCE, put("result.acquisition", 0), Kind.ACQUISITION, None),
-    (PRODUCE, put("result.marked", ["NONE"]), Kind.MARKED, None),
-    (THREE, add(f"{ENTRIES}.0.delivery_count"), Kind.WRITTEN_STATE, 11),
-    (THREE, put(f"{ENTRIES}.1.state", 4), Kind.WRITTEN_STATE, 12),
-    (THREE, add(f"{ENTRIES}.2.delivery_count"), Kind.WRITTEN_STATE, 16),
-    (THREE, edit(ENTRIES, lambda entries: entries[:2]), Kind.WRITTEN_STATE, 16),
-    (THREE, also(ENTRIES, entry(14, 14, RecordState.ARCHIVED)), Kind.WRITTEN_STATE, 14),
-    (THREE, put("writes", []), Kind.WRITTEN_STATE, 11),
-    (ONE, put("writes", []), Kind.WRITTEN_STATE, 17),
-    (EXPIRE, add("writes.1.state_batches.0.delivery_count"), Kind.WRITTEN_STATE, 19),
-    (THREE, put("writes.0.start_offset", 11), Kind.WRITTEN_START_OFFSET, None),
-    (THREE, add(f"writes.0.{COMPLETE}"), Kind.WRITTEN_DELIVERY_COMPLETE_COUNT, None),
     (THREE, spread(2, 2, 1), Kind.WRITTEN_DELIVERY_COMPLETE_COUNT, None),
     (EXPIRE, add(f"writes.0.{COMPLETE}"), Kind.WRITTEN_DELIVERY_COMPLETE_COUNT, None),
     (EXPIRE, add(f"writes.1.{COMPLETE}"), Kind.WRITTEN_DELIVERY_COMPLETE_COUNT, None),
@@ -194,19 +181,6 @@ SPOILED: list[tuple[int, Change, Kind, int | None]] = [
     (ANSWER, put("completed.0.status", "NOT_COORDINATOR"), Kind.COMPLETED, None),
     (ANSWER, also("completed", answer(ONE, "NONE")), Kind.COMPLETED, None),
     (ANSWER, put("completed", [answer(7, "PENDING"), answer(7, "NONE")]), Kind.COMPLETED, None),
-    (SKIP, add("after.end_offset"), Kind.END_OFFSET, None),
-    (SKIP, add(f"after.{COMPLETE}"), Kind.DELIVERY_COMPLETE_COUNT, None),
-    (FETCH, edit(RECORDS, lambda records: records[:1]), Kind.RECORDS, 16),
-    (ASK, edit(RECORDS, lambda records: records[3:]), Kind.RECORDS, 10),
-    (ASK, edit(RECORDS, lambda records: records[:2] + records[3:]), Kind.RECORDS, 12),
-    (SKIP, add(f"{RECORDS}.1.last", -1), Kind.RECORDS, 19),
-    (SKIP, among(RECORDS, record(14, 15, "ARCHIVED", 1)), Kind.RECORDS, 14),
-    (SKIP, among(RECORDS, record(14, 15, "AVAILABLE", 0, "m")), Kind.RECORDS, 14),
-    (ASK, put(f"{RECORDS}.0.member", "n"), Kind.RECORDS, 10),
-    (ASK, put(f"{RECORDS}.1.state", "ARCHIVED"), Kind.RECORDS, 11),
-    (ASK, add(f"{RECORDS}.2.delivery_count"), Kind.RECORDS, 12),
-    (ASK, put(f"{RECORDS}.5.pending", value=False), Kind.RECORDS, 18),
-    (ASK, add(f"{RECORDS}.6.delivery_count"), Kind.RECORDS, 19),
 ]
 
 
