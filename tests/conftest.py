@@ -1,4 +1,5 @@
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -17,6 +18,9 @@ settings.register_profile(  # Of python -m tools.mutation: what fails first is e
     suppress_health_check=list(HealthCheck),
 )
 settings.load_profile("same")
+
+# Spark, here and in each process that a test starts.
+os.environ["SPARK_CONF_DIR"] = str(Path(__file__).with_name("spark"))
 
 COMPILING = "compile"
 """The group of tests that compile nearly everything."""

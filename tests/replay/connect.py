@@ -13,13 +13,11 @@ from pyspark.sql import SparkSession
 from replay.frame import check, replay_table
 from replay.java import prepare_environment
 from replay.plan import Plan
-from tests.replay.conftest import FEW_TASKS
 
 
 def main(address: str) -> None:
     prepare_environment()
     session = SparkSession.builder.remote("local[1]").getOrCreate()
-    session.conf.set(*FEW_TASKS)
     try:
         plan = Plan(against=("impl",), invariants_every=0)
         checked = check(session.read.parquet(address), plan)

@@ -180,7 +180,13 @@ def test_spark_submit_runs_the_command_in_its_own_session(tmp_path: Path) -> Non
             *("--master", "local[1]", ROOT / "sharespec" / "__main__.py"),
             *("replay", "--table", f"file:{table}", "--against", "impl", "--json"),
         ],
-        env={**os.environ, "PYSPARK_PYTHON": sys.executable, "NUMBA_DISABLE_JIT": "1"},
+        # The folder has no settings for the tests: this is Spark as it comes, which compiles.
+        env={
+            **os.environ,
+            "PYSPARK_PYTHON": sys.executable,
+            "NUMBA_DISABLE_JIT": "1",
+            "SPARK_CONF_DIR": str(tmp_path),
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,

@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from replay.report import verdict_lines
-from tests.replay.conftest import FEW_TASKS
 from tests.replay.hdfs_cluster import Hdfs, hdfs
 from tests.replay.samples import kafka_rows, renamed, replayed, write_lines, write_parquet
 from tests.replay.scattered import PLAN
@@ -98,8 +97,7 @@ def test_the_commands_read_and_write_where_nodes_meet(
     storage.get("2/out", tmp_path / "out")
     assert pq.read_table(tmp_path / "out" / "divergences").num_rows == 2
     submit = Path(sys.executable).with_name("spark-submit")
-    few = ("--conf", "=".join(FEW_TASKS))
-    script = (submit, *on_cluster, *few, ROOT / "sharespec" / "__main__.py", "replay", "--json")
+    script = (submit, *on_cluster, ROOT / "sharespec" / "__main__.py", "replay", "--json")
     table = ("--table", f"{there}/d.parquet", "--out", f"{results}/table")
     done = run([*script, *table])
     assert done.returncode == 0, done.stderr

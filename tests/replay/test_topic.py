@@ -85,13 +85,11 @@ def test_a_divergence_is_told_once_and_named_by_its_offset(tmp_path: Path, runni
     assert not list(tmp_path.glob("states/spark/commits/0"))
     states = ("--state", tmp_path / "states", "--out", tmp_path / "out", "--once", "--json")
     watch = (COMMAND, "watch", source, *states, "--package", package)
-    done = run(*watch)
-    (again,) = map(json.loads, done.stdout.splitlines())
-    assert (again["batch"], again["again"]) == (0, True)
     produce(address, name, [*second, b'{"partition": "a", "seq": 1', None])
     done = run(*watch)
     assert done.returncode == 1, done.stderr
-    (told,) = map(json.loads, done.stdout.splitlines())
+    again, told = map(json.loads, done.stdout.splitlines())
+    assert (again["batch"], again["again"], told["batch"]) == (0, True, 1)
     assert {each["source"] for each in told["divergences"]} <= {f"{name}-0", f"{name}-1"}
     produce(address, name, third)
     assert run(*watch).returncode == 1
