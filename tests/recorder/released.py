@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import attrs
 import pytest
@@ -17,13 +18,14 @@ from conformance.cores.kafka import recorder_jar
 from conformance.target import TargetError
 from conformance.wire.servers import free_ports
 from tests.conformance.unbuilt import skip_unbuilt
+from tests.java_archive import archived
 
 PROJECT = Path(__file__).parents[2] / "recorder"
 BREAKER = PROJECT / "target" / "sharespec-recorder-tests.jar"
 """An agent that alters a broker on purpose; its option is what (see Breaker.java)."""
 
 _VERSION = os.environ.get("SHARESPEC_KAFKA", "4.4.0")
-_CLASSES = f"{PROJECT / 'target' / 'test-classes'}{os.pathsep}{PROJECT}/target/kafka-{_VERSION}/*"
+_CLASSES = f"{BREAKER}{os.pathsep}{PROJECT}/target/kafka-{_VERSION}/*"
 _JAVA = ("java", "-Xms128m", "-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 _QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
 _START_SECONDS, _STOP_SECONDS, _PAUSE_S = 300, 120, 0.2
@@ -64,6 +66,18 @@ def recorder() -> Path:
         return recorder_jar()
     except TargetError as error:
         skip_unbuilt(error)
+
+
+@cache
+def _java() -> tuple[str, ...]:
+    """Return the command for Java that maps the classes of a broker."""
+
+    def run(option: str) -> None:
+        java = (*_JAVA, option)
+        with TemporaryDirectory() as folder, broker(Path(folder), None, java=java) as running:
+            running.stop()
+
+    return (*_JAVA, archived(PROJECT / "target", run))
 
 
 @attrs.define
@@ -131,7 +145,7 @@ class Broker:
         """Start members and others; they end with the broker at the latest."""
         arguments = (f"127.0.0.1:{self.port}", group, topic, str(seconds), "1", words, *settings)
         process = subprocess.Popen(
-            [*_JAVA, _QUIET, "-cp", _CLASSES, "sharespec.recorder.Workload", *arguments],
+            [*_java(), _QUIET, "-cp", _CLASSES, "sharespec.recorder.Workload", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
@@ -197,7 +211,7 @@ def broker(  # noqa: PLR0913 - each is one thing in which brokers differ
     started = folder.joinpath("log").read_bytes().count(_STARTED)
     with folder.joinpath("log").open("ab") as log:
         process = subprocess.Popen(
-            [*(java or _JAVA), *breaker, *agent, "-cp", _CLASSES, *main],
+            [*(java or _java()), *breaker, *agent, "-cp", _CLASSES, *main],
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,

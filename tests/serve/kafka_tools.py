@@ -12,6 +12,7 @@ import attrs
 
 from conformance.build import BuildRecipe, build
 from conformance.cores.kafka import java_command
+from tests.java_archive import archived
 from tests.serve.served import Client
 
 _PROJECT = Path(__file__).with_name("tools")
@@ -32,14 +33,21 @@ _SECONDS = 300
 _NUMBERS = count(1)
 
 
-def fetched() -> tuple[str, ...]:
+def fetched(address: str) -> tuple[str, ...]:
     """Return the command that runs a class of the tools; fetch them if the versions changed.
+
+    They ask the broker at an address once.
 
     Raises TargetError if Java 17 or Maven is missing, or Maven Central cannot be reached.
     """
     java = java_command()
     build(_PROJECT, _MAVEN)
-    return java, *_FLAGS, "-cp", f"{_PROJECT / 'target' / 'lib'}{os.sep}*"
+    path = ("-cp", f"{_PROJECT / 'target' / 'lib'}{os.sep}*")
+
+    def run(option: str) -> None:
+        Tools((java, *_FLAGS, option, *path), address).groups("--list")
+
+    return java, *_FLAGS, archived(_PROJECT / "target", run), *path
 
 
 @attrs.frozen

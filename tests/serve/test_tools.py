@@ -21,17 +21,17 @@ def tools(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Tools]:
     """Yield the tools against a broker; what ours did must conform in the end."""
+    trace = tmp_path_factory.mktemp("served") / "t.jsonl"
     try:
-        command = fetched()
         if request.param == "kafka":
             with kafka_broker() as broker:
-                yield Tools(command, str(broker.address))
+                address = str(broker.address)
+                yield Tools(fetched(address), address)
             return
+        with serving(Options(), trace=trace) as address:
+            yield Tools(fetched(address), address)
     except TargetError as error:
         skip_unbuilt(error)
-    trace = tmp_path_factory.mktemp("served") / "t.jsonl"
-    with serving(Options(), trace=trace) as address:
-        yield Tools(command, address)
     status, output = judged(trace)
     assert status == 0, output
     assert "conform" in output
