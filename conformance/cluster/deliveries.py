@@ -95,7 +95,7 @@ def _known_counts(
         cause = (
             f"{given.end} as the last session had ended"
             if is_emptied
-            else _fenced_since(run, what.partition, given, began[:2])[0]
+            else _fenced_since(run, what, given, began[:2])[0]
         )
         yield given.count, given.line, cause
 
@@ -107,7 +107,7 @@ def judge_holder(run: RunState, what: LeaderAcquired, offset: int, count: int) -
     began = asked_ms, had_ms
     holder = run.holders.get((*key, what.leader_epoch))
     if holder is not None and holder.holds(run.ms):
-        cause, *between = _fenced_since(run, what.partition, holder, began)
+        cause, *between = _fenced_since(run, what, holder, began)
         texts = what.member, holder.member
         yield run.found("ONE_HOLDER", offset, *texts, holder.line, *between, cause=cause)
     if count > run.attempts.get(key, (0, 0))[0]:
@@ -121,16 +121,16 @@ def judge_holder(run: RunState, what: LeaderAcquired, offset: int, count: int) -
 
 
 def _fenced_since(
-    run: RunState, partition: int, holder: RecordHolder, began: tuple[int, int]
+    run: RunState, what: LeaderAcquired, holder: RecordHolder, began: tuple[int, int]
 ) -> tuple[str, ...]:
-    """Return what was fenced since, which made the leader forget a holder, and its line.
+    """Return what of a node was fenced since, which made it forget a holder, and its line.
 
     The same makes it forget one who is to be while the state to begin with is asked for. An object
     that was fenced meanwhile, and gives out records nevertheless, is a cause of its own.
     """
     asked_ms, had_ms = holder.began
     for kind in ("write", "read"):
-        fenced_ms, line = run.fenced.get((partition, kind), (-1, ""))
+        fenced_ms, line = run.fenced.get((what.partition, what.node, kind), (-1, ""))
         if fenced_ms >= holder.ms or asked_ms <= fenced_ms <= had_ms:
             return f"a {kind} was fenced since", line
         if began[0] <= fenced_ms <= began[1]:

@@ -277,7 +277,7 @@ def _note_read(run: RunState, what: ReadAnswered) -> None:
         return
     read, asked_ms = run.reads.pop(what.id)
     if what.error == FENCED:
-        run.fenced[read.partition, "read"] = (run.ms, run.line)
+        run.fenced[read.partition, read.node, "read"] = (run.ms, run.line)
     elif what.error == NONE:
         place = read.partition, read.node, read.leader_epoch
         if place in run.began:
@@ -301,7 +301,7 @@ def _judge_written(run: RunState, what: WriteAnswered) -> Iterator[Finding]:
         return
     write, committed = run.writes.pop(what.id)
     if what.error == FENCED:
-        run.fenced[write.partition, "write"] = (run.ms, run.line)
+        run.fenced[write.partition, write.node, "write"] = (run.ms, run.line)
     if what.error != NONE:
         letters.note_failed(run, write, what.error)
         return

@@ -63,10 +63,10 @@ class RunState:
 
     Of leaders: ``holders`` are by (partition, offset, leader epoch); ``counted`` has since when a
     delivery count is durable, and ``emptied`` when a node last had no session left; ``asked`` has
-    acknowledgements, each with the counts of what its member held, and
-    ``fenced`` when a write or a read of a partition was fenced last, and the line; ``attempts``
-    the highest delivery count of each record, and when it had that first; ``stable`` those that
-    were acquired while the group read what is committed, as ``reads_committed`` says that it did at
+    acknowledgements, each with the counts of what its member held, and ``fenced`` when a node's
+    write or read of a partition was fenced last, with its line; ``attempts`` the highest delivery
+    count of each record, and when it had that first; ``stable`` those that were acquired while the
+    group read what is committed, as ``reads_committed`` says that it did at
     some time; ``aborted`` those of aborted transactions; ``compacted`` those that compaction
     took; ``limits`` the delivery limits that there were, each with the time of its end;
     ``ended`` those that a member accepted or rejected, whatever the answer; ``began``, by
@@ -103,7 +103,7 @@ class RunState:
     emptied: dict[int, int] = attrs.field(factory=dict)
     tells_sessions: bool = False
     asked: dict[int, tuple[LeaderAsked, dict[int, int]]] = attrs.field(factory=dict)
-    fenced: dict[tuple[int, str], tuple[int, str]] = attrs.field(factory=dict)
+    fenced: dict[tuple[int, int, str], tuple[int, str]] = attrs.field(factory=dict)
     reads: dict[int, tuple[LeaderReads, int]] = attrs.field(factory=dict)
     writes: dict[int, tuple[LeaderWrites, list[StateCommitted]]] = attrs.field(factory=dict)
     attempts: dict[RecordKey, tuple[int, int]] = attrs.field(factory=dict)

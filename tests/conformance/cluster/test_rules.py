@@ -347,6 +347,12 @@ def test_what_was_fenced_while_a_leader_began_is_that_cause(*, late: bool, cause
     assert finding.probable_cause == ("ONE_HOLDER", cause)
 
 
+def test_what_another_node_was_fenced_for_is_no_cause() -> None:
+    history = begun().add("reads", node=2).add("read", error="FENCED_LEADER_EPOCH")
+    (finding,) = judge_history(history.acquired([4, 4, 1], member="m2").events())
+    assert finding.probable_cause == ("ONE_HOLDER", "nothing was fenced")
+
+
 def fenced(history: Written) -> Written:
     """The write of an older leader epoch fails, whose object the present leader had."""
     return history.write(9, [9, 9, 2, 1], epoch=0).written(9, "FENCED_LEADER_EPOCH")
