@@ -204,8 +204,8 @@ def _asks_no_member(coordinators: Coordinators, offsets: Mapping[TopicPartition,
     return alter_offsets(attrs.evolve(coordinators, group=empty), offsets)
 
 
-def _keeps_state(durable: Durable, _start: int, epoch: int) -> tuple[ErrorCode, Durable]:
-    return ErrorCode.NONE, attrs.evolve(durable, state_epoch=epoch, snapshot_epoch=0)
+def _keeps_state(durable: Durable, _start: int, epoch: int) -> Durable:
+    return attrs.evolve(durable, state_epoch=epoch, snapshot_epoch=0)
 
 
 @pytest.mark.parametrize(
