@@ -120,9 +120,16 @@ def explain_read(
         current = durable.start_offset, durable.delivery_complete_count
         written = write.start_offset, write.delivery_complete_count
         within = merge_start(current, written, profile) <= max(current, limit)
-        if within and _raised(read.entries, write.state_batches, limit[0]) == read.entries:
+        entries = _raised(Map(), write.state_batches, limit[0]).items()
+        if within and all(_has(read, offset, entry) for offset, entry in entries):
             durable = merge(durable, write, profile)
     return durable
+
+
+def _has(durable: Durable, offset: int, entry: Entry) -> bool:
+    """Return whether an entry, written once more, changes nothing."""
+    known = durable.entries.get(offset)
+    return known is not None and durable_maximum(*entry, *known) == known
 
 
 def _below(durable: Durable, start: int) -> list[int]:

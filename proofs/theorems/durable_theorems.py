@@ -340,6 +340,19 @@ def kip_and_kafka_writes_recover_equally(s: StateWrites) -> Term:
 
 
 @_durable.theorem(
+    69, of="a write without an answer", where=lambda s: _name(s, one=True, two=False),
+    control=wrong(
+        "spec.coordinator:explain_read", "takes it for lost", becomes(lambda now, *_of: now)),
+)  # fmt: skip
+def what_was_read_tells_whether_a_write_is_durable(s: StateWrites) -> Term:
+    """A write without an answer is taken for durable where what was read has it, and else not."""
+    durable, write = durable_of(s), first_write(s)
+    both = (durable, merged(durable, write))
+    told = (coordinator.explain_read(durable, (write,), read, KIP) for read in both)
+    return conjunction(*(agree(s, *pair) for pair in zip(told, both, strict=True)))
+
+
+@_durable.theorem(
     28, of="write of an unknown count", control=wrong(
         MERGE, "keeps the count", becomes(lambda now, given, _: max(now, given))),
 )  # fmt: skip
