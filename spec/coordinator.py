@@ -161,7 +161,7 @@ def fence(
 def initialize_durable(durable: Durable, start_offset: int, state_epoch: int) -> Durable:
     """Initialize what is durable: a new share-partition, or an altered start offset.
 
-    Guard: none here; whoever is asked to fences, by the state epoch.
+    Guard: none here; the coordinator that serves the request fences by the state epoch.
     Effect: everything in flight is discarded (KIP-932, Managing the SPSO and SPEO). Older leaders
     stay fenced.
     Delivery count: all discarded.

@@ -353,6 +353,19 @@ def what_was_read_tells_whether_a_write_is_durable(s: StateWrites) -> Term:
 
 
 @_durable.theorem(
+    69, of="a write without an answer", where=_both_name_it,
+    control=wrong("spec.coordinator:explain_read", "takes all that was read for durable", becomes(
+        lambda _now, _unknown, read, _profile: read)),
+)  # fmt: skip
+def nothing_is_durable_that_was_not_written(s: StateWrites) -> Term:
+    """Whatever was read, what may be durable is as before, or has the write without an answer."""
+    durable, write = durable_of(s), first_write(s)
+    read = merged(durable, second_write(s))
+    told = coordinator.explain_read(durable, (write,), read, KIP)
+    return agree(s, told, durable) | agree(s, told, merged(durable, write))
+
+
+@_durable.theorem(
     28, of="write of an unknown count", control=wrong(
         MERGE, "keeps the count", becomes(lambda now, given, _: max(now, given))),
 )  # fmt: skip
