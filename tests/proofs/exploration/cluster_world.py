@@ -168,13 +168,17 @@ def check(world: ClusterWorld) -> str | None:
 
 
 def _forgotten(world: ClusterWorld) -> str | None:
-    """Whether a record would be delivered again by the next leader that was accepted."""
+    """Whether a record that was accepted is not done for the next leader.
+
+    Where answers are lost it may be archived (decision 180).
+    """
+    done = TERMINAL_STATES if world.bounds.retries else {RecordState.ACKNOWLEDGED}
     durable = world.cluster.coordinator.held[state_key(KEY)].durable
     for state_epoch, offset in sorted(world.accepted):
         entry = durable.entries.get(offset)
-        over = offset < durable.start_offset or (entry is not None and entry[0] in TERMINAL_STATES)
+        over = offset < durable.start_offset or (entry is not None and entry[0] in done)
         if state_epoch == durable.state_epoch and not over:
-            return f"offset {offset} was accepted, and would be delivered again"
+            return f"offset {offset} was accepted, and is not done"
     return None
 
 

@@ -43,12 +43,12 @@ def explored(world: ClusterWorld) -> Search[ClusterWorld, str]:
 
 DELETED = Bounds(operations=3, deletes=True)
 
-RETRIED = Bounds(retries=True)
+PLAIN, RETRIED = Bounds(), Bounds(retries=True)
 REJECTED = Bounds(1, 1, 1, (ACCEPT, REJECT), dead_letters=True, retries=True)
 
 LISTED = [
-    (KIP, Bounds(), 1277, "two leaders"),
-    (KAFKA, Bounds(), 1277, "two leaders"),
+    (KIP, PLAIN, 1277, "two leaders"),
+    (KAFKA, PLAIN, 1277, "two leaders"),
     (KIP, RETRIED, 9473, "two leaders and lost answers"),
     (KIP, TWO_RECORDS, 14_885, "two records and dead letters"),
     (KIP, Bounds(operations=3), 6454, "two leaders and altered offsets"),
@@ -118,40 +118,6 @@ def _forgets(durable: Durable, *_rest: object) -> Durable:
     return durable
 
 
-OTHERWISE = "broker 1 takes something else for durable than what is"
-
-
-@pytest.mark.parametrize(
-    ("places", "fault", "reason"),
-    [
-        (["share_request.load"], _takes_no_fence, "broker 1 acquires although it was fenced"),
-        (["share_broker.FENCING"], frozenset(), "broker 1: fenced_is_not_in_memory"),
-        (["share_cluster.serve"], _reads_unfenced, OTHERWISE),
-        (["share_coordinator.serve"], _forgets_writes, OTHERWISE),
-        (
-            ["writes.merge", "coordinator.merge"],
-            _forgets,
-            "offset 0 was accepted, and would be delivered again",
-        ),
-    ],
-    ids=[
-        "the fence of a read is ignored",
-        "a fence drops nothing",
-        "no read is fenced",
-        "writes are lost",
-        "both sides forget",
-    ],
-)
-def test_the_search_notices_a_planted_fault(
-    monkeypatch: pytest.MonkeyPatch, places: list[str], fault: Callable[..., Any], reason: str
-) -> None:
-    for place in places:
-        monkeypatch.setattr(f"spec.{place}", fault)
-    found = explored(begin(KIP)).violation
-    assert found is not None
-    assert found.reason == reason
-
-
 def _gives_up_well(cluster: ShareCluster, sent: SentWrite) -> tuple[ShareCluster, Handled]:
     after, handled = share_cluster.answer(cluster, sent, ErrorCode.NONE)
     return attrs.evolve(after, sent=after.sent | {sent}), handled
@@ -163,42 +129,6 @@ def _counts_again(durable: Durable, request: WriteState, profile: Profile) -> Du
     return attrs.evolve(after, delivery_complete_count=count)
 
 
-def _knows_all(durable: Durable, *_rest: object) -> Durable:
-    return durable
-
-
-@pytest.mark.parametrize(
-    ("place", "fault"),
-    [
-        ("share_cluster.give_up", _gives_up_well),
-        ("coordinator.merge", _counts_again),
-        ("coordinator.explain_read", _knows_all),
-    ],
-    ids=["who gives up is told NONE", "a retry counts twice", "no write is unknown"],
-)
-def test_a_fault_of_retries_is_noticed(
-    monkeypatch: pytest.MonkeyPatch, place: str, fault: Callable[..., Any]
-) -> None:
-    monkeypatch.setattr(f"spec.{place}", fault)
-    found = explored(begin(KIP, RETRIED)).violation
-    assert found is not None
-    assert found.reason == OTHERWISE
-
-
-def test_a_rejection_that_was_given_up_outlasts_an_acceptance() -> None:
-    """Decision 180: the leader takes a rejection back that is durable, or will be."""
-    found = explored(begin(KIP, REJECTED)).violation
-    assert found is not None
-    assert found.reason == "offset 0 was accepted, and would be delivered again"
-    assert found.labels == (
-        "opens at broker 1",
-        "rejects 0 at broker 1",
-        "a broker gives up",
-        "accepts 0 at broker 1",
-        "two writes arrive together",
-    )
-
-
 def _asks_no_member(coordinators: Coordinators, offsets: Mapping[TopicPartition, int]) -> GroupPlan:
     empty = attrs.evolve(group_of(coordinators), subscriptions=Map())
     return alter_offsets(attrs.evolve(coordinators, group=empty), offsets)
@@ -208,24 +138,73 @@ def _keeps_state(durable: Durable, _start: int, epoch: int) -> Durable:
     return attrs.evolve(durable, state_epoch=epoch, snapshot_epoch=0)
 
 
+OTHERWISE = "broker 1 takes something else for durable than what is"
+NOT_DONE = "offset 0 was accepted, and is not done"
+
+
 @pytest.mark.parametrize(
-    ("place", "fault", "reason"),
+    ("places", "fault", "bounds", "reason"),
     [
+        ("share_request.load", _takes_no_fence, PLAIN, "broker 1 acquires although it was fenced"),
+        ("share_broker.FENCING", frozenset(), PLAIN, "broker 1: fenced_is_not_in_memory"),
+        ("share_cluster.serve", _reads_unfenced, PLAIN, OTHERWISE),
+        ("share_coordinator.serve", _forgets_writes, PLAIN, OTHERWISE),
+        ("writes.merge coordinator.merge", _forgets, PLAIN, NOT_DONE),
+        ("share_cluster.give_up", _gives_up_well, RETRIED, OTHERWISE),
+        ("coordinator.merge", _counts_again, RETRIED, OTHERWISE),
+        ("coordinator.explain_read", _forgets, RETRIED, OTHERWISE),
         (
             "group_lifecycle.alter_offsets",
             _asks_no_member,
+            ALTERED_OR_DELETED,
             "broker 1 serves a session what altering discarded",
         ),
-        ("coordinator.initialize_durable", _keeps_state, "an altered start offset has no effect"),
+        (
+            "coordinator.initialize_durable",
+            _keeps_state,
+            ALTERED_OR_DELETED,
+            "an altered start offset has no effect",
+        ),
+    ],
+    ids=[
+        "the fence of a read is ignored",
+        "a fence drops nothing",
+        "no read is fenced",
+        "writes are lost",
+        "both sides forget",
+        "who gives up is told NONE",
+        "a retry counts twice",
+        "no write is unknown",
+        "a group with members is altered",
+        "altering discards nothing",
     ],
 )
-def test_a_fault_of_the_group_coordinator_is_noticed_at_the_brokers(
-    monkeypatch: pytest.MonkeyPatch, place: str, fault: Callable[..., Any], reason: str
+def test_the_search_notices_a_planted_fault(
+    monkeypatch: pytest.MonkeyPatch,
+    places: str,
+    fault: Callable[..., Any],
+    bounds: Bounds,
+    reason: str,
 ) -> None:
-    monkeypatch.setattr(f"spec.{place}", fault)
-    found = explored(begin(KIP, ALTERED_OR_DELETED)).violation
+    for place in places.split():
+        monkeypatch.setattr(f"spec.{place}", fault)
+    found = explored(begin(KIP, bounds)).violation
     assert found is not None
     assert found.reason == reason
+
+
+def test_a_rejection_that_was_given_up_outlasts_an_acceptance() -> None:
+    """Decision 180: the leader takes a rejection back that is durable, or will be."""
+    found = explored(begin(KIP, REJECTED)).violation
+    assert found is not None
+    assert found.reason == NOT_DONE
+    assert found.labels == (
+        "opens at broker 1",
+        "rejects 0 at broker 1",
+        "a broker gives up",
+        "accepts 0 at broker 1",
+        "two writes arrive together",
+    )
 
 
 def _stays_fenced(
