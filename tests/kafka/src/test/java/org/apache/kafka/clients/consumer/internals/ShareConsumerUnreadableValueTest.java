@@ -76,21 +76,21 @@ public class ShareConsumerUnreadableValueTest {
 
     @Test
     public void testPollThatThrowsSendsAcknowledgements() {
-        assertEquals(acceptedAnd(AcknowledgeType.RELEASE), sentAround("refused", false),
+        assertEquals(typesOf(AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE), sentAround("refused", false),
             "the acknowledgements that are sent");
     }
 
     /** Both exceptions say that their record has been released; the control is {@link #testControlWithCommitBetween}. */
     @Test
     public void testPollsThatThrowReleaseEachRecord() {
-        assertEquals(Map.of(0L, AcknowledgeType.RELEASE, 1L, AcknowledgeType.RELEASE), releasedBothWith(false),
+        assertEquals(typesOf(AcknowledgeType.RELEASE, AcknowledgeType.RELEASE), releasedBothWith(false),
             "the acknowledgements that are sent");
     }
 
     /** The control, in which the application commits between the two: passes. */
     @Test
     public void testControlWithCommitBetween() {
-        assertEquals(Map.of(0L, AcknowledgeType.RELEASE, 1L, AcknowledgeType.RELEASE), releasedBothWith(true),
+        assertEquals(typesOf(AcknowledgeType.RELEASE, AcknowledgeType.RELEASE), releasedBothWith(true),
             "the acknowledgements that are sent");
     }
 
@@ -110,19 +110,20 @@ public class ShareConsumerUnreadableValueTest {
     /** The control, in which the deserializer takes the value: passes. */
     @Test
     public void testControlWithReadableValue() {
-        assertEquals(acceptedAnd(AcknowledgeType.ACCEPT), sentAround("taken", false),
+        assertEquals(typesOf(AcknowledgeType.ACCEPT, AcknowledgeType.ACCEPT), sentAround("taken", false),
             "the acknowledgements that are sent");
     }
 
     /** The control, in which the application commits before that poll: passes. */
     @Test
     public void testControlWithCommit() {
-        assertEquals(acceptedAnd(AcknowledgeType.RELEASE), sentAround("refused", true),
+        assertEquals(typesOf(AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE), sentAround("refused", true),
             "the acknowledgements that are sent");
     }
 
-    private static Map<Long, AcknowledgeType> acceptedAnd(AcknowledgeType type) {
-        return new TreeMap<>(Map.of(0L, AcknowledgeType.ACCEPT, 1L, type));
+    /** Sorted, as a failure shows it. */
+    private static Map<Long, AcknowledgeType> typesOf(AcknowledgeType first, AcknowledgeType second) {
+        return new TreeMap<>(Map.of(0L, first, 1L, second));
     }
 
     /** Polls, accepts what comes, polls what has this value behind it, and polls twice more. */
