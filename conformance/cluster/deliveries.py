@@ -8,8 +8,6 @@ it must not drop, unless the write fails.
 
 from collections.abc import Iterator
 
-import attrs
-
 from conformance.cluster.history import (
     LeaderAcquired,
     LeaderWrites,
@@ -41,9 +39,9 @@ def note_end(run: RunState, what: LeaderWrites | WriteAnswered) -> None:
     else:
         return
     for offset, *_ in offsets_of(write.batches):
-        place = write.partition, offset, write.leader_epoch
-        if place in run.holders:
-            run.holders[place] = attrs.evolve(run.holders[place], end=end)
+        holder = run.holders.get((write.partition, offset, write.leader_epoch))
+        if holder is not None:
+            holder.end = end
 
 
 def note_counted(run: RunState, what: StateCommitted) -> None:

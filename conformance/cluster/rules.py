@@ -238,10 +238,10 @@ def _note_asked(run: RunState, what: LeaderAsked) -> None:
             continue
         counts[offset] = holder.count
         if kind == AcknowledgeType.RENEW:
-            run.holders[place] = attrs.evolve(holder, is_renewed=True)
+            holder.is_renewed = True
         else:
-            end = deliveries.RELEASED if leaving else holder.end
-            run.holders[place] = attrs.evolve(holder, is_over=True, end=end)
+            holder.is_over = True
+            holder.end = deliveries.RELEASED if leaving else holder.end
     run.asked[what.id] = (what, counts)
 
 

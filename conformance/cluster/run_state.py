@@ -25,7 +25,7 @@ MemberKey = tuple[str, int, int]
 """A member, a partition and an offset."""
 
 
-@attrs.frozen
+@attrs.define
 class RecordHolder:
     """To whom a leader epoch gave a record last, when, until when, and with which count.
 

@@ -17,22 +17,23 @@ from sharespec.known_faults import known_in_cluster
 
 pytestmark = [pytest.mark.broker, pytest.mark.xdist_group("simulated")]
 
-SEEDS = range(12)
+SEEDS = (910_127, *range(12), 910_183)
+"""The first and the last differ by what ran before them where objects have hashes of their own."""
 CHANGES = {"compacted": 1, "member": 4, "altered": 4, "leader": 3}
 """How many kinds of faults there are of each sort."""
 
 
-def runs_of(folder: Path, seeds: range, workers: int) -> list[SimulatedRun]:
+def runs_of(folder: Path, seeds: Sequence[int], workers: int) -> list[SimulatedRun]:
     folder.mkdir()
     runs: list[SimulatedRun] = []
     simulated(folder, seeds, (), workers, runs.append)
     return runs
 
 
-def test_a_seed_gives_one_history_in_whichever_process_it_runs(tmp_path: Path) -> None:
+def test_a_seed_gives_one_history_whatever_its_process_ran_before(tmp_path: Path) -> None:
     alone = runs_of(tmp_path / "one", SEEDS, 1)
-    together = runs_of(tmp_path / "two", SEEDS, 2)
-    assert [run.digest for run in alone] == [run.digest for run in together]
+    together = runs_of(tmp_path / "two", SEEDS[::-1], 2)
+    assert [run.digest for run in alone] == [run.digest for run in together[::-1]]
     assert len({run.digest for run in alone}) == len(SEEDS)
     kinds = set().union(*(run.happenings for run in alone))
     assert kinds == KINDS

@@ -4,11 +4,7 @@ import com.fasterxml.jackson.core.io.JsonStringEncoder;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.io.Writer;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.function.Function;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
@@ -17,23 +13,16 @@ import org.apache.kafka.coordinator.share.generated.ShareSnapshotValue;
 import org.apache.kafka.coordinator.share.generated.ShareUpdateKey;
 import org.apache.kafka.coordinator.share.generated.ShareUpdateValue;
 
-/** What happened in a run, an event a line, and a digest of all of it. Times in ms of the clock. */
+/** What happened in a run, an event a line. Times in ms of the clock. */
 final class History {
     private final VirtualTimer clock;
     private final String run;
     private final Writer out;
-    private final MessageDigest digest;
-    private int events;
 
     History(VirtualTimer clock, String run, Writer out) {
         this.clock = clock;
         this.run = run;
         this.out = out;
-        try {
-            digest = MessageDigest.getInstance("SHA-256");
-        } catch (NoSuchAlgorithmException missing) {
-            throw new IllegalStateException(missing);
-        }
     }
 
     /** Writes what happened: its name, and then the name and the value of each of its fields. */
@@ -44,10 +33,7 @@ final class History {
             write(row.append(",\"").append(fields[i]).append("\":"), fields[i + 1]);
         }
         try {
-            String line = row.append("}\n").toString();
-            digest.update(line.getBytes(StandardCharsets.UTF_8));
-            out.write(line);
-            events++;
+            out.append(row.append("}\n"));
         } catch (IOException wrong) {
             throw new UncheckedIOException(wrong);
         }
@@ -67,14 +53,6 @@ final class History {
         } else {
             row.append('"').append(JsonStringEncoder.getInstance().quoteAsString(value.toString())).append('"');
         }
-    }
-
-    int events() {
-        return events;
-    }
-
-    String hash() {
-        return HexFormat.of().formatHex(digest.digest());
     }
 
     /** A record of the state topic is committed. */
