@@ -100,5 +100,17 @@ def judge_untold(run: RunState, what: LeaderAtRest) -> Iterator[Finding]:
     for (member, partition, offset), (ms, line) in run.said.items():
         goes_on = run.ms - run.seen[member] < LIMIT_MS
         if partition == what.partition and goes_on and run.ms - ms >= LIMIT_MS:
-            cause = run.threw.get(member) or _UNTOLD  # What polls do not send is not answered.
+            # What polls that throw do not send is not answered.
+            cause = run.threw.get(member) or _untold_cause(run, member, partition, offset)
             yield run.found("TOLD_AS_ANSWERED", offset, _UNTOLD, "told", line, cause=cause)
+
+
+def _untold_cause(run: RunState, member: str, partition: int, offset: int) -> str:
+    """Return why an application may not be told: who gave it the record leads no longer."""
+    gave = [
+        key[2]
+        for key, holder in run.holders.items()
+        if key[:2] == (partition, offset) and holder.member == member
+    ]
+    epochs = (epoch for led, _node, epoch in run.began if led == partition)
+    return "its leader has moved since" if gave and max(gave) < max(epochs, default=-1) else _UNTOLD

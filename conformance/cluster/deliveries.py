@@ -88,7 +88,8 @@ def _known_counts(
         yield durable.count, durable.line, "it was durable"
     if given is None:
         return
-    is_emptied = run.emptied.get(what.node, -1) >= given.ms
+    # An object that is dropped while it asks for its state gives out what its fetches waited for.
+    is_emptied = run.emptied.get(what.node, -1) >= given.began[0]
     if given.end or (run.tells_sessions and not is_emptied):
         cause = (
             f"{given.end} as the last session had ended"

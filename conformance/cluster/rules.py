@@ -355,8 +355,10 @@ def _judge_rest(run: RunState, what: LeaderAtRest) -> Iterator[Finding]:
         cause = "the window begins where the log does, since records were deleted"
     elif what.delivery_complete_count >= what.end_offset - what.start_offset > 0:
         cause = "all of the window is done"
-    elif 0 < what.end_offset - reached <= _taken(run, what, what.end_offset):
-        cause = "all of the window is done but what compaction took"
+    elif 0 < what.end_offset - reached <= _taken(run, what, what.end_offset) or (
+        (what.partition, what.start_offset) in run.compacted
+    ):
+        cause = "compaction took what the window begins with, or what of it is not done"
     run.stopped.add(what.partition)
     yield run.found("LAG_COMES_TO_REST", reached, f"lag {lag}", "lag 0", cause=cause)
 

@@ -77,6 +77,9 @@ SHOWN = {
         "what a poll throws when all records are acknowledged ==> expected: <nothing>"
         " but was: <All records must be acknowledged in explicit acknowledgement mode.>"
     ),
+    "ShareConsumerMissingNodeTest.testAcknowledgementOfRecordOfMissingNodeIsCompleted": (
+        "how often the application is told of the acknowledgement ==> expected: <1> but was: <0>"
+    ),
     "ShareConsumerUnreadableValueTest.testPollThatThrowsSendsAcknowledgements": (
         "the acknowledgements that are sent"
         " ==> expected: <{0=accept, 1=release}> but was: <{1=release}>"
@@ -100,6 +103,7 @@ CONTROLS = {
     "SharePartitionManagerLateFailureTest": 2,
     "ShareConsumerRenewalTest": 1,
     "ShareConsumerRepeatedRecordTest": 2,
+    "ShareConsumerMissingNodeTest": 2,
     "ShareConsumerUnreadableValueTest": 3,
 }
 """For each class how many tests pass: nearly the same steps, without what makes the fault."""

@@ -2,6 +2,7 @@
 
 import pytest
 
+from conformance.cluster.rules import judge_history
 from tests.conformance.cluster.written import ACCEPT, GAP, Written, begun, broken
 
 FAULTS = {
@@ -52,6 +53,17 @@ EXCEPTIONS = {
         begun().acknowledged(1, [0, 4, ACCEPT]).said(0, 4).after(16_000).rest(5, 0, 5)
     ),
 }
+
+
+@pytest.mark.parametrize("epoch", [0, 1])
+def test_a_leader_that_has_moved_is_the_cause_of_an_untold_acknowledgement(epoch: int) -> None:
+    history = (
+        begun().said(0, 4).add("reads", id=9, leader_epoch=epoch).add("read", id=9, error="NONE")
+    )
+    history = history.after(15_000).polled().rest(5, 0, 5)
+    (finding,) = (e for e in judge_history(history.events()) if e.name == "TOLD_AS_ANSWERED")
+    cause = "its leader has moved since" if epoch else "never told"
+    assert finding.probable_cause == ("TOLD_AS_ANSWERED", cause)
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -473,16 +473,13 @@ def test_a_leader_that_resigned_before_its_state_was_read_is_a_cause_of_its_own(
     assert finding.probable_cause == ("RESIGNED_LEADER_STOPS", *cause)
 
 
-def test_what_is_being_written_is_known_without_sessions() -> None:
-    history = untold(begun()).write(1, [4, 4, AVAILABLE, 1]).after(LOCK_MS)
-    assert broken(history.acquired([4, 4, 1], member="m2")) == [("DELIVERIES_ARE_COUNTED", 4)]
-
-
-@pytest.mark.parametrize(("complete", "is_known"), [(5, True), (4, False)])
-def test_a_window_of_which_compaction_took_the_rest_is_that_cause(
-    *, complete: int, is_known: bool
+@pytest.mark.parametrize(
+    ("complete", "first", "is_known"), [(5, 4, True), (4, 4, False), (4, 3, True)]
+)
+def test_what_compaction_took_of_a_window_is_a_cause(
+    *, complete: int, first: int, is_known: bool
 ) -> None:
-    history = finished(3).compacted([4, 5]).rest(3, complete, 20, end=10)
+    history = finished(3).compacted([first, first + 1]).rest(3, complete, 20, end=10)
     (finding,) = judge_history(history.events())
     assert known_in_cluster(finding).startswith("fetches-from-a-gap") is is_known
 
