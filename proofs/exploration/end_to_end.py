@@ -61,25 +61,27 @@ class PropertyWatch:
 
 def _differs(seen: WorldState, records: dict[int, Found]) -> bool:
     """Whether a new leader finds one of these records otherwise."""
-    return any(seen.durable.found[offset] != expected for offset, expected in records.items())
+    found = seen.network.durable.found
+    return any(found[offset] != expected for offset, expected in records.items())
 
 
 def _is_not_recovered(seen: WorldState) -> bool:
     """Whether a new leader finds other records than the leader has committed."""
     facts = seen.leader.facts
-    return not facts.passed <= seen.durable.terminal or _differs(seen, facts.committed)
+    return not facts.passed <= seen.network.durable.terminal or _differs(seen, facts.committed)
 
 
 def _lag_too_low(seen: WorldState) -> bool:
     """Whether the reported lag is lower than what a new leader has to deliver."""
-    facts, durable = seen.leader.facts, seen.durable
+    facts, durable = seen.leader.facts, seen.network.durable
     deliverable = len(facts.present - durable.terminal)
     return durable.start >= 0 and facts.log.end_offset - durable.reported < deliverable
 
 
 def _lag_is_not_resumed(seen: WorldState) -> bool:
     """Whether the reported lag is another than that of a leader that has just read the state."""
-    return seen.durable.start >= 0 and seen.durable.reported != seen.durable.resumed
+    durable = seen.network.durable
+    return durable.start >= 0 and durable.reported != durable.resumed
 
 
 _FAILED_BUT_APPLIED = "A write that is answered with an error, or not at all, may have been applied"
@@ -88,40 +90,41 @@ PROPERTIES = (
     ExploredProperty(
         "durable_start_never_ahead",
         "The durable start offset is never ahead of the leader's.",
-        lambda seen: seen.durable.start > seen.leader.facts.start,
+        lambda seen: seen.network.durable.start > seen.leader.facts.start,
         6,
     ),
     ExploredProperty(
         "what_is_confirmed_is_durable",
         "What a write answered with success says is terminal, a new leader finds terminal.",
-        lambda seen: not seen.confirmed <= seen.durable.terminal,
+        lambda seen: not seen.network.confirmed <= seen.network.durable.terminal,
         31,
     ),
     ExploredProperty(
         "what_is_confirmed_is_not_delivered",
         "What was accepted or rejected with an answer is never delivered again.",
-        lambda seen: not seen.confirmed.isdisjoint(seen.leader.facts.held),
+        lambda seen: not seen.network.confirmed.isdisjoint(seen.leader.facts.held),
         31,
     ),
     ExploredProperty(
         "answered_writes_recover_the_leader",
         "If every write was answered with success, in whatever order and however often each "
         "arrived, a new leader finds each record as the leader has it, acquisitions aside.",
-        lambda seen: seen.is_still and not seen.failed and _is_not_recovered(seen),
+        lambda seen: seen.is_still and not seen.network.failed and _is_not_recovered(seen),
         29,
     ),
     ExploredProperty(
         "lag_not_too_low_unless_a_write_failed",
         "If every write was answered with success, the lag reported from the durable state counts "
         "each record that a new leader has to deliver.",
-        lambda seen: seen.is_still and not seen.failed and _lag_too_low(seen),
+        lambda seen: seen.is_still and not seen.network.failed and _lag_too_low(seen),
         29,
     ),
     ExploredProperty(
         "available_is_not_durably_terminal",
         "A record that the leader has AVAILABLE again is not found terminal by a new leader.",
         lambda seen: (
-            seen.is_still and not seen.leader.facts.available.isdisjoint(seen.durable.terminal)
+            seen.is_still
+            and not seen.leader.facts.available.isdisjoint(seen.network.durable.terminal)
         ),
         29,
         f"{_FAILED_BUT_APPLIED}: an accept did, and the release that followed cannot undo it.",
@@ -157,7 +160,7 @@ PROPERTIES = (
         "delivery_count_survives_failover",
         "A new leader finds the delivery count that a record was last delivered with.",
         lambda seen: any(
-            seen.durable.found[offset][1] != count
+            seen.network.durable.found[offset][1] != count
             for offset, count in seen.leader.facts.delivered.items()
         ),
         None,

@@ -83,7 +83,7 @@ def _row(event: str, answer: str, leader: ExploredLeader, state: WorldState) -> 
         answer,
         f"{shown.start_offset}–{shown.end_offset}",
         ", ".join(record_text(record) for record in shown.records or ()),
-        durable_text(durable_state(state.durable.durable)),
+        durable_text(durable_state(state.network.durable.durable)),
         lag(leader.partition),
     )
 
@@ -93,7 +93,7 @@ def _after_step(
 ) -> tuple[ExploredLeader, str, str]:
     """Return the leader after a step, what it was, and what was answered."""
     if isinstance(step, NewLeader):
-        persisted = durable_state(before.durable.durable)
+        persisted = durable_state(before.network.durable.durable)
         leader, operation = initialize(world, leader.log, persisted)
         return leader, f"a new leader takes over: {operation_text(operation)}", ""
     if isinstance(step, LateArrival):

@@ -78,7 +78,8 @@ def search(  # noqa: C901, PLR0913, PLR0917 - what is searched, and four bounds
                 state = frontier[-1]
                 for label, after in successors(state):
                     transitions += 1
-                    yield after, (label, state)
+                    if after not in came_from:
+                        yield after, (label, state)
                 frontier.pop()
             depth += bool(following)
 

@@ -9,7 +9,7 @@ from model.profile import KIP, LAG_RESOLVED
 from model.states import RecordState
 from proofs.exploration.coordinator import DurableForm
 from proofs.exploration.end_to_end import PROPERTIES, ExploredProperty, PropertyWatch, judged_under
-from proofs.exploration.explorer import WorldState
+from proofs.exploration.explorer import Network, WorldState
 from proofs.exploration.leaders import Leader, LeaderFacts
 from spec.coordinator import Durable
 from spec.log import Log
@@ -42,7 +42,7 @@ def _state(
     facts: dict[str, Any], durable: dict[str, Any], rest: dict[str, Any], wrong: str | None = None
 ) -> WorldState:
     leader = Leader(b"", attrs.evolve(FACTS, **facts), None, wrong)
-    return WorldState(leader, attrs.evolve(DURABLE, **durable), **rest)
+    return WorldState(leader, Network(attrs.evolve(DURABLE, **durable), **rest))
 
 
 @pytest.mark.parametrize("prop", PROPERTIES, ids=[p.name for p in PROPERTIES])
@@ -59,14 +59,14 @@ def test_what_the_leader_passed_is_to_be_found_terminal() -> None:
     passed = _state({"passed": ZERO}, {}, {})
     prop = next(p for p in PROPERTIES if p.name == "answered_writes_recover_the_leader")
     assert prop.broken(passed)
-    assert not prop.broken(passed._replace(late=((0, 0, ()),)))
-    assert not prop.broken(passed._replace(failed=True))
+    assert not prop.broken(_state({"passed": ZERO}, {}, {"late": ((0, 0, ()),)}))
+    assert not prop.broken(_state({"passed": ZERO}, {}, {"failed": True}))
 
 
 def test_what_is_wrong_with_a_leader_or_a_step_comes_first() -> None:
     watch = PropertyWatch(PROPERTIES)
     assert watch.check(_state({}, {"durable": Durable(1, 0)}, {}, "it took over")) == "it took over"
-    assert watch.check(_state({}, {}, {"wrong": "it moved"})) == "it moved"
+    assert watch.check(_state({}, {}, {})._replace(wrong="it moved")) == "it moved"
 
 
 def test_a_property_is_expected_to_hold_under_the_rule_that_mends_it() -> None:

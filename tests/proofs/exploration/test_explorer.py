@@ -76,7 +76,7 @@ def _depths(found: WorldSearch) -> dict[WorldState, int]:
 
 def _parts(state: WorldState) -> Parts:
     """Return the leader's normal form, the durable state and the late writes of a state."""
-    return state.leader.key, known_of(state.durable.durable), state.late
+    return state.leader.key, known_of(state.network.durable.durable), state.network.late
 
 
 WHOLE_VALUES = [
