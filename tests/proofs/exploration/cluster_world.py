@@ -15,9 +15,9 @@ others there are two, which are released, rejected to a dead-letter queue and ma
 well.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import permutations
-from uuid import UUID
 
 import attrs
 from immutables import Map
@@ -25,33 +25,15 @@ from immutables import Map
 from judge.invariants import broken_names
 from judge.share_broker_invariants import BROKER_INVARIANTS
 from judge.share_group_invariants import GROUP_INVARIANTS
-from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
-from model.operations import (
-    AcknowledgementBatch,
-    FinishDeadLetter,
-    MarkInProgress,
-    ProgressBatch,
-)
 from model.outcome import Write
 from model.profile import Profile
-from model.ranges import OffsetRange
-from model.share_messages import (
-    FINAL_EPOCH,
-    INITIAL_EPOCH,
-    PartitionRequest,
-    ShareAcknowledge,
-    ShareFetch,
-    ShareRequest,
-    ShareResponse,
-    TopicPartition,
-)
+from model.share_messages import ShareResponse
 from model.share_state_requests import DeleteState, InitializeState
-from model.states import TERMINAL_STATES, AcknowledgeType, RecordState
-from spec import coordinator, group_lifecycle, share_broker, share_cluster
+from model.states import TERMINAL_STATES, RecordState
+from spec import coordinator, group_lifecycle, share_cluster
 from spec.coordinator import Durable, merge
 from spec.log import Log
-from spec.record import is_dead_letter
 from spec.share_broker import Handled, ShareBroker
 from spec.share_cluster import SentWrite, ShareCluster, state_key
 from spec.share_coordinator import HeldState, ShareCoordinator, serve
@@ -65,49 +47,27 @@ from spec.share_group import (
     assignable,
     perform,
 )
-from tests.proofs.exploration.session_world import small_broker
-
-TOPIC = UUID(int=7)
-AT = TopicPartition(str(TOPIC), 0)
-KEY = GROUP, _ = ("g", AT)
-MEMBER, BROKERS = "m", (1, 2)
-LOCK_MS = 1
-FORGOTTEN = -1
-"""The number of a write that its broker has forgotten."""
-ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
-
-
-@attrs.frozen
-class Bounds:
-    """How large a world is. ``last_epoch`` is that of its last leader.
-
-    ``operations`` is how many of the group coordinator may begin; ``deletes``: also that it
-    deletes the share-partition. ``retries``: answers may be lost.
-    """
-
-    last_epoch: int = 2
-    records: int = 1
-    deliveries: int = 1
-    kinds: tuple[AcknowledgeType, ...] = (ACCEPT,)
-    dead_letters: bool = False
-    operations: int = 0
-    deletes: bool = False
-    retries: bool = False
-
-    @property
-    def config(self) -> SharePartitionConfig:
-        """The configuration of the share-partition; a mark keeps a lock for as long as it was."""
-        return SharePartitionConfig(
-            self.deliveries,
-            self.records,
-            LOCK_MS,
-            AutoOffsetReset.EARLIEST,
-            dead_letter_queue=self.dead_letters,
-            in_progress_staleness_threshold_ms=LOCK_MS,
-            in_progress_max_lock_extension_ms=LOCK_MS,
-            in_progress_rebalance_grace_ms=0,
-        )
-
+from tests.proofs.exploration.one_broker import (
+    ACCEPT,
+    AT,
+    BROKERS,
+    FORGOTTEN,
+    KEY,
+    MEMBER,
+    PLAIN,
+    REJECT,
+    RELEASE,
+    TOPIC,
+    Bounds,
+    Done,
+    OneBroker,
+    alone,
+    arrived,
+    arrived_together,
+    at_broker,
+    small,
+    unanswered,
+)
 
 _TOPICS = frozenset({AT.topic_id})
 _JOINED = Map({MEMBER: _TOPICS})
@@ -117,7 +77,7 @@ TWO_RECORDS = Bounds(1, 2, 2, (ACCEPT, RELEASE, REJECT), dead_letters=True)
 ALTERED_OR_DELETED = attrs.evolve(TWO_RECORDS, records=1, operations=3, deletes=True)
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class ClusterWorld:
     """The brokers with their share coordinator, and what has been answered so far.
 
@@ -139,8 +99,10 @@ class ClusterWorld:
     fault: str | None = None
 
 
-def begin(profile: Profile, bounds: Bounds = Bounds()) -> ClusterWorld:
+def begin(profile: Profile, bounds: Bounds = PLAIN) -> ClusterWorld:
     """Return the world in which broker 1 leads in epoch 1 and has read nothing."""
+    alone.cache_clear()
+    _broken_of.cache_clear()
     states = ShareCoordinator(profile, Map({TOPIC: 1}))
     states = serve(states, InitializeState(state_key(KEY), 1, 0), 0).coordinator
     brokers = Map({n: ShareBroker(profile, Map({AT.topic_id: 1})) for n in BROKERS})
@@ -157,14 +119,18 @@ def check(world: ClusterWorld) -> str | None:
     if world.fault is not None:
         return world.fault
     for number, broker in world.cluster.brokers.items():
-        broken = broken_names(BROKER_INVARIANTS, broker)
-        if broken:
+        if broken := _broken_of(broker):
             return f"broker {number}: {broken[0]}"
     if world.bounds.operations and (names := broken_names(GROUP_INVARIANTS, _coordinators(world))):
         return names[0]
     if state_key(KEY) not in world.cluster.coordinator.held:
         return None
     return _forgotten(world) or _believes_otherwise(world)
+
+
+@cache
+def _broken_of(broker: ShareBroker) -> list[str]:
+    return broken_names(BROKER_INVARIANTS, broker)
 
 
 def _forgotten(world: ClusterWorld) -> str | None:
@@ -224,47 +190,77 @@ def _content(durable: Durable) -> tuple[int, int, dict[int, tuple[RecordState, i
 
 def steps(world: ClusterWorld) -> Iterator[tuple[str, ClusterWorld]]:
     """Yield everything that can happen next, with its name."""
-    cluster = world.cluster
+    cluster, bounds = world.cluster, world.bounds
     latest = max(cluster.leader_epochs.values())
+    assigned = not bounds.operations or AT in assignable(world.group)
+    leaders = {number: _alone(world, number) for number, _at in cluster.leader_epochs}
     for number in BROKERS:
-        epoch = cluster.leader_epochs.get((number, AT))
-        if latest < world.bounds.last_epoch and epoch != latest:
-            elected = _elected(cluster, world.bounds, number, latest + 1)
-            yield f"broker {number} is elected", _small(world, elected)
-        if epoch is not None:
-            yield from _at_broker(world, number, latest)
-    for sent in sorted(cluster.sent, key=repr):
-        after, handled = share_cluster.arrive(cluster, sent, 0)
-        name = f"a write of leader {sent.request.leader_epoch} arrives"
-        yield name, _answered(world, after, sent.broker, handled, sent)
-    if world.bounds.retries:
-        yield from _retried(world)
-    elif world.bounds.operations:
+        if latest < bounds.last_epoch and cluster.leader_epochs.get((number, AT)) != latest:
+            elected = _elected(cluster, bounds, number, latest + 1)
+            yield f"broker {number} is elected", _with(world, small(elected, bounds))
+        if (leader := leaders.get(number)) is not None:
+            done = leader.does(at_broker, number, latest, bounds.kinds, assigned=assigned)
+            yield from _told(world, number, done)
+    sent = sorted(cluster.sent, key=repr)
+    for one in sent:
+        yield from _told(world, one.broker, leaders[one.broker].does(arrived, one))
+    if bounds.retries:
+        yield from _retried(world, leaders, sent)
+    elif bounds.operations:
         yield from _of_the_group(world)
     elif not any(broker.sessions for broker in cluster.brokers.values()):
-        request = InitializeState(state_key(KEY), 2, world.bounds.records)
+        request = InitializeState(state_key(KEY), 2, bounds.records)
         reply = serve(cluster.coordinator, request, 0)
-        yield "altered", _small(world, attrs.evolve(cluster, coordinator=reply.coordinator))
+        after = attrs.evolve(cluster, coordinator=reply.coordinator)
+        yield "altered", _with(world, small(after, bounds))
 
 
-def _retried(world: ClusterWorld) -> Iterator[tuple[str, ClusterWorld]]:
+def _retried(
+    world: ClusterWorld, leaders: Mapping[int, OneBroker], sent: Sequence[SentWrite]
+) -> Iterator[tuple[str, ClusterWorld]]:
     """Yield what happens where answers are lost, and where two writes stand in one request."""
+    forgotten = any(one.id == FORGOTTEN for one in sent)
+    for one in sent:
+        done = leaders[one.broker].does(unanswered, one, forgotten=forgotten)
+        yield from _told(world, one.broker, done)
+    for one, other in permutations(sent, 2):
+        if one.broker == other.broker:
+            done = leaders[one.broker].does(arrived_together, one, other)
+            yield from _told(world, one.broker, done)
+
+
+def _alone(world: ClusterWorld, number: int) -> OneBroker:
     cluster = world.cluster
-    forgotten = any(sent.id == FORGOTTEN for sent in cluster.sent)
-    for sent in sorted(cluster.sent, key=repr):
-        lost, _ = share_cluster.receive(cluster, [sent], 0)
-        yield "an answer is lost", _small(world, lost)
-        if not forgotten and sent.id in cluster.brokers[sent.broker].partitions[KEY].outstanding:
-            after, handled = share_cluster.give_up(cluster, sent)
-            yield "a broker gives up", _answered(world, after, sent.broker, handled, sent)
-    for two in permutations(sorted(cluster.sent, key=repr), 2):
-        if two[0].broker == two[1].broker:
-            after, statuses = share_cluster.receive(cluster, two, 0)
-            there = world
-            for sent, status in zip(two, statuses, strict=True):
-                after, handled = share_cluster.answer(after, sent, status)
-                there = _answered(there, after, sent.broker, handled, sent)
-            yield "two writes arrive together", there
+    mine = frozenset(sent for sent in cluster.sent if sent.broker == number)
+    lone = ShareCluster(
+        cluster.coordinator,
+        Map({number: cluster.brokers[number]}),
+        Map({(number, AT): cluster.leader_epochs[number, AT]}),
+        mine,
+    )
+    return alone(lone, world.bounds)
+
+
+def _told(
+    world: ClusterWorld, number: int, done: Iterable[Done]
+) -> Iterator[tuple[str, ClusterWorld]]:
+    """Yield the worlds after what a broker does."""
+    cluster = world.cluster
+    others = frozenset(sent for sent in cluster.sent if sent.broker != number)
+    for name, parts in done:
+        there = world
+        for after, handled, sent in parts:
+            whole = attrs.evolve(
+                cluster,
+                coordinator=after.coordinator,
+                brokers=cluster.brokers.set(number, after.brokers[number]),
+                sent=others | after.sent,
+            )
+            if handled is None:
+                there = _with(there, whole)
+            else:
+                there = _answered(there, whole, number, handled, sent)
+        yield name, there
 
 
 def _coordinators(world: ClusterWorld) -> Coordinators:
@@ -311,55 +307,7 @@ def _performed(world: ClusterWorld, effect: Effect) -> ClusterWorld:
     fault = None if altered else "an altered start offset has no effect"
     cluster = attrs.evolve(world.cluster, coordinator=reply.coordinator)
     fenced = frozenset[tuple[int, int]]() if held is None else world.fenced
-    return _small(attrs.evolve(world, fault=fault, fenced=fenced), cluster)
-
-
-def _at_broker(world: ClusterWorld, number: int, latest: int) -> Iterator[tuple[str, ClusterWorld]]:
-    cluster = world.cluster
-    broker = cluster.brokers[number]
-    if cluster.leader_epochs[number, AT] < latest and AT not in broker.elsewhere:
-        resigned = share_broker.resign(broker, AT).broker
-        after = attrs.evolve(cluster, brokers=cluster.brokers.set(number, resigned))
-        yield f"broker {number} hears of its successor", _small(world, after)
-    if broker.partitions[KEY].window.held:
-        expired = share_cluster.advance(cluster, number, LOCK_MS)
-        yield f"locks expire at broker {number}", _small(world, expired)
-    for name, operation in _own(broker):
-        after = share_cluster.operate(cluster, number, KEY, operation)
-        yield f"{name} at broker {number}", _small(world, after)
-    assigned = not world.bounds.operations or AT in assignable(world.group)
-    for name, request in _requests(broker, world.bounds.kinds, assigned=assigned):
-        after, handled = share_cluster.handle(cluster, number, request, 0)
-        yield f"{name} at broker {number}", _answered(world, after, number, handled)
-
-
-def _own(broker: ShareBroker) -> Iterator[tuple[str, FinishDeadLetter | MarkInProgress]]:
-    """Yield what the broker does without a request, and what a mark of its member does."""
-    partition = broker.partitions[KEY]
-    for offset, record in sorted(partition.window.records.items()):
-        if is_dead_letter(record):
-            yield f"dead letter {offset} is taken", FinishDeadLetter((OffsetRange(offset, offset),))
-        if record.state is RecordState.ACQUIRED and broker.profile.in_progress:
-            token = partition.durable.leader_epoch, record.acquisition
-            marks = (ProgressBatch(offset, offset, *token),)
-            yield f"marks {offset}", MarkInProgress(MEMBER, marks)
-
-
-def _requests(
-    broker: ShareBroker, kinds: tuple[AcknowledgeType, ...], *, assigned: bool
-) -> Iterator[tuple[str, ShareRequest]]:
-    part = PartitionRequest(AT)
-    if assigned:
-        yield "opens", ShareFetch(GROUP, MEMBER, INITIAL_EPOCH, (part,), max_records=1)
-    if (GROUP, MEMBER) not in broker.sessions:
-        return
-    yield "closes", ShareFetch(GROUP, MEMBER, FINAL_EPOCH)
-    for offset in sorted(broker.partitions[KEY].window.held):
-        for kind in kinds:
-            batch = AcknowledgementBatch(offset, offset, (kind,))
-            asked = PartitionRequest(AT, (batch,))
-            name = f"{kind.name.lower()}s {offset}"
-            yield name, ShareAcknowledge(GROUP, MEMBER, 1, (asked,))
+    return _with(attrs.evolve(world, fault=fault, fenced=fenced), small(cluster, world.bounds))
 
 
 def _answered(
@@ -389,7 +337,7 @@ def _answered(
                 for offset in range(batch.first, batch.last + 1)
             }
     told = attrs.evolve(world, fault=fault, fenced=fenced, accepted=accepted, doubtful=doubtful)
-    return _small(told, after)
+    return _with(told, after)
 
 
 def _parts(response: ShareResponse) -> tuple[list[int], set[ErrorCode]]:
@@ -406,26 +354,10 @@ def _parts(response: ShareResponse) -> tuple[list[int], set[ErrorCode]]:
     return acquired, errors
 
 
-def _small(world: ClusterWorld, cluster: ShareCluster) -> ClusterWorld:
-    """Return the world with clocks at 0 and numbers as low as they can be."""
-    held = {
-        key: attrs.evolve(held, durable=attrs.evolve(held.durable, snapshot_epoch=0, updates=0))
-        for key, held in cluster.coordinator.held.items()
-    }
-    states = attrs.evolve(cluster.coordinator, held=Map(held))
-    sent, brokers = set(), {}
-    for number, broker in cluster.brokers.items():
-        mine = [one for one in cluster.sent if one.broker == number]
-        partition = broker.partitions.get(KEY)
-        known = set() if partition is None else set(partition.outstanding)
-        ids = {id_: rank for rank, id_ in enumerate(sorted(known | {one.id for one in mine}))}
-        if world.bounds.retries:  # Nobody waits for the others: those that say the same are one.
-            ids |= {one.id: FORGOTTEN for one in mine if one.id not in known}
-        sent |= {attrs.evolve(one, id=ids[one.id]) for one in mine}
-        brokers[number] = small_broker(broker, ids)
-    after = attrs.evolve(cluster, coordinator=states, brokers=Map(brokers), sent=frozenset(sent))
-    doubtful = frozenset(sent for sent in world.doubtful if _is_unknown(after, sent))
-    return attrs.evolve(world, cluster=after, doubtful=doubtful)
+def _with(world: ClusterWorld, cluster: ShareCluster) -> ClusterWorld:
+    """Return the world with the cluster after a step."""
+    doubtful = frozenset(sent for sent in world.doubtful if _is_unknown(cluster, sent))
+    return attrs.evolve(world, cluster=cluster, doubtful=doubtful)
 
 
 def _is_unknown(cluster: ShareCluster, sent: SentWrite) -> bool:

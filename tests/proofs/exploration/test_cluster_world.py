@@ -21,17 +21,14 @@ from spec.share_cluster import SentWrite, ShareCluster
 from spec.share_coordinator import Reply, ShareCoordinator, serve
 from spec.share_group import Coordinators, group_of
 from tests.proofs.exploration.cluster_world import (
-    ACCEPT,
     ALTERED_OR_DELETED,
-    REJECT,
-    RELEASE,
     TWO_RECORDS,
-    Bounds,
     ClusterWorld,
     begin,
     check,
     steps,
 )
+from tests.proofs.exploration.one_broker import ACCEPT, PLAIN, REJECT, RELEASE, Bounds
 from tests.proofs.explored import DOCUMENT
 
 Read = DurableState | ErrorCode | None
@@ -43,7 +40,7 @@ def explored(world: ClusterWorld) -> Search[ClusterWorld, str]:
 
 DELETED = Bounds(operations=3, deletes=True)
 
-PLAIN, RETRIED = Bounds(), Bounds(retries=True)
+RETRIED = Bounds(retries=True)
 REJECTED = Bounds(1, 1, 1, (ACCEPT, REJECT), dead_letters=True, retries=True)
 
 LISTED = [
