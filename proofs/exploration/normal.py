@@ -60,7 +60,7 @@ def view(leader: ExploredLeader, names: tuple[str, ...], *, symmetry: bool = Tru
     """Return the normal form of a leader whose members have these names."""
     partition, window = leader.partition, leader.partition.window
     numbers: _Numbers = {} if symmetry else {name: number for number, name in enumerate(names)}
-    now = partition.now
+    config, now = partition.config, partition.now
     deliveries: _Numbers = {}
     records = tuple(
         (offset, *_record(window.records[offset], numbers, deliveries, now))
@@ -75,8 +75,10 @@ def view(leader: ExploredLeader, names: tuple[str, ...], *, symmetry: bool = Tru
         window.start_offset,
         window.end_offset,
         partition.highest_limit,
-        *attrs.astuple(partition.config)[:3],
-        partition.config.dead_letter_queue,
+        config.delivery_count_limit,
+        config.partition_max_record_locks,
+        config.record_lock_duration_ms,
+        config.dead_letter_queue,
         records,
         tuple(w[:3] for w in waiting),
         _log(partition.log, window.start_offset),
