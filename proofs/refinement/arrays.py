@@ -5,7 +5,7 @@ implementation goes on from it: so arrays are made for a value, and arrays tell 
 """
 
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -18,26 +18,56 @@ from spec.partition import SharePartition
 
 _HELD = (int(at.ACQUIRED), int(at.IN_PROGRESS))
 _NO_WRITE = int(at.NO_WRITE)
-_WORN_ROWS, _WORN_SERIALS = 3, 10
+_WORN_ROWS, _WORN_SERIALS, _ROWS_BEFORE = 3, 10, 200
 _Row: TypeAlias = list[int]
 
 
-def concrete(partition: SharePartition, *, worn: bool = False) -> FastSharePartition:
-    """Return an implementation whose state stands for ``partition``, in runs as long as possible.
+ArrayForm: TypeAlias = Literal["new", "worn", "full", "behind"]
+"""How arrays stand for a value. ``new``: as the implementation begins, in runs as long as possible.
 
-    ``worn``: as after a longer life. The runs begin further back in their array, those that wait
-    for a write are cut, the numbers of changes are higher, the next deadline is a lower bound, and
-    what is durable waits in the journal to be merged.
-    """
+``worn``: as after a longer life. The runs begin further back in their array, those that wait for a
+write are cut, the numbers of changes are higher, the next deadline is a lower bound, and what is
+durable waits in the journal to be merged. ``full``: no array has room, so that every operation
+needs larger ones. ``behind``: runs, holes and log batches have room before them alone, so that
+every operation moves them to the front.
+"""
+
+_FROM_A_HEAD = {
+    "runs": (at.HEAD, at.TAIL),
+    "holes": (at.HOLES_HEAD, at.HOLES_TAIL),
+    "log": (at.LOG_HEAD, at.LOG_TAIL),
+}
+_FROM_THE_FRONT = {
+    "outstanding": at.OUTSTANDING_TAIL,
+    "pending": at.PENDING_TAIL,
+    "durable": at.DURABLE_TAIL,
+    "journal": at.JOURNAL_TAIL,
+    "waiting": at.WAITING_TAIL,
+}
+_OF_ANSWERS = ("acquired", "writes", "batches", "ranges")
+
+
+def concrete(partition: SharePartition, form: ArrayForm = "new") -> FastSharePartition:
+    """Return an implementation whose state stands for ``partition``."""
     impl = FastSharePartition.resumed(partition.profile, whole_state(partition))
-    if worn:
-        _wear(arrays_of(impl))
+    state = arrays_of(impl)
+    if form == "worn":
+        _wear(state)
+    elif form == "full":
+        put_back(impl, _without_room(_moved_back(state, 0)))
+    elif form == "behind":
+        put_back(impl, _moved_back(state, _ROWS_BEFORE))
     return impl
 
 
 def arrays_of(impl: FastSharePartition) -> State:
     """Return the arrays of an implementation, which every operation replaces."""
     return impl._state  # noqa: SLF001 - the arrays are what is compared
+
+
+def put_back(impl: FastSharePartition, state: State) -> None:
+    """Give an implementation arrays that it had, which its next operation leaves as they are."""
+    impl._state, impl._spare = state, None  # noqa: SLF001
 
 
 def malformed(impl: FastSharePartition) -> str | None:
@@ -64,11 +94,8 @@ def malformed(impl: FastSharePartition) -> str | None:
 
 def _wear(state: State) -> None:
     header = state.header
-    for array, head, tail in (
-        (state.runs, at.HEAD, at.TAIL),
-        (state.holes, at.HOLES_HEAD, at.HOLES_TAIL),
-        (state.log, at.LOG_HEAD, at.LOG_TAIL),
-    ):
+    for name, (head, tail) in _FROM_A_HEAD.items():
+        array = getattr(state, name)
         rows = array[header[head] : header[tail]].tolist()
         rows = _cut(rows) if array is state.runs else rows
         header[head], header[tail] = _WORN_ROWS, _WORN_ROWS + len(rows)
@@ -83,6 +110,23 @@ def _wear(state: State) -> None:
     count = header[at.DURABLE_TAIL]
     state.journal[:count] = state.durable[:count]
     header[at.JOURNAL_TAIL], header[at.DURABLE_TAIL] = count, 0
+
+
+def _moved_back(state: State, before: int) -> State:
+    """Return the state with so many rows before runs, holes and log batches, and none behind."""
+    header, moved = state.header, {}
+    for name, (head, tail) in _FROM_A_HEAD.items():
+        array = getattr(state, name)
+        empty = np.zeros((before, array.shape[1]), np.int64)
+        moved[name] = np.concatenate([empty, array[header[head] : header[tail]]])
+        header[head], header[tail] = before, len(moved[name])
+    return state._replace(**moved)
+
+
+def _without_room(state: State) -> State:
+    used = {name: int(state.header[tail]) for name, tail in _FROM_THE_FRONT.items()}
+    used |= dict.fromkeys(_OF_ANSWERS, 0)
+    return state._replace(**{n: getattr(state, n)[:rows].copy() for n, rows in used.items()})
 
 
 def _cut(rows: list[_Row]) -> list[_Row]:

@@ -15,11 +15,10 @@ import attrs
 from impl.partition import FastSharePartition
 from judge.engine import SpecEngine
 from judge.pair import Refused, answers_differ, attempt, states_differ
-from judge.whole_state import whole_state
 from model.guards import Guard
 from model.operations import AdvanceTime
 from model.whole_state import first_difference
-from proofs.refinement.arrays import arrays_of, concrete, malformed
+from proofs.refinement.arrays import ArrayForm, arrays_of, concrete, malformed, put_back
 from proofs.refinement.states import CALL, is_sound
 from proofs.refinement.steps import SmallStep, steps
 from spec.partition import SharePartition
@@ -47,32 +46,35 @@ class Tally:
 
 
 def compare(
-    tally: Tally, partitions: Iterable[SharePartition], *names: str, worn: bool = False
+    tally: Tally, partitions: Iterable[SharePartition], *names: str, form: ArrayForm = "new"
 ) -> None:
     """Compare every step from every sound state; ``names`` are those of offers, or none for all."""
     for partition in partitions:
         if not is_sound(partition):
             continue
         tally.states += 1
-        impl = concrete(partition, worn=worn)
-        wrong = differ(partition, copy.copy(impl))
+        impl, spec = concrete(partition, form), SpecEngine(partition.profile, partition)
+        wrong = differ(spec, copy.copy(impl))
         if wrong is not None:
             tally.broken.append(Broken(partition, SmallStep(_NOTHING), wrong))
             continue
+        loaded = arrays_of(impl)
+        rows = [array.tobytes() for array in loaded]
         for step in steps(partition, *names):
             tally.steps[type(step.operation).__name__] += 1
-            wrong = _square(tally, partition, impl, step)
+            wrong = _square(tally, copy.copy(spec), impl, step)
+            put_back(impl, loaded)
+            if [array.tobytes() for array in loaded] != rows:
+                wrong = wrong or "a step changes the arrays that it began with"
             if wrong is not None:
                 tally.broken.append(Broken(partition, step, wrong))
 
 
 def _square(
-    tally: Tally, partition: SharePartition, loaded: FastSharePartition, step: SmallStep
+    tally: Tally, spec: SpecEngine, impl: FastSharePartition, step: SmallStep
 ) -> str | None:
-    impl, spec = copy.copy(loaded), SpecEngine(partition.profile, partition)
+    loaded = arrays_of(impl)
     call = step.operation, step.choice, step.answers, CALL
-    before = arrays_of(impl)
-    rows = [array.tobytes() for array in before]
     expected = attempt(spec.apply, *call)
     wrong = answers_differ(expected, attempt(impl.apply, *call))
     if wrong is not None:
@@ -80,16 +82,14 @@ def _square(
     if isinstance(expected, Refused):
         reason = expected.reason
         tally.refused[reason.name if isinstance(reason, Guard) else reason] += 1
-        same = arrays_of(impl) is before and [array.tobytes() for array in before] == rows
-        return None if same else "a refused step changes the arrays"
-    return differ(spec.partition, impl)
+        return None if arrays_of(impl) is loaded else "a refused step changes the arrays"
+    return differ(spec, impl)
 
 
-def differ(partition: SharePartition, impl: FastSharePartition) -> str | None:
+def differ(spec: SpecEngine, impl: FastSharePartition) -> str | None:
     """Return how the state differs from the value, in words; None if it stands for it."""
-    spec = SpecEngine(partition.profile, partition)
     if wrong := states_differ(spec, impl):
         return wrong
-    if not partition.ready:
+    if not spec.partition.ready:
         return None
-    return malformed(impl) or first_difference(impl.whole(), whole_state(partition))
+    return malformed(impl) or first_difference(impl.whole(), spec.whole())

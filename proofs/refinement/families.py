@@ -11,6 +11,7 @@ from model.profile import DRAFT_RESOLVED, KAFKA, KIP, LAG_RESOLVED, Profile
 from model.ranges import PassedOver
 from model.states import RecordState
 from model.whole_state import Delayed
+from proofs.refinement.arrays import ArrayForm
 from proofs.refinement.check import Tally, compare
 from proofs.refinement.states import (
     COMMITTED,
@@ -40,6 +41,8 @@ _WRITING = (
 _READING = ("acquire", "skip acquire", "log", "settings")
 _KAFKA = ("acquire", "acknowledge all")
 _WIDE = ("acknowledge all", "member leaves", "time", "complete write", "log", "settings")
+_ASKED = ("acquire", "acknowledge")
+_FULL = ("member leaves", "time", "log")
 _TIMED = ("acquire", "acknowledge", "acknowledge all", "time", "expire")
 
 AVAILABLE, ACKNOWLEDGED = RecordState.AVAILABLE, RecordState.ACKNOWLEDGED
@@ -71,6 +74,12 @@ _OF_A_THIRD = WindowCell(Record(RecordState.ACQUIRED, 1, "c", NOW + 2))
 THREE = (*(SHORT[place] for place in (2, 3, 5)), _OF_A_THIRD)
 """An available record, and one that each of three members holds."""
 
+HELD = (SHORT[2], SHORT[4])
+"""An available record, and one whose lock is over: side by side, each is a run of its own."""
+
+IN_FLIGHT = (SHORT[7], *(attrs.evolve(SHORT[place], write=1) for place in (7, 8)))
+"""A record that was released, of either of two outstanding writes, and one that was accepted."""
+
 _ENTRIES = Map({0: (ACKNOWLEDGED, 1), 1: (AVAILABLE, 2), 2: (AVAILABLE, 1)})
 _DURABLES = (
     Durable(state_epoch=1, leader_epoch=1),
@@ -83,7 +92,7 @@ _DURABLES = (
 class Family:
     """States of so many offsets with these contents, and what is done in each.
 
-    ``worn``: the arrays are those of a longer life (``arrays.concrete``).
+    ``form``: that of the arrays.
     """
 
     name: str
@@ -92,14 +101,14 @@ class Family:
     width: int = 1
     around: Surroundings = PLAIN
     offers: tuple[str, ...] = _EVERY
-    worn: bool = False
+    form: ArrayForm = "new"
 
 
 def tally(family: Family) -> Tally:
     """Compare every step from every state of a family."""
     result = Tally()
     candidates = states(family.profile, family.contents, family.width, family.around)
-    compare(result, candidates, *family.offers, worn=family.worn)
+    compare(result, candidates, *family.offers, form=family.form)
     return result
 
 
@@ -121,12 +130,12 @@ def _around(profile: Profile) -> list[Family]:
         ("one record, and a write for which nobody waits", Surroundings(forgotten=True), _WRITING),
         ("one record, and a write that is not made yet", unmade, _WRITING),
     )
-    families = [Family("one record", profile, full, worn=True)]
+    families = [Family("one record", profile, full, form="worn")]
     for name, around, offers in alone:
         contents = cells(profile, dead_letters=True) if around is queue else full
         families.append(Family(name, profile, contents, 1, around, offers))
     families += [
-        Family(f"one record, durable state {n}", profile, full, 1, around, _WRITING, worn=True)
+        Family(f"one record, durable state {n}", profile, full, 1, around, _WRITING, form="worn")
         for n, around in enumerate(Surroundings(durable=durable) for durable in _DURABLES)
     ]
     return families
@@ -141,13 +150,21 @@ def _families() -> tuple[Family, ...]:
         "one record, by a real clock", SWEPT, cells(SWEPT), 1, Surroundings(timed=True), _TIMED
     )
     wide = attrs.evolve(CONFIG, partition_max_record_locks=5)
+    six = Surroundings(attrs.evolve(CONFIG, partition_max_record_locks=6))
     runs = [
         Family("an empty window", KIP, (), 0),
         Family("two offsets", KIP, SHORT, 2),
-        Family("two offsets, worn arrays", KAFKA, SHORT, 2, Surroundings(wide), _KAFKA, worn=True),
+        Family(
+            "two offsets, worn arrays", KAFKA, SHORT, 2, Surroundings(wide), _KAFKA, form="worn"
+        ),
         Family("three offsets", KIP, FEW, 3, Surroundings(wide), _WIDE),
         Family("three members", KIP, THREE, 3, Surroundings(wide), _WIDE[1:4]),
         Family("four offsets", KIP, FEW, 4, Surroundings(wide), _WIDE[1:]),
+        Family("four offsets that are asked for", KIP, HELD, 4, Surroundings(wide), _ASKED),
+        Family("three members that ask", KIP, THREE, 3, PLAIN, _ASKED[1:]),
+        Family("writes in flight", KIP, IN_FLIGHT, 4, Surroundings(wide), _WIDE[1:4], "full"),
+        Family("six offsets, full arrays", KIP, HELD, 6, six, _FULL, "full"),
+        Family("five offsets, room before", KIP, HELD, 5, Surroundings(wide), _FULL, "behind"),
     ]
     offers = ("mark", *_WRITING, "settings")
     marked = Family(
@@ -163,6 +180,6 @@ FAMILIES = _families()
 QUICK = (
     Family("a new leader", KIP, (SHORT[2],), offers=("initialize",)),
     Family("one offset", KIP, SHORT),
-    Family("one offset, worn arrays", KAFKA, FEW, worn=True),
+    Family("one offset, worn arrays", KAFKA, FEW, form="worn"),
 )
 """What is compared in seconds."""

@@ -149,14 +149,14 @@ def states(
     """Yield every state whose window has so many offsets with these contents.
 
     The last offset holds a record: a window ends with what entered it last. Of two states that
-    differ in the names of members only the first is yielded. Records wait for one write, or each
-    for its own.
+    differ in the names of members only the first is yielded. Records wait for the writes of their
+    contents; those that wait for write 0 alone, also each for its own.
     """
     for chosen in product(contents, repeat=width):
         if not _is_first(chosen) or (chosen and chosen[-1].record is None):
             continue
-        waiting = [place for place, cell in enumerate(chosen) if cell.write is not None]
-        for apart in (False, True)[: 1 + (len(waiting) > 1)]:
+        waiting = [cell.write for cell in chosen if cell.write is not None]
+        for apart in (False, True)[: 1 + (len(waiting) > 1 and not any(waiting))]:
             yield state_of(profile, _apart(chosen) if apart else chosen, around)
 
 

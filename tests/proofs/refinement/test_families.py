@@ -1,6 +1,7 @@
 """The implementation refines the specification for whole small sizes; planted faults are found."""
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -8,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from impl import acknowledge, acquire, expiry, leadership, writes
+from impl import acknowledge, acquire, expiry, leadership, partition, writes
 from impl import layout as at
 from impl.state import State
 from model.guards import Guard
 from model.profile import KIP
-from proofs.refinement.check import Tally
+from proofs.refinement.check import Tally, compare
 from proofs.refinement.families import FAMILIES, FEW, QUICK, Family, tally
+from proofs.refinement.states import states
 
 SIZES = {
     ("kip", "a new leader"): (1, 982, 8),
@@ -42,8 +44,67 @@ SIZES = {
     ("kip", "three offsets"): (57, 56_601, 8_771),
     ("kip", "three members"): (22, 3_300, 2_708),
     ("kip", "four offsets"): (249, 69_471, 47_383),
+    ("kip", "four offsets that are asked for"): (16, 27_232, 11_408),
+    ("kip", "three members that ask"): (22, 13_860, 3_410),
+    ("kip", "writes in flight"): (82, 15_252, 12_448),
+    ("kip", "six offsets, full arrays"): (64, 17_280, 10_962),
+    ("kip", "five offsets, room before"): (32, 7_168, 4_334),
 }
 """Of each family by profile and name: states, steps, and how many of them both sides refuse."""
+
+
+Situation = Callable[[State], bool]
+
+
+def _runs(state: State) -> int:
+    return int(state.header[at.TAIL] - state.header[at.HEAD])
+
+
+def _is_third(state: State) -> bool:
+    used = state.runs[state.header[at.HEAD] : state.header[at.TAIL]]
+    return bool((used[:, at.OWNER] == 2).any())
+
+
+def _is_in_batches(state: State) -> bool:
+    """Whether several writes are outstanding, and one of them has several batches."""
+    return bool(state.header[at.PENDING_TAIL] > state.header[at.OUTSTANDING_TAIL] > 1)
+
+
+def _is_full(state: State) -> bool:
+    return bool(len(state.runs) == state.header[at.TAIL] > 0)
+
+
+SITUATIONS: dict[str, tuple[Any, str, Situation]] = {
+    "four offsets that are asked for": (acknowledge, "acknowledge", lambda s: _runs(s) > 3),
+    "three members that ask": (acknowledge, "acknowledge", _is_third),
+    "writes in flight": (writes, "complete_write", _is_in_batches),
+    "six offsets, full arrays": (
+        partition,
+        "with_room",
+        lambda s: _is_full(s) and _runs(s) > 5 and s.header[at.HEAD] == 0,
+    ),
+    "five offsets, room before": (
+        partition,
+        "with_room",
+        lambda s: _is_full(s) and s.header[at.HEAD] > 0,
+    ),
+}
+"""By the one family that has it: when which function of the implementation begins in what state."""
+
+
+def _watch(monkeypatch: pytest.MonkeyPatch, name: str, act: Callable[[str, State], None]) -> None:
+    """Let something be done to the arrays after a function that begins in a situation."""
+    module, function, is_so = SITUATIONS[name]
+    right = getattr(module, function)
+
+    def watched(state: State, *arguments: object) -> object:
+        begins = is_so(state)
+        answer = right(state, *arguments)
+        if begins:
+            act(name, answer if isinstance(answer, State) else state)
+        return answer
+
+    monkeypatch.setattr(module, function, watched)
 
 
 @cache
@@ -63,8 +124,12 @@ def test_a_small_family_differs_nowhere(family: Family) -> None:
 @pytest.mark.parametrize(
     "family", FAMILIES, ids=lambda family: f"{family.profile.name} {family.name}"
 )
-def test_a_family_differs_nowhere(family: Family) -> None:
+def test_a_family_differs_nowhere(family: Family, monkeypatch: pytest.MonkeyPatch) -> None:
+    met: Counter[str] = Counter()
+    for name in SITUATIONS:
+        _watch(monkeypatch, name, lambda situation, _: met.update((situation,)))
     found = tally(family)
+    assert {*met} == {family.name} & {*SITUATIONS}
     assert [broken.wrong for broken in found.broken] == []
     sizes = (found.states, found.steps.total(), found.refused.total())
     assert sizes == SIZES[family.profile.name, family.name]
@@ -114,6 +179,21 @@ def _durable(state: State) -> None:
 
 def _forgets(state: State) -> None:
     state.header[at.WAITING_TAIL] = 0
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_a_fault_in_a_situation_is_found_in_its_family(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """In no other, as no other has the situation."""
+    family = next(family for family in FAMILIES if family.name == name)
+    _watch(monkeypatch, name, lambda _, state: _cut(state))
+    for state in states(family.profile, family.contents, family.width, family.around):
+        found = Tally()
+        compare(found, [state], *family.offers, form=family.form)
+        if found.broken:
+            return
+    pytest.fail("not found")
 
 
 @pytest.mark.parametrize(

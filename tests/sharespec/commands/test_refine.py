@@ -18,7 +18,7 @@ SMALL = Family("a few", KIP, FEW, offers=("member leaves",))
 @pytest.fixture(autouse=True)
 def _one_family(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refine, "QUICK", (SMALL,))
-    monkeypatch.setattr(refine, "FAMILIES", (SMALL, attrs.evolve(SMALL, name="worn", worn=True)))
+    monkeypatch.setattr(refine, "FAMILIES", (SMALL, attrs.evolve(SMALL, name="worn", form="worn")))
 
 
 run = runner("refine")
