@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 
 from conformance.campaign import Fault, Limits, campaign, unknown
-from conformance.kit import AnyKit
+from conformance.kit import AnyKit, features_of
 from conformance.vectors.play import Played, all_cases, play_vectors
 from report.terminal import shown_progress
 from tools.documents.recall import HISTORY, MEASURED, PARTS, part_of
@@ -29,14 +29,17 @@ _CORE_SHRINK_PLAYS, _CORE_EXAMPLES = 400, 3
 
 
 def forms_of(kit: AnyKit, faults: Iterable[Fault[Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the names, the text, and the steps and settings of each deviation."""
+    """Yield the names, the text, and the steps and settings of each deviation.
+
+    What every sequence of a kit begins with is no step: no entry could do without it.
+    """
     for fault in faults:
         deviation = fault.deviation
         names = [deviation.name, deviation.where, ": ".join(deviation.probable_cause)]
         yield {
             "names": names,
             "text": deviation.recorded,
-            "with": [*fault.kinds, *_settings(kit.plain(fault.sequence))],
+            "with": [*features_of(kit, fault.sequence[1:]), *_settings(kit.plain(fault.sequence))],
             "sequence": kit.plain(fault.sequence, short=True),
         }
 

@@ -9,7 +9,12 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from conformance.campaign import Fault
+from conformance.cores import asks
+from conformance.cores.kit import CORES
+from conformance.deviation import target_finding
 from conformance.releases import RELEASES
+from model.config import SharePartitionConfig
 from tools import recall
 from tools.documents.recall import HISTORY, MEASURED, PARTS, document, part_of
 
@@ -89,3 +94,12 @@ def test_a_fault_is_found_if_only_the_release_that_has_it_shows_it(  # noqa: PLR
     assert asked == ["4.1.0", "4.1.1", "4.1.1"]
     measured = json.loads((tmp_path / "recall.json").read_text())
     assert measured["leader"]["found"] == {"one": {"search": found, "vectors": False}}
+
+
+@pytest.mark.parametrize(("again", "shown"), [(0, True), (1, False)])
+def test_what_every_sequence_begins_with_is_no_step_of_it(again: int, *, shown: bool) -> None:
+    begins = asks.TakeOver(SharePartitionConfig())
+    sequence = (begins, asks.Compact(0), *[begins] * again)
+    fault = Fault(target_finding("A", "acquire", "", "", ""), sequence, (), ("Compact", "TakeOver"))
+    forms = [*recall.forms_of(CORES, [fault])]
+    assert recall.shows("A in acquire [Compact, no TakeOver]", forms) == shown
