@@ -40,6 +40,8 @@ class Held:
     RENEW, less how often it was sent and not cut off or refused with its whole request.
     ``renewed``: where that succeeded, until a poll returns the record again; ``passed_over``: one
     did not. ``untold``: how many acknowledgements succeeded of which no callback told yet.
+    ``said``: where the application said ``due``; ``owed``: of how many no callback had told as it
+    was sent; ``confirmed``: a commit told success of it, and no callback had yet.
     """
 
     place: Place
@@ -62,6 +64,9 @@ class Held:
     renewed: int | None = None
     passed_over: bool = False
     untold: int = 0
+    said: int = 0
+    owed: int = 0
+    confirmed: bool = False
 
     def renew(self, position: int) -> None:
         """Take note that its lock was renewed: the record is the application's still."""

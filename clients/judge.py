@@ -19,7 +19,6 @@ from clients.events import (
     Asked,
     Called,
     Compacted,
-    Completed,
     Corrupted,
     Cut,
     Delivered,
@@ -38,9 +37,17 @@ from clients.events import (
 )
 from clients.held import FAILED, REPEATABLE, RESENT, Fate, Held, Holdings
 from clients.leadership import Leadership
-from clients.liveness import empty_handed, starved, too_often, uncommitted, withheld
+from clients.liveness import (
+    empty_handed,
+    gaps_kept,
+    starved,
+    too_often,
+    uncommitted,
+    withheld,
+)
 from clients.membership import LEAVE, REFUSALS, UNHEARD, Membership
 from clients.sessions import Session
+from clients.telling import told_by_callback, told_by_commit
 from conformance.wire.records import value_of
 from model.share_messages import INITIAL_EPOCH
 
@@ -107,6 +114,7 @@ class _Judging:
     unfinished: list[Held] = attrs.field(factory=list)
     empty_fetches: int = 0
     replaced: int | None = None
+    gone_out: int = 0
     closing: bool = False
     closed: bool = False
     is_member: bool = False
@@ -152,6 +160,7 @@ class _Judging:
         sent = list(self._sent(event))
         for held, given in sent:
             held.sent, held.fate, held.given = self.position, Fate.OPEN, given
+            held.owed = held.untold
             held.renewing = max(0, held.renewing - (given == RENEW))
         self.requests[event.number] = (event, sent)
 
@@ -261,9 +270,11 @@ class _Judging:
         self.holdings.lose(self.position, place=event.place)
 
     def drained(self, event: Drained) -> None:
-        """Judge polls that brought nothing to a member for long."""
+        """Judge polls that brought nothing to a member for long, and gaps that all has passed."""
         if event.starved_ms and self.is_member:
             self.report(starved(self.holdings, self.leadership, event.starved_ms))
+        if not event.starved_ms:
+            self.report(gaps_kept(self.holdings, self.leadership, self.began))
 
     def lost(self, event: Lost) -> None:
         """Take note that the member holds nothing more.
@@ -314,13 +325,15 @@ class _Judging:
         if event.call == "acknowledge":
             held = self._delivered(event.place, event.offset)
             if held is not None:
-                self.replaced, held.due = held.due, event.type
+                self.replaced, held.due, held.said = held.due, event.type, self.position
                 held.renewing += event.type == RENEW
         elif event.call in ("poll", *COMMITS):
             waiting = [held for held in self.holdings.every() if held.waits]
             self.unfinished = [h for h in waiting if h.lost is None and h.renewed is None]
             for held in waiting if not self.settings.explicit else ():
-                held.due = ACCEPT
+                held.due, held.said = ACCEPT, self.position
+            if event.call != "commit":  # What was said before goes out with it, whoever waits.
+                self.gone_out = self.position + 1
 
     def _delivered(self, place: Place, offset: int) -> Held | None:
         known = reversed(self.holdings.of(place, offset))
@@ -335,9 +348,10 @@ class _Judging:
         elif event.call == "acknowledge" and event.error is not None and self.call is not None:
             self._unacknowledged(self._delivered(self.call.place, self.call.offset))
         for completed in event.completed:
-            self._completed(completed)
+            self.report(told_by_callback(self.holdings, completed))
         for place, error in event.results:
-            self._result(place, error)
+            told = told_by_commit(self.holdings, place, error, self.began, self.gone_out)
+            self.report(told)
         if event.call == "commit" and self.call is not None:
             waited_ms = None if event.error is None else event.at_ms - self.call.at_ms
             self.report(uncommitted(self.holdings, waited_ms))
@@ -419,30 +433,6 @@ class _Judging:
         timeout = self.call.timeout_ms if self.call else 0
         elapsed = max(timeout, event.at_ms - called)
         self.report(too_often(self.empty_fetches, elapsed))
-
-    def _completed(self, completed: Completed) -> None:
-        """Judge what a callback said of acknowledgements."""
-        for offset in completed.offsets:
-            known = self.holdings.of(completed.place, offset)
-            if completed.error is not None:
-                for held in known:
-                    held.told_failure = True
-            elif not any(held.take_success() for held in known):
-                what = known[-1].fate.value if known else "is of no record that it had"
-                where = f"{place_name(completed.place)} offset {offset}"
-                text = f"a callback tells success of {where}, whose acknowledgement {what}"
-                self.violated(Duty.REFUSAL_TOLD, text)
-
-    def _result(self, place: Place, error: str | None) -> None:
-        """Judge what a commit returned for a share-partition, by what was sent during it."""
-        for held in self.holdings.every():
-            if held.place != place or held.fate not in FAILED:
-                continue
-            if error is not None:
-                held.told_failure = True
-            elif held.sent is not None and held.sent > self.began and held.due is not None:
-                text = f"a commit tells success of {place_name(place)}, where offset {held.offset}"
-                self.violated(Duty.REFUSAL_TOLD, f"{text} {held.fate.value}")
 
     def end(self) -> None:
         """Judge what is known once the client has closed without an error."""

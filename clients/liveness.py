@@ -30,6 +30,20 @@ def empty_handed(holdings: Holdings, began: int) -> Iterator[tuple[Duty, str]]:
             yield Duty.NONE_DROPPED, f"{held.where} was acquired, and poll is empty"
 
 
+def gaps_kept(holdings: Holdings, leadership: Leadership, began: int) -> Iterator[tuple[Duty, str]]:
+    """Judge what has no record, once polls have brought whatever there was.
+
+    The client had fetched again before the last of them.
+    """
+    for held in holdings.every():
+        known = held.moved_on is not None and held.moved_on < began
+        kept = held.is_gap and held.fate is Fate.UNSENT and held.lost is None
+        if known and kept and not held.reported and leadership.assigns(held.place):
+            held.reported = True
+            text = f"{held.where} has no record, polls brought all there was, and it never was"
+            yield Duty.GAPS, f"{text} acknowledged"
+
+
 def too_often(empty_fetches: int, elapsed: int) -> Iterator[tuple[Duty, str]]:
     """Judge how many fetches brought nothing in the ms that a poll waited."""
     most = EMPTY_FETCHES + EMPTY_FETCHES * elapsed // _SECOND

@@ -114,5 +114,8 @@ class _Counting:
                     yield from ((duty, len(records)) for duty in (*_DELIVERIES, *implicit))
                     yield from ((Duty.NOT_BUSY, 1), (Duty.NONE_DROPPED, not records))
                     self.unsaid += len(records)
+                elif call == "commit":
+                    told = sum(each.error is None for each in event.completed)
+                    yield Duty.TOLD_IN_TIME, told if self.settings.callbacks else 0
                 elif call == "close" and error is None:
                     yield from ((Duty.CLOSES, 1), (Duty.LEAVES, 1))

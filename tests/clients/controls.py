@@ -86,6 +86,7 @@ HUNG_UP = script(
 )
 HUNG_UP_LAST = script("produce 5, poll, hang-up")
 EMPTIED = script("produce-empty 3, produce 5, poll, drain")
+ONLY_GAPS = script("poll-once, produce-empty 3, poll-once, produce 5, poll, drain")
 SPOILT = script("explicit: produce 5, produce-corrupt 2, produce 5, poll, accept, drain")
 REFUSED = script("explicit: produce 5, produce-unreadable 2, produce 5, poll, accept, drain")
 LEFT_LATE = script("2 brokers: produce 5, poll, at-once, move-coordinator")
@@ -124,6 +125,7 @@ CONTROLS: tuple[tuple[Fault, Duty, Script], ...] = (
     (Fault.TELLS_SUCCESS, Duty.REFUSAL_TOLD, LAPSED_POLL),
     (Fault.CUT_IS_SUCCESS, Duty.REFUSAL_TOLD, CUT),
     (Fault.SILENT, Duty.REFUSAL_KNOWN, LAPSED_POLL),
+    (Fault.TELLS_LATER, Duty.TOLD_IN_TIME, RELEASED),
     (Fault.POLLS_ON, Duty.UNFINISHED_POLL, PART),
     (Fault.EPOCH_STAYS, Duty.EPOCHS, TWO_POLLS),
     (Fault.REOPENS, Duty.EPOCHS, TWO_POLLS),
@@ -141,6 +143,7 @@ CONTROLS: tuple[tuple[Fault, Duty, Script], ...] = (
     (Fault.BUSY, Duty.NOT_BUSY, EMPTY),
     (Fault.SILENT_ABOUT_GAPS, Duty.GAPS, COMPACTED),
     (Fault.ACCEPTS_GAPS, Duty.GAPS, COMPACTED),
+    (Fault.SILENT_ABOUT_GAPS, Duty.GAPS, ONLY_GAPS),
     (Fault.STAYS_WITH_LEADER, Duty.FOLLOWS, MOVED),
     (Fault.STAYS_WITH_LEADER, Duty.FOLLOWS, UNNAMED),
     (Fault.TO_NEW_LEADER, Duty.OWN_LEADER, MOVED_APART),

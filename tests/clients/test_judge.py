@@ -11,12 +11,14 @@ from clients.drivers import ACQUIRE_MODES, Hello
 from clients.duties import Duty
 from clients.events import (
     ACCEPT,
+    GAP,
     RELEASE,
     RENEW,
     Acknowledgement,
     Answered,
     Asked,
     Called,
+    Compacted,
     Completed,
     Corrupted,
     Cut,
@@ -233,6 +235,39 @@ def test_a_callback_may_tell_of_a_renewal_while_the_next_acknowledgement_is_unde
         *(Answered(0, 3), Called(0, "close"), Returned(0, "close", completed=told)),
     )
     assert found(*events, of=(Duty.REFUSAL_TOLD,)) == expected
+
+
+TOLD = (Completed(PLACE, (0,), None),)
+
+
+@pytest.mark.parametrize(
+    ("handed_over", "meanwhile", "expected"),
+    [((), (), [Duty.TOLD_IN_TIME]), ((), TOLD, []), ((Called(0, "commit_async"),), (), [])],
+)
+def test_a_callback_comes_before_the_commit_returns_that_sent_what_it_tells_of(
+    handed_over: tuple[Event, ...], meanwhile: tuple[Completed, ...], expected: list[Duty]
+) -> None:
+    done = Returned(0, "commit", results=((PLACE, None),), completed=meanwhile)
+    commit = (Called(0, "commit"), sends(2, ACCEPT), Answered(0, 2), done)
+    later = () if meanwhile else (POLL, returns(completed=TOLD))
+    assert found(*HELD, says(ACCEPT), SAID, *handed_over, *commit, *later) == expected
+
+
+@pytest.mark.parametrize(
+    ("between", "expected"),
+    [
+        ((fetch(2, 1), POLL), [Duty.GAPS]),
+        ((POLL, fetch(2, 1)), []),  # It may report with its next request.
+        ((sends(2, GAP), fetch(3, 2), POLL), []),
+        ((fetch(2, 1), Lost(0, "x"), POLL), []),
+        ((fetch(2, 1), Heartbeat(0, "m", 1, given=2, assigned=()), POLL), []),
+    ],
+)
+def test_a_gap_is_reported_before_polls_have_brought_all_there_was(
+    between: tuple[Event, ...], expected: list[Duty]
+) -> None:
+    gap = (JOINS, Compacted(0, PLACE, frozenset({0})), fetch(), gives())
+    assert found(*gap, *between, returns(), Drained(0), of=(Duty.GAPS,)) == expected
 
 
 @pytest.mark.parametrize(("anew", "expected"), [(False, []), (True, [Duty.HELD])])

@@ -73,7 +73,8 @@ class ShareClient:
             answer = calls[command["do"]](command)
         except FailureError as failure:
             answer = {"error": str(failure)}
-        answer["completed"], self.completed = self.completed, []
+        if not (self.has(Fault.TELLS_LATER) and command["do"] == "commit"):
+            answer["completed"], self.completed = self.completed, []
         return answer
 
     def close(self) -> None:

@@ -29,6 +29,7 @@ class Fault(Enum):
     TELLS_SUCCESS = "it tells success of acknowledgements that are refused"
     CUT_IS_SUCCESS = "it tells success of acknowledgements whose connection was cut"
     SILENT = "it tells nobody of a failed acknowledgement that was sent with a fetch"
+    TELLS_LATER = "it tells by its next call what a commit has waited for"
     POLLS_ON = "it polls although records are unacknowledged"
     EPOCH_STAYS = "it sends the same session epoch twice"
     REOPENS = "it opens a session with every fetch"

@@ -1,0 +1,47 @@
+"""What an application is told of its acknowledgements: by callbacks, and by results of commits."""
+
+from collections.abc import Iterator
+
+from clients.duties import Duty
+from clients.events import Completed, Place, place_name
+from clients.held import FAILED, Fate, Holdings
+
+
+def told_by_callback(holdings: Holdings, completed: Completed) -> Iterator[tuple[Duty, str]]:
+    """Judge what a callback said of acknowledgements."""
+    for offset in completed.offsets:
+        known = holdings.of(completed.place, offset)
+        if completed.error is not None:
+            for held in known:
+                held.told_failure = True
+            continue
+        late = next((held for held in known if held.confirmed), None)
+        if late is not None:
+            late.confirmed = False
+            text = f"a callback tells success of {late.where}, which a commit did before it"
+            yield Duty.TOLD_IN_TIME, text
+        if not any(held.take_success() for held in known):
+            what = known[-1].fate.value if known else "is of no record that it had"
+            where = f"{place_name(completed.place)} offset {offset}"
+            text = f"a callback tells success of {where}, whose acknowledgement {what}"
+            yield Duty.REFUSAL_TOLD, text
+
+
+def told_by_commit(
+    holdings: Holdings, place: Place, error: str | None, began: int, gone_out: int
+) -> Iterator[tuple[Duty, str]]:
+    """Judge what a commit returned for a share-partition, by what was sent since it ``began``.
+
+    What was said before ``gone_out`` another call has handed over, whose callback may come later.
+    """
+    for held in holdings.every():
+        if held.place != place:
+            continue
+        sent = held.sent is not None and held.sent > began and held.due is not None
+        if error is None and sent and held.fate is Fate.DONE:
+            held.confirmed = held.said >= gone_out and held.untold > held.owed
+        elif held.fate in FAILED and error is not None:
+            held.told_failure = True
+        elif held.fate in FAILED and sent:
+            text = f"a commit tells success of {place_name(place)}, where offset {held.offset}"
+            yield Duty.REFUSAL_TOLD, f"{text} {held.fate.value}"
