@@ -158,10 +158,11 @@ class Clients(Kit[Command, Callable[[], Driver], Hello, ScriptStage]):
             raise KnownError(str(error)) from None
 
     def features(self, command: Command) -> tuple[str, ...]:
-        """Return the name of a step, or whether the application listens."""
+        """Return the name of a step, or whether the application listens, and there are brokers."""
         if isinstance(command, Take):
             return (command.do.value,)
-        return ("listens",) if command.script.settings.listens else ()
+        listens, several = command.script.settings.listens, command.script.brokers > 1
+        return *(["listens"] if listens else []), *(["several-brokers"] if several else [])
 
     def coverage(self, counts: Mapping[str, int], hello: Hello) -> Coverage:
         """Return which duties were at stake; one that never was is not shown to be kept."""
