@@ -177,7 +177,11 @@ final class KafkaMember implements Member {
                 "batches", batches));
             int how = random.nextInt(3);
             if (how == 0) {
-                consumer.commitSync();
+                try {
+                    consumer.commitSync();
+                } catch (KafkaException late) {
+                    // The application goes on: it may be told later what came of it.
+                }
             } else if (how == 1) {
                 consumer.commitAsync();
             }
