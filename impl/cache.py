@@ -43,7 +43,7 @@ def directory() -> str:
 def cache_directory() -> str:
     """Return the folder for code compiled from these sources: a temporary one if it must be."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
-    path = Path(base) / "sharespec" / _digest()
+    path = Path(base) / "sharespec" / source_digest()
     try:
         path.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=path).close()
@@ -53,12 +53,10 @@ def cache_directory() -> str:
 
 
 def _mark() -> Path:
-    """Return the mark of these sources in this place: what Numba keeps is of one place each."""
-    place = hashlib.sha256(f"{_digest()} {Path(__file__).parent}".encode())
-    return Path(directory()) / f"compiled-{place.hexdigest()[:16]}"
+    return Path(directory()) / f"compiled-{source_digest()[:16]}"
 
 
-def _digest() -> str:
+def source_digest() -> str:
     """Return a digest of the sources and of Numba's version: Numba itself checks one file only."""
     digest = hashlib.sha256(metadata.version("numba").encode())
     constants = resources.files(model.__name__)

@@ -49,9 +49,10 @@ def _compile(function: F_, **options: bool | str) -> F_:
 @contextmanager
 def _cache_here(config: Any) -> Iterator[None]:  # noqa: ANN401 - Numba's settings
     """Set Numba's cache folder while it chooses where to store a function, and only then."""
-    before = config.CACHE_DIR
-    config.CACHE_DIR = before or directory()
+    before = config.CACHE_DIR, getattr(config, "CACHE_LOCATOR_CLASSES", "")
+    config.CACHE_DIR = before[0] or directory()
+    config.CACHE_LOCATOR_CLASSES = before[1] or f"{__package__}.locator.SourceLocator"
     try:
         yield
     finally:
-        config.CACHE_DIR = before
+        config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = before

@@ -153,7 +153,7 @@ def test_what_was_compiled_is_noted_beside_the_cache(
     cache.note_compiled()
     assert cache.is_compiled()
     assert len(list(folder.iterdir())) == 1
-    monkeypatch.setattr(cache, "_digest", lambda: "of other sources")
+    monkeypatch.setattr(cache, "source_digest", lambda: "of other sources")
     assert not cache.is_compiled()
 
 
@@ -186,14 +186,3 @@ def test_to_look_for_compiled_code_needs_no_numba() -> None:
     code = "import sys, impl.cache as c; c.is_compiled(); print('numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=ROOT)
     assert done.stdout.strip() == b"False"
-
-
-def test_what_was_compiled_in_another_place_is_not_here(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(cache, "directory", lambda: str(tmp_path))
-    monkeypatch.delenv(cache.DISABLED, raising=False)
-    cache.note_compiled()
-    assert cache.is_compiled()
-    monkeypatch.setattr(cache, "__file__", str(tmp_path / "impl/cache.py"))
-    assert not cache.is_compiled()

@@ -1,8 +1,6 @@
 import importlib
 import os
-import subprocess
 import sys
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -83,7 +81,7 @@ def test_numba_keeps_its_own_setting(
     made.compiled(len)
     assert stand_in.cached_in == (told or str(tmp_path))
     cache.directory.cache_clear()
-    assert vars(stand_in.config) == {"CACHE_DIR": told}
+    assert vars(stand_in.config) == {"CACHE_DIR": told, "CACHE_LOCATOR_CLASSES": ""}
 
 
 @pytest.mark.parametrize("kind", ["compiled", "entry_point", "inlined"])
@@ -100,25 +98,3 @@ def test_what_is_interpreted_does_not_reach_numba(
 def test_without_compilation_functions_stay_as_they_are() -> None:
     assert not hasattr(interpreted("rows").sort_rows, "py_func")
     assert hasattr(sort_rows, "py_func") or os.environ.get("NUMBA_DISABLE_JIT") == "1"
-
-
-@pytest.mark.slow
-def test_it_works_from_a_zip_as_on_spark_workers(tmp_path: Path) -> None:
-    archive = tmp_path / "shipped.zip"
-    with zipfile.ZipFile(archive, "w") as packed:
-        for package in ("impl", "model"):
-            for file in (ROOT / package).glob("*.*"):
-                packed.write(file, f"{package}/{file.name}")
-    code = (
-        "import impl.kernel, model.profile, model.trace_arrow as t;"
-        "print(impl.kernel.replay_partition(t.SCHEMA.empty_table(), model.profile.KAFKA).events)"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(archive), "NUMBA_DISABLE_JIT": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        check=False,
-    )
-    assert done.stdout.strip() == b"0", done.stderr.decode()
