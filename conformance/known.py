@@ -10,7 +10,8 @@ from typing import Any
 import attrs
 
 REASON = "Not judged yet."
-_HEAD = "# Deviations that a run showed. `sharespec verify` plays each sequence again.\n"
+_HEAD = "# Deviations that a run showed."
+_PLAYED = " `sharespec verify` plays each sequence again."
 _MOST = 10_000
 
 
@@ -177,7 +178,8 @@ def as_toml(
     ``plain`` returns the sequence of a kit's commands as JSON has it.
     """
     tables = ("\n".join(_lines(each, plain(each.sequence))) + "\n" for each in listed)
-    return "\n".join((_HEAD, *tables))
+    head = _HEAD + (_PLAYED if any(each.sequence for each in listed) else "")
+    return "\n".join((f"{head}\n", *tables))
 
 
 def _lines(known: KnownDeviation, sequence: object) -> Iterator[str]:

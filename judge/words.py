@@ -87,9 +87,9 @@ def snapshot_text(snapshot: SharePartitionSnapshot, around: int | None = None) -
     )
     if snapshot.records is None:
         return f"{head}; records not recorded"
-    return f"{head}; {_some([record_text(r) for r in _near(snapshot.records, around)])}".rstrip(
-        "; "
-    )
+    near = _near(snapshot.records, around)
+    before = "…, " if len(near) < len(snapshot.records) else ""
+    return f"{head}; {before}{_some([record_text(r) for r in near])}".rstrip("; ")
 
 
 def write_text(write: Write) -> str:

@@ -81,15 +81,23 @@ def _few_files(paths: Iterable[str]) -> list[Path]:
     """Return the traces that lie there; none if there are many, or a path may be something else."""
     found: list[Path] = []
     for path in map(Path, paths):
-        inside = list(islice(path.rglob("*"), _MOST_FILES)) if path.is_dir() else []
-        if len(inside) == _MOST_FILES or not (path.is_dir() or _is_trace(path)):
+        inside = list(islice(path.rglob("*"), _MOST_FILES)) if path.is_dir() else [path]
+        if len(inside) == _MOST_FILES or not (path.is_dir() or _begins_a_trace(path)):
             return []
-        found += filter(_is_trace, inside or [path])
+        found += (file for file in inside if file == path or _is_trace(file))
     return found
 
 
 def _is_trace(path: Path) -> bool:
     return path.name.endswith(SUFFIXES) and path.is_file()
+
+
+def _begins_a_trace(path: Path) -> bool:
+    """Whether a file that is named may be a trace by its name, or by its first bytes."""
+    if not path.is_file() or path.name.endswith(SUFFIXES):
+        return path.is_file()
+    with path.open("rb") as file:
+        return file.read(4).startswith((b"{", b"\x1f\x8b", b"PAR1"))
 
 
 def _is_sooner_interpreted(text: int) -> bool:

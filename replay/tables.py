@@ -170,9 +170,9 @@ def in_sequence(
     """
     if null := rows.column("seq").null_count:
         numbered = rows.num_rows - null  # They are sorted: these come last.
-        used, problem = in_sequence(name, rows.slice(0, numbered), unfinished, before)
+        used, _ = in_sequence(name, rows.slice(0, numbered), unfinished, before)
         source, line = _of(rows, numbered, "source", "line")
-        return used, problem or Problem(source, line, "seq is None; allowed: a value", name)
+        return used, Problem(source, line, "seq is None; allowed: a value", name)
     if before and before.state and (problem := _earlier(name, rows, before, before.state.seq)):
         return rows.slice(0, 0), problem
     if rows.column("leader_epoch").null_count:

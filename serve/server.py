@@ -108,8 +108,11 @@ class Server:
         ``advertised`` is what clients are told of the first broker, in place of where it listens.
         """
         for nth, node in enumerate(self.cluster.nodes):
-            accept = partial(self._accept, node)
-            self._servers.append(await asyncio.start_server(accept, host, port and port + nth))
+            accept, own = partial(self._accept, node), port and port + nth
+            try:
+                self._servers.append(await asyncio.start_server(accept, host, own))
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, f"{host}:{own}") from None
             taken = self._servers[-1].sockets[0].getsockname()[1]
             told, first = advertised or (host, 0)
             node.address = (told, first + nth if first else taken)

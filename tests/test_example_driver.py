@@ -39,6 +39,23 @@ def run_vectors(driver: str, *files: str) -> tuple[int, list[str], dict[str, int
     return done.returncode, wrong, json.loads(counts)
 
 
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [([], "no file of vectors is named"), (["driver.js"], "driver.js has no vectors")],
+)
+def test_without_vectors_nothing_is_played(files: list[str], why: str) -> None:
+    done = subprocess.run(
+        ["node", "run-vectors.js", DRIVER, *files],  # noqa: S607 - where it is found
+        cwd=FOLDER,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"{why}; usage: node run-vectors.js")
+
+
 def test_the_example_conforms() -> None:
     target = core_target(DRIVER)
     try:

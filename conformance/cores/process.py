@@ -113,7 +113,7 @@ class ProcessTarget:
     def _trouble(self, what: str) -> GoneError:
         size = self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, size - _TAIL_BYTES))
-        text = self._errors.read().decode(errors="replace").strip()
+        text = " ".join(self._errors.read().decode(errors="replace").split())
         try:
             status = self._process.wait(_LAST_MOMENT)
         except subprocess.TimeoutExpired:
@@ -124,4 +124,7 @@ class ProcessTarget:
 
 def core_target(command: str, seconds: float = 10.0) -> DriverTarget[Capabilities]:
     """Start the driver of a core. Raises TargetError as ``ProcessTarget`` does."""
-    return DriverTarget(ProcessTarget(command, seconds), Capabilities)
+    try:
+        return DriverTarget(ProcessTarget(command, seconds), Capabilities)
+    except GoneError as gone:
+        raise GoneError(f"{command!r:.200}: {gone}") from None

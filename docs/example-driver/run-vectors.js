@@ -1,8 +1,15 @@
 'use strict';
-// Plays vectors on a driver, without sharespec: node run-vectors.js 'DRIVER COMMAND' FILE...
+// Plays vectors on a driver, without sharespec.
 const { spawn } = require('node:child_process');
 const { readFileSync } = require('node:fs');
-const child = spawn(process.argv[2], { shell: true, stdio: ['pipe', 'pipe', 'inherit'] });
+const USAGE = "node run-vectors.js 'DRIVER COMMAND' FILE...";
+const [command, ...files] = process.argv.slice(2);
+const stop = (why) => { console.error(`${why}; usage: ${USAGE}`); process.exit(2); };
+const vectorsOf = (file) => {
+  try { return [...JSON.parse(readFileSync(file)).vectors]; } catch { return stop(`${file} has no vectors`); }
+};
+const vectors = files.length ? files.flatMap(vectorsOf) : stop('no file of vectors is named');
+const child = spawn(command, { shell: true, stdio: ['pipe', 'pipe', 'inherit'] });
 const lines = require('node:readline').createInterface({ input: child.stdout })[Symbol.asyncIterator]();
 const ask = async (message) => {
   child.stdin.write(JSON.stringify(message) + '\n');
@@ -70,13 +77,11 @@ async function main() {
   const can = { ...defaults, ...capabilities };
   const has = ([name, needed]) => needed === true ? can[name] : needed.every((one) => (can[name] ?? []).includes(one));
   const counts = { same: 0, otherwise: 0, wrong: 0, skipped: 0 };
-  for (const file of process.argv.slice(3)) {
-    for (const vector of JSON.parse(readFileSync(file)).vectors) {
-      const playable = vector.profiles.includes(profile) && Object.entries(vector.needs).every(has);
-      const [verdict, ...where] = playable ? await played(vector) : ['skipped'];
-      counts[verdict]++;
-      if (verdict === 'wrong') console.log(vector.name, ...where);
-    }
+  for (const vector of vectors) {
+    const playable = vector.profiles.includes(profile) && Object.entries(vector.needs).every(has);
+    const [verdict, ...where] = playable ? await played(vector) : ['skipped'];
+    counts[verdict]++;
+    if (verdict === 'wrong') console.log(vector.name, ...where);
   }
   console.log(JSON.stringify(counts));
   child.stdin.end();

@@ -42,6 +42,7 @@ def test_ranges() -> None:
 def test_a_long_window_is_shown_around_an_offset() -> None:
     records = tuple(RecordRange(i, i, RecordState.ACQUIRED, 1, f"m{i}") for i in range(100))
     snapshot = SharePartitionSnapshot(0, 100, 0, records)
+    assert "count 0; …, 44 ACQUIRED(1) m44" in snapshot_text(snapshot, 50)
     assert "50 ACQUIRED(1) m50" in snapshot_text(snapshot, 50)
     assert "50 ACQUIRED(1) m50" not in snapshot_text(snapshot)
     empty = SharePartitionSnapshot(3, 4, 1, ())

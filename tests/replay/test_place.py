@@ -107,6 +107,14 @@ def test_what_would_take_longer_to_compile_is_interpreted(
 
 
 @pytest.mark.usefixtures("prepared")
+@pytest.mark.parametrize("begins", [b"\x1f\x8b", b'{"partition": "p"'])
+def test_a_trace_of_any_name_is_known_by_how_it_begins(tmp_path: Path, begins: bytes) -> None:
+    (tmp_path / "k.gz").write_bytes(begins)
+    get_ready_for([str(tmp_path / "k.gz")], ["m"], alone=True)
+    assert os.environ.get(DISABLED) == "1"
+
+
+@pytest.mark.usefixtures("prepared")
 def test_who_has_chosen_what_is_compiled_keeps_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
