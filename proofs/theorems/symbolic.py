@@ -19,6 +19,8 @@ from proofs.theorems.lifting import Made, MixedKeysError, UndecidedError, is_ter
 from spec.logic import Term, either
 
 _LONGEST_RUN, _TOGETHER = 400, 16
+# Few questions are asked of each model: fewer than it takes to make it compact.
+z3.set_param("model.compact", False)  # noqa: FBT003 - as Z3 has it
 MIXED = "a dict or a set may hold a term and a number that are equal"
 
 
