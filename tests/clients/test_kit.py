@@ -30,6 +30,7 @@ from report.markdown import markdown_text
 from tests.clients.controls import CONTROLS, LIMIT, PART, TWO_POLLS
 from tests.doubles.share_client import FailureError, ShareClient
 from tests.doubles.share_faults import Fault
+from tests.long import cases
 
 FAST = Clients(Pace(poll_ms=20), tries=1)
 HASTY = Clients(Pace(poll_ms=20, patience_seconds=1), tries=1)
@@ -85,10 +86,13 @@ def test_the_same_seed_draws_the_same_scripts_and_another_seed_others() -> None:
     assert first == again != other
 
 
+LONG = {Fault.KEEPS_ASSIGNMENT, Fault.STAYS_WITH_LEADER, Fault.SUBSCRIBES_ONCE, Fault.COUNTS_ONE}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "fault",
-    [fault for fault in Fault if fault is not Fault.BUSY],  # Its every poll takes a second.
+    cases((each for each in Fault if each is not Fault.BUSY), LONG.__contains__),
     ids=lambda fault: fault.name,
 )
 def test_every_fault_is_found_by_chance(fault: Fault) -> None:

@@ -8,6 +8,7 @@ from conformance.wire.kit import BROKERS
 from model.rules import VERDICT_RULES
 from tests.doubles.broker_faults import WireFault, fault_named
 from tests.doubles.spec_broker import CAPABILITIES, SpecBroker
+from tests.long import cases
 from tools.promises.routes import BROKER_PROMISES, GUARDS
 
 SMALL = attrs.evolve(CAPABILITIES, delivery_limits=(2,), lock_limits=(4,))
@@ -17,6 +18,10 @@ MOST_STEPS = {WireFault.EPOCH_UNCHECKED_LATE.name: 35}
 """Faults that need more than ten steps: so many requests of a session."""
 ROOMY = {WireFault.LAG_IS_OFF_AT_TWO.name, WireFault.STATE_SURVIVES.name}
 """Faults that small windows seldom show: they need two complete records that stay in one."""
+LONG = {
+    *(WireFault.EPOCH_UNCHECKED_LATE.name, WireFault.STATE_SURVIVES.name),
+    *(WireFault.PIGGYBACKED_IS_LOST.name, "archives what it read and did not deliver"),
+}
 
 
 def test_every_fault_breaks_one_promise() -> None:
@@ -35,7 +40,7 @@ def test_every_promise_has_a_sentence_and_rules_that_exist() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", RULES)
+@pytest.mark.parametrize("fault", cases(RULES, LONG.__contains__))
 def test_a_fault_is_found_named_and_shrunk(fault: str) -> None:
     names: set[str] = set()
     shortest = 99
@@ -53,6 +58,7 @@ def test_a_fault_is_found_named_and_shrunk(fault: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_start_offset_that_stays_shows_in_windows_as_wide_as_brokers_have_at_least() -> None:
     can = attrs.evolve(CAPABILITIES, lock_limits=(100, 200))
     broker = SpecBroker(WireFault.START_STAYS, can=can)

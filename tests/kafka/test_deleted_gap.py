@@ -16,6 +16,7 @@ LONG = "share.record.lock.duration.ms=60000"
 GAP, OTHER = "g:t:0", "g:t:1"
 
 
+@pytest.mark.long
 def test_after_a_restart_nothing_of_the_share_partition_is_delivered(tmp_path: Path) -> None:
     settings = ["group.share.max.record.lock.duration.ms=60000"]
     with broker(tmp_path, "records=1", settings=settings) as first:

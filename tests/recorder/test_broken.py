@@ -20,10 +20,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.broker]
 @pytest.mark.parametrize(
     ("broken", "words", "names"),
     [
-        ("", MIXED, set()),
         ("", HESITANT, set()),
-        ("count", MIXED, {"ACQUIRED"}),
-        ("endless", MIXED, {"LOCK_ENDS_ON_TIME"}),
+        pytest.param("", MIXED, set(), marks=pytest.mark.long),
+        pytest.param("count", MIXED, {"ACQUIRED"}, marks=pytest.mark.long),
+        pytest.param("endless", MIXED, {"LOCK_ENDS_ON_TIME"}, marks=pytest.mark.long),
         ("anyone", HESITANT, {"ACKNOWLEDGEMENT_JUDGED"}),
     ],
 )

@@ -29,6 +29,7 @@ def serves(running: Broker, seconds: int = 4) -> bool:
     return running.work(WORDS, seconds)["consumed"] > 100
 
 
+@pytest.mark.long
 def test_a_class_that_is_not_as_expected_is_left_alone(tmp_path: Path) -> None:
     with broker(tmp_path, broken="renamed") as running:
         assert serves(running)
@@ -57,6 +58,7 @@ def test_faults_of_its_own_end_recording(tmp_path: Path) -> None:
     assert trace.count("acquire") == 0
 
 
+@pytest.mark.long
 def test_a_queue_that_is_full_loses_rows_and_says_so(tmp_path: Path) -> None:
     with broker(tmp_path, "queue=3,records=1") as running:
         running.work_until(lambda: read(running.trace).count("gap") > 0, WORDS, 10)
@@ -91,6 +93,7 @@ def says(running: Broker, text: str) -> bool:
     return any(text in line for line in running.said)
 
 
+@pytest.mark.long
 def test_a_folder_that_cannot_be_made_is_survived(tmp_path: Path) -> None:
     tmp_path.joinpath("file").touch()
     with broker(tmp_path, f"dir={tmp_path / 'file' / 'trace'}") as running:
@@ -99,6 +102,7 @@ def test_a_folder_that_cannot_be_made_is_survived(tmp_path: Path) -> None:
     assert any("nothing is written" in line for line in running.said)
 
 
+@pytest.mark.long
 def test_a_disk_that_is_nearly_full_is_left_alone(tmp_path: Path) -> None:
     with broker(tmp_path, "min_free=100000g") as running:
         assert serves(running)

@@ -68,6 +68,7 @@ def archives(trace: Trace) -> bool:
     return min(ops) > 0 and "ARCHIVING" in states
 
 
+@pytest.mark.long
 def test_attached_and_switched_while_members_work(tmp_path: Path) -> None:
     with broker(tmp_path, None) as running:
         running.work_on("produce,produce,accept,mixed,mixed,stall")
@@ -90,7 +91,7 @@ def test_attached_and_switched_while_members_work(tmp_path: Path) -> None:
     assert len(trace.trailers) == len(trace.headers) >= 2
 
 
-@pytest.mark.parametrize("seconds", [0, 2])
+@pytest.mark.parametrize("seconds", [0, pytest.param(2, marks=pytest.mark.long)])
 def test_a_checkpoint_comes_after_some_time_too(seconds: int, tmp_path: Path) -> None:
     with broker(tmp_path, f"checkpoint_s={seconds}") as running:
         running.work("produce,accept,mixed", 10)
@@ -104,6 +105,7 @@ def test_a_checkpoint_comes_after_some_time_too(seconds: int, tmp_path: Path) ->
         assert all(later - before >= 1000 * seconds for before, later in pairwise(told))
 
 
+@pytest.mark.long
 def test_a_write_that_fails_after_a_checkpoint_gives_its_records_back(tmp_path: Path) -> None:
     with broker(tmp_path, None, broken="unwritten") as running:
         running.work_on("produce,mixed,mixed,mixed", "share.record.lock.duration.ms=10000")

@@ -16,7 +16,7 @@ from tests.serve.test_tracing import judged
 pytestmark = [pytest.mark.slow, pytest.mark.broker, pytest.mark.xdist_group("tools")]
 
 
-@pytest.fixture(scope="module", params=["serve", "kafka"])
+@pytest.fixture(scope="module", params=["serve", pytest.param("kafka", marks=pytest.mark.long)])
 def tools(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Tools]:

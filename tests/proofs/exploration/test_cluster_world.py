@@ -65,6 +65,8 @@ LISTED = [
     ),
 ]
 
+LONG = {"two records and dead letters", "altered offsets of two records, and release"}
+
 
 def test_the_document_lists_the_worlds() -> None:
     for profile, _, states, name in LISTED:
@@ -75,7 +77,10 @@ def test_the_document_lists_the_worlds() -> None:
 @pytest.mark.parametrize(
     ("profile", "bounds", "states"),
     [
-        *(world[:3] for world in LISTED),
+        *(
+            pytest.param(*world[:3], marks=[pytest.mark.long] * (world[3] in LONG))
+            for world in LISTED
+        ),
         pytest.param(KIP, Bounds(3), 8774, marks=pytest.mark.long),
         pytest.param(DRAFT_RESOLVED, TWO_RECORDS, 27_307, marks=pytest.mark.long),
     ],

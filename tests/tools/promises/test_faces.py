@@ -13,6 +13,7 @@ from model.outcome import Answer, Choice
 from model.profile import KAFKA, KIP, Profile
 from spec.partition import new_partition, require
 from spec.step import apply
+from tests.long import cases
 from tools.promises.behaviour import HONEST, Behaviour, Face
 from tools.promises.catalogue import BEHAVIOURS
 from tools.promises.faces import core, recorded, searched, traced
@@ -28,6 +29,14 @@ QUICK = {
     "reports a negative delivery complete count",
 }
 """Faulty implementations of the kind that once conformed."""
+LONG = {
+    "delivers acknowledged records again after many operations",
+    "restores the deadline of before a renewal when a write fails",
+    "does nothing in a third renewal",
+    "takes every delivery limit above 5 for 5",
+    "ignores a limit of the window above 20",
+}
+"""Those that a search finds after ten seconds and more."""
 
 PROFILES = pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
 
@@ -75,7 +84,11 @@ def test_replay_finds_it(behaviour: Behaviour) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("behaviour", of(Face.CORE, quick=False), ids=lambda b: b.name)
+@pytest.mark.parametrize(
+    "behaviour",
+    cases(of(Face.CORE, quick=False), lambda behaviour: behaviour.name in LONG),
+    ids=lambda behaviour: behaviour.name,
+)
 def test_a_search_finds_it_in_few_commands(behaviour: Behaviour) -> None:
     seldom = behaviour in SELDOM
     sequences = CORES.sequences // 100 if seldom else 8
