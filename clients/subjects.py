@@ -19,7 +19,6 @@ from conformance.target import GoneError, TargetError
 from conformance.wire.librdkafka import WHEELS, with_wheel
 
 _TARGETS = Path(__file__).parent / "targets"
-NAMES = ("librdkafka", "kafka", "kafkats", "franz-go", "krafka", "kafkit", "spring-kafka")
 OLDEST_KAFKA = "4.1.0"
 """The oldest release of Apache Kafka whose share consumer can be driven."""
 
@@ -33,9 +32,12 @@ VERSIONS: Mapping[str, tuple[str, ...]] = {
     ),
     "krafka": ("0.28.1",),
     "kafkit": ("0.1.9",),
+    "kafrust": ("0.5.0",),
     "spring-kafka": ("4.1.0", "4.1.1", "4.1.2"),
 }
 """The releases of each client that can be driven; of librdkafka the wheels of confluent-kafka."""
+
+NAMES = tuple(VERSIONS)
 
 _FOLDERS = {name: _TARGETS / name.replace("-", "") for name in NAMES}
 _NPM = BuildRecipe(
@@ -222,5 +224,6 @@ _COMMANDS: Mapping[str, Callable[[str | None], str]] = {
     "franz-go": _franz_go,
     "krafka": _crate("krafka"),
     "kafkit": _crate("kafkit"),
+    "kafrust": _crate("kafrust"),
     "spring-kafka": _spring_kafka,
 }

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import attrs
 import pytest
+from _pytest.mark import ParameterSet
 
 import clients
 from clients.broker import scripted
@@ -36,6 +37,9 @@ from tests.clients.controls import (
     script,
 )
 from tests.conformance.unbuilt import skip_unbuilt
+
+CRATES = ("kafkit", "kafrust")
+"""Those that are not built for a test."""
 
 DOUBLE = f"{sys.executable} -m tests.doubles.share_client"
 
@@ -103,7 +107,7 @@ def of(*names: str) -> pytest.MarkDecorator:
 
 
 @pytest.mark.broker
-@of(*(name for name in NAMES if name != "kafkit"))
+@of(*(name for name in NAMES if name not in CRATES))
 def test_a_driver_ends_when_its_input_does(driver: Kept) -> None:
     with scripted() as broker:
         address = {
@@ -236,13 +240,12 @@ def test_an_older_release_is_built_and_driven(name: str, version: str) -> None:
         assert violated(older, TWO_POLLS) == []
 
 
-KAFKIT = pytest.param(
-    *("kafkit", "kafkit"),
-    marks=pytest.mark.skipif(
-        not Path(clients.__file__).parent.joinpath("targets/kafkit/target/built").exists(),
-        reason="kafkit is not built here; `sharespec verify-client kafkit` builds it, in minutes",
-    ),
-)
+def unless_unbuilt(name: str) -> ParameterSet:
+    """Return the parameters of a test of a client; a crate that is not built here is skipped."""
+    path = Path(clients.__file__).parent / "targets" / name / "target" / "built"
+    text = f"{name} is not built here; `sharespec verify-client {name}` builds it, in minutes"
+    mark = pytest.mark.skipif(name in CRATES and not path.exists(), reason=text)
+    return pytest.param(name, name, marks=mark)
 
 
 BUSY = {"tells-nothing-of-a-session-before"}
@@ -253,7 +256,7 @@ BUSY = {"tells-nothing-of-a-session-before"}
 @pytest.mark.broker
 @pytest.mark.parametrize(
     ("driver", "name"),
-    [KAFKIT if name == "kafkit" else (name, name) for name in NAMES],
+    [unless_unbuilt(name) for name in NAMES],
     indirect=["driver"],
 )
 def test_what_is_known_of_a_client_shows_and_nothing_else(driver: Kept, name: str) -> None:
@@ -265,7 +268,7 @@ def test_what_is_known_of_a_client_shows_and_nothing_else(driver: Kept, name: st
         at_end.callback(drivers.end)
         again = replayed(drivers.start, kit.hello(drivers.start), known, kit)
         assert {each.known.name for each in again if not each.fault} <= BUSY
-        if name == "kafkit":
+        if name in CRATES:
             return  # Its scripts take minutes: docs/findings/share-consumers.md says it.
         result = campaign(drivers.start, Limits(600, 8), kit, 1, known=known)
         assert (result.failure, result.faults) == ("", ())
