@@ -52,7 +52,7 @@ from conformance.wire.records import value_of
 from model.share_messages import INITIAL_EPOCH
 
 MOST_VIOLATIONS = 100
-"""How many violations are kept of one record."""
+"""How many violations are kept of one duty."""
 
 LONGEST_BATCH = 100_000
 """The offsets of one batch of acknowledgements that are looked at."""
@@ -125,8 +125,8 @@ class _Judging:
         _TAKES[type(event)](self, event)
 
     def violated(self, duty: Duty, text: str) -> None:
-        """Keep a violation, unless there are many already."""
-        if len(self.violations) < MOST_VIOLATIONS:
+        """Keep a violation, unless there are many of its duty already."""
+        if sum(each.duty is duty for each in self.violations) < MOST_VIOLATIONS:
             self.violations.append(Violation(duty, self.position, text))
 
     def report(self, violations: Iterator[tuple[Duty, str]]) -> None:

@@ -34,7 +34,7 @@ from clients.events import (
     Settings,
 )
 from clients.journal import Journal
-from clients.judge import judge
+from clients.judge import MOST_VIOLATIONS, judge
 from clients.play import Pace, play
 from clients.scripts import Script, drawn
 from clients.stakes import stakes
@@ -130,6 +130,12 @@ def polled_empty(*before: Event) -> list[Duty]:
     """Judge a client that takes a record into hand, goes on, and polls in vain."""
     goes_on = (gives(), fetch(2, 1), POLL, returns())
     return found(JOINS, fetch(), *before, *goes_on, explicit=False)
+
+
+def test_a_duty_that_is_violated_often_leaves_the_others_judged() -> None:
+    often = (fetch(number, epoch=7) for number in range(MOST_VIOLATIONS + 1))
+    duties = Duty.EPOCHS, Duty.ONLY_ACQUIRED
+    assert found(*often, returns(0), of=duties) == [*[duties[0]] * MOST_VIOLATIONS, duties[1]]
 
 
 def fetched(answer: Callable[[int], Answered]) -> list[Duty]:
