@@ -5,8 +5,9 @@ are by default; docs/observed.md lists them.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from operator import attrgetter
 from typing import Any, get_args
 
 import attrs
@@ -31,7 +32,7 @@ from replay.observed.observation import (
     of_kind,
 )
 
-_KINDS = {kind.value for kind in Kind}
+_KINDS = {kind.value: kind for kind in Kind}
 _ARROW = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
 _NESTED = ("kind", "ranges")
 """Fields of an observation that are no plain values."""
@@ -65,6 +66,22 @@ SCHEMA = pa.schema(
     ]
 )
 """The columns of observations."""
+
+
+_VALUES = attrgetter(*(field.name for field in attrs.fields(Observation)))
+
+
+def table_of(seen: Iterable[Observation]) -> pa.Table:
+    """Return observations as rows of columns."""
+    columns = zip(*(_VALUES(each) for each in seen), strict=True)
+    return pa.Table.from_pydict(dict(zip(SCHEMA.names, columns, strict=True)), SCHEMA)
+
+
+def observations_in(table: pa.Table) -> Iterator[Observation]:
+    """Yield the observations of rows that ``table_of`` made: they were checked before."""
+    for kind, *values, ranges in zip(*(c.to_pylist() for c in table.columns), strict=True):
+        fields: list[Any] = [_KINDS[kind], *values, tuple(map(tuple, ranges))]
+        yield Observation(*fields)
 
 
 def row_of(each: Observation) -> dict[str, Any]:

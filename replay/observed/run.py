@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import cast
 
 import attrs
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from replay.gather import GatherTask, bucket_of
@@ -15,7 +14,7 @@ from replay.observed.bundle import judged
 from replay.observed.gaps import gaps_of
 from replay.observed.inputs import Input, read
 from replay.observed.observation import Facts, Lapse, Observation
-from replay.observed.rows import SCHEMA, observation_of, row_of
+from replay.observed.rows import SCHEMA, observations_in, table_of
 from replay.observed.settings import Assumed
 from replay.observed.verdict import ObservedVerdict
 from replay.processes import HereRunner, Progress, Runner, Silent
@@ -138,8 +137,7 @@ def _gather(task: GatherTask) -> Iterable[_Read]:
             for each in lot:
                 split.setdefault(bucket_of(each.log, task.buckets), []).append(each)
             for bucket, some in sorted(split.items()):
-                table = pa.Table.from_pylist([row_of(each) for each in some], SCHEMA)
-                writer.write_table(table, row_group_size=table.num_rows)
+                writer.write_table(table_of(some), row_group_size=len(some))
                 groups.setdefault(bucket, []).append(written)
                 written += 1
     return [_Read(task, tally, groups)]
@@ -149,5 +147,5 @@ def _judge_bucket(
     facts: Facts, gaps: list[Lapse], settings: Assumed, parts: Sequence[FilePart]
 ) -> Iterator[ObservedVerdict]:
     tables = (table for part in parts for _, table in groups_of(part, SCHEMA.names))
-    seen = [observation_of(row) for table in tables for row in table.to_pylist()]
+    seen = (each for table in tables for each in observations_in(table))
     yield from judged(seen, facts, gaps, settings)

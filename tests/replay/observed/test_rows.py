@@ -1,7 +1,6 @@
 import json
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from model.errors import InvalidValueError
@@ -18,7 +17,16 @@ from replay.observed.observation import (
     SessionEvent,
     SettingEvent,
 )
-from replay.observed.rows import FACTS, SCHEMA, fact_lines, fact_of, line_of, observation_of, row_of
+from replay.observed.rows import (
+    FACTS,
+    fact_lines,
+    fact_of,
+    line_of,
+    observation_of,
+    observations_in,
+    row_of,
+    table_of,
+)
 from replay.observed.run import read_all
 from tests.replay.observed.real import LOG
 
@@ -37,8 +45,7 @@ def test_observations_survive_lines_and_columns() -> None:
     _, seen = read_all(sorted_out([LOG])[0])
     rows = [row_of(each) for each in seen]
     assert [row_of(observation_of(json.loads(line_of(each)))) for each in seen] == rows
-    table = pa.Table.from_pylist(rows, SCHEMA)
-    assert [row_of(observation_of(row)) for row in table.to_pylist()] == rows
+    assert [row_of(each) for each in observations_in(table_of(seen))] == rows
 
 
 def test_facts_survive_lines() -> None:
