@@ -4,6 +4,7 @@ What no broker does that keeps to the rules is looked at again: more slack, or s
 explain it.
 """
 
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
@@ -11,7 +12,8 @@ import attrs
 from judge.finding import Finding
 from replay.observed.gaps import missing_of
 from replay.observed.judge import ObservationJudge
-from replay.observed.known import Premises
+from replay.observed.known import NOTHING_SEEN, Premises
+from replay.observed.log_view import log_view
 from replay.observed.observation import (
     OF_LOG,
     OF_TOPIC,
@@ -45,7 +47,10 @@ def judged(
     names = {each.topic: each.name for each in of_kind(NamedTopic, facts)}
     ids = {each.name: each.topic for each in of_kind(NamedTopic, facts)}
     extents = of_kind(LogExtent, facts)
-    sessions, alterations = of_kind(SessionEvent, facts), of_kind(SettingEvent, facts)
+    sessions: dict[str, list[SessionEvent]] = {}
+    for event in of_kind(SessionEvent, facts):
+        sessions.setdefault(event.group, []).append(event)
+    alterations = of_kind(SettingEvent, facts)
     logs: dict[str, list[Observation]] = {}
     share_partitions: dict[tuple[str, str], list[Observation]] = {}
     dumped: dict[tuple[str, str], list[Observation]] = {}
@@ -58,6 +63,8 @@ def judged(
             share_partitions.setdefault((each.group, each.log), []).append(each)
     for each in of_kind(Observation, facts):
         logs.setdefault(f"{ids.get(each.topic, each.topic)}:{each.partition}", []).append(each)
+    # All groups that read a log share what is known of it.
+    views = {log: functools.cache(functools.partial(log_view, some)) for log, some in logs.items()}
     gaps = list(gaps)
     nodes = {each.node for each in of_kind(ListedBroker, facts)}
     complete = bool(nodes) and len(nodes) <= len({extent.broker for extent in extents})
@@ -70,8 +77,8 @@ def judged(
         step = max((gap.step for gap in own), default=0)
         given = Premises(
             attrs.evolve(settings, skew_ms=settings.skew_ms + step),
-            tuple(logs.get(log, ())),
-            tuple(event for event in sessions if event.group == group),
+            views.get(log, NOTHING_SEEN),
+            tuple(sessions.get(group, ())),
             tuple(some),
             tuple(event for event in alterations if event.group == group),
             writes_seen=any(each.kind in _OF_COORDINATOR for each in some),

@@ -1,6 +1,7 @@
 """What is known of the records of a share-partition at a moment of its history."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import attrs
@@ -36,6 +37,9 @@ _LIMIT = "share.delivery.count.limit"
 _SETTLES_MS = 10_000
 """How long after its answer an altered configuration may not be in force everywhere (ms)."""
 
+NOTHING_SEEN: Callable[[float], LogView] = functools.partial(log_view, ())
+"""What is known of a log of which nothing was observed."""
+
 Piece = tuple[int, int, Configurations, tuple[Act, ...]]
 
 
@@ -43,8 +47,9 @@ Piece = tuple[int, int, Configurations, tuple[Act, ...]]
 class Premises:
     """What is known before the judging begins.
 
-    ``of_log`` and ``events`` are what was observed of the log and the sessions, ``seen`` of the
-    share-partition; ``log`` and ``sessions`` bring them together with the slack of the settings.
+    ``log_at`` tells what is known of the log by how many ms its times may be wrong; ``events`` are
+    what was observed of the sessions, ``seen`` of the share-partition. ``log`` and ``sessions``
+    are these with the slack of the settings.
     ``writes_seen``: a log of a share coordinator's broker is among the files. ``complete``: the
     logs of all brokers are. ``dump`` has the records of the share-partition in the state topic.
     ``missing`` are times of which lines may be missing. ``since`` and ``until``: between these
@@ -52,7 +57,7 @@ class Premises:
     """
 
     settings: Assumed
-    of_log: tuple[Observation, ...] = ()
+    log_at: Callable[[float], LogView] = NOTHING_SEEN
     events: tuple[SessionEvent, ...] = ()
     seen: tuple[Observation, ...] = ()
     altered: tuple[SettingEvent, ...] = ()
@@ -67,7 +72,7 @@ class Premises:
 
     @log.default
     def _log(self) -> LogView:
-        return log_view(self.of_log, self.settings.slack_ms)
+        return self.log_at(self.settings.slack_ms)
 
     @sessions.default
     def _sessions(self) -> Sessions:
@@ -75,6 +80,8 @@ class Premises:
 
     def with_slack(self, slack_ms: float) -> "Premises":
         """Return the same with another slack."""
+        if slack_ms == self.settings.slack_ms:
+            return self
         return attrs.evolve(self, settings=attrs.evolve(self.settings, slack_ms=slack_ms))
 
 

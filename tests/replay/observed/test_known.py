@@ -1,6 +1,9 @@
+from functools import partial
+
 import pytest
 
 from replay.observed.known import Known, Premises
+from replay.observed.log_view import log_view
 from replay.observed.observation import Kind, Observation
 from replay.observed.settings import Assumed
 
@@ -12,6 +15,6 @@ def test_the_window_may_have_passed_what_transactions_aborted(*, plain: bool) ->
         Observation(Kind.APPENDED, "t", 0, "log", n, 1, 1, offset=base, exact=exact)
         for n, (base, exact) in enumerate(bases)
     ]
-    known = Known(Premises(Assumed(), tuple(log)), {}, frozenset())
+    known = Known(Premises(Assumed(), partial(log_view, log)), {}, frozenset())
     known.reached = 1
     assert [known.may_be_in_window(offset, 9) for offset in (1, 3, 4)] == [True, not plain, False]
