@@ -257,7 +257,7 @@ class ObservationJudge:
     def _effect(self, request: LogRequest, first: int, last: int, rules: Rules) -> None:
         changed: list[tuple[int, int, Configurations]] = []
         known = self._known
-        for piece in known.pieces(first, last, request):
+        for piece in known.pieces(first, last):
             if all(act.number != request.number for act in piece[3]):
                 changed.append(piece[:3])
                 continue

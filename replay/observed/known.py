@@ -1,8 +1,7 @@
 """What is known of the records of a share-partition at a moment of its history."""
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Mapping
 
 import attrs
 
@@ -105,7 +104,7 @@ class Known:
         self.reached = -1
         self.lowest: int | None = None
         self._start: int | None = None
-        self._acts: dict[tuple[int, int, frozenset[int]], Act] = {}
+        self._acts: dict[tuple[tuple[LogRequest, int], ...], tuple[Act, ...]] = {}
         self._memory: dict[object, Configurations] = {}
 
     def rules(self, now: float) -> Rules:
@@ -133,73 +132,31 @@ class Known:
             known = new if event.end + _SETTLES_MS < now else known | new
         return tuple(sorted({min(known), max(known)}))
 
-    def pieces(self, first: int, last: int, request: LogRequest | None = None) -> Iterator[Piece]:
+    def pieces(self, first: int, last: int) -> Iterator[Piece]:
         """Yield each part of the offsets with its configurations and what is under way there.
 
         No part is both before and after where the log may start.
         """
-        start = self._start
+        start, parts = self._start, [(first, last)]
         if start is not None and first < start <= last:
-            yield from self._pieces(first, start - 1, request)
-            yield from self._pieces(start, last, request)
-        else:
-            yield from self._pieces(first, last, request)
-
-    def _pieces(self, first: int, last: int, request: LogRequest | None) -> Iterator[Piece]:
-        others = self.under_way.over(first, last)
-        if not others:
-            for low, high, configurations in self.records.pieces(first, last):
-                yield low, high, configurations, ()
-            return
-        if request is not None and others == [request] and request.seen.status not in REFUSALS:
-            for low, high, value in request.parameter(first, last):
-                act = self._act(request, value, frozenset())
+            parts = [(first, start - 1), (start, last)]
+        for part in parts:
+            for low, high, naming in self.under_way.over(*part):
+                acts = self._acts_of(tuple((request, value) for request, (_, _, value) in naming))
                 for begin, end, configurations in self.records.pieces(low, high):
-                    yield begin, end, configurations, (act,)
-            return
-        for low, high, acts in self._divided(first, last, others):
-            for begin, end, configurations in self.records.pieces(low, high):
-                yield begin, end, configurations, acts
+                    yield begin, end, configurations, acts
 
-    def _divided(
-        self, first: int, last: int, others: Sequence[LogRequest]
-    ) -> Iterator[tuple[int, int, tuple[Act, ...]]]:
-        cuts = {first, last + 1}
-        named: list[tuple[LogRequest, list[tuple[int, int, int]]]] = []
-        for request in others:
-            parts = list(request.parameter(first, last))
-            named.append((request, parts))
-            for low, high, _ in parts:
-                cuts |= {low, high + 1}
-        places = [0] * len(named)
-        ordered = sorted(cuts)
-        for low, after in pairwise(ordered):
-            here = []
-            for nth, (request, parts) in enumerate(named):
-                while places[nth] < len(parts) and parts[places[nth]][1] < low:
-                    places[nth] += 1
-                if places[nth] < len(parts) and parts[places[nth]][0] <= low:
-                    here.append((request, parts[places[nth]][2]))
-            yield low, after - 1, self._acts_of(here)
-
-    def _acts_of(self, here: list[tuple[LogRequest, int]]) -> tuple[Act, ...]:
-        acts = []
-        for request, value in here:
-            if not _has_effect(request, value):
-                continue
-            before = frozenset(
-                other.number
-                for other, _ in here
-                if other.accepted and other.changes and _comes_before(other, request)
+    def _acts_of(self, here: tuple[tuple[LogRequest, int], ...]) -> tuple[Act, ...]:
+        if here not in self._acts:
+            accepted = [other for other, _ in here if other.accepted and other.changes]
+            self._acts[here] = tuple(
+                request.act(
+                    value, frozenset(b.number for b in accepted if _comes_before(b, request))
+                )
+                for request, value in here
+                if _has_effect(request, value)
             )
-            acts.append(self._act(request, value, before))
-        return tuple(acts)
-
-    def _act(self, request: LogRequest, value: int, after: frozenset[int]) -> Act:
-        key = (request.number, value, after)
-        if key not in self._acts:
-            self._acts[key] = request.act(value, after)
-        return self._acts[key]
+        return self._acts[here]
 
     def reach(self, piece: Piece, rules: Rules) -> Configurations:
         """Return what the records may have become; anything, where that is too much to follow."""

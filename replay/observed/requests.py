@@ -5,6 +5,7 @@ From requests that went on in them it follows when share sessions were certainly
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 
 import attrs
@@ -13,6 +14,7 @@ from model.states import AcknowledgeType
 from replay.observed.observation import Kind, Lapse, Observation, SessionChange, SessionEvent
 from replay.observed.record import Act, Effect, Lock
 from replay.observed.settings import Assumed
+from replay.observed.spans import Spans
 
 NONE = 0
 REFUSALS = frozenset({29, 30, 42, 100, 112, 121, 122, 123, 133})
@@ -22,7 +24,8 @@ request, an unknown topic, a wrong record state, and those of share sessions."""
 JUDGED = frozenset({42, 121})
 """INVALID_REQUEST and INVALID_RECORD_STATE: what the records' own states decide."""
 
-_BLOCK = 512
+Range = tuple[int, int, int]
+"""First, last, and the delivery count or the acknowledge type."""
 
 
 @attrs.frozen(eq=False)
@@ -42,8 +45,7 @@ class LogRequest:
     effect: Effect
     changes: bool
     blind: bool
-    ranges: tuple[tuple[int, int, int], ...]
-    firsts: tuple[int, ...]
+    ranges: tuple[Range, ...]
 
     @property
     def acquires(self) -> bool:
@@ -55,21 +57,15 @@ class LogRequest:
         """Whether it was answered with success."""
         return self.seen.status == NONE
 
-    def parameter(self, first: int, last: int) -> Iterator[tuple[int, int, int]]:
-        """Yield (first, last, delivery count or acknowledge type) within offsets."""
-        nth = max(0, bisect_right(self.firsts, first) - 1)
-        while nth < len(self.ranges) and self.ranges[nth][0] <= last:
-            begin, end, value = self.ranges[nth]
-            if end >= first:
-                yield max(begin, first), min(end, last), value
-            nth += 1
-
     def act(self, value: int, after: frozenset[int]) -> Act:
         """Return what it does to a record."""
         kind, count = (None, value) if self.acquires else (value, 0)
         member = self.seen.member
         return Act(self.number, member, self.begin, self.effect, kind, count, after)
 
+
+Naming = tuple[tuple[LogRequest, Range], ...]
+"""Requests, each with the range of it that names an offset."""
 
 MemberKey = tuple[str, str]
 """The member and the broker."""
@@ -149,7 +145,6 @@ def requests_of(
                 _changes(each),
                 blind or each.malformed or overlaps,
                 ranges,
-                tuple(first for first, _, _ in ranges),
             )
         )
     return requests
@@ -200,8 +195,7 @@ class UnderWay:
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._blocks: dict[int, set[LogRequest]] = {}
-        self._wide: set[LogRequest] = set()
+        self._naming: Spans[Naming] = Spans(())
         self._acquiring: dict[int, LogRequest] = {}
 
     def acquiring(self) -> Iterable[LogRequest]:
@@ -212,42 +206,28 @@ class UnderWay:
         """Add a request."""
         if request.acquires:
             self._acquiring[request.number] = request
-        for block in self._of(request):
-            block.add(request)
+        for part in request.ranges:
+            self._naming.change(part[0], part[1], partial(_with, request, part))
 
     def end(self, request: LogRequest) -> None:
         """Remove a request."""
         self._acquiring.pop(request.number, None)
-        for block in self._of(request):
-            block.discard(request)
-
-    def over(self, first: int, last: int) -> list[LogRequest]:
-        """Return the requests that may name any of the offsets, by number."""
-        some = set(self._wide)
-        if last - first >= _BLOCK * 64:
-            for block in self._blocks.values():
-                some |= block
-        else:
-            for number in range(first // _BLOCK, last // _BLOCK + 1):
-                some |= self._blocks.get(number, set())
-        return sorted(
-            (each for each in some if _touches(each, first, last)), key=lambda each: each.number
-        )
-
-    def _of(self, request: LogRequest) -> Iterator[set[LogRequest]]:
-        numbers: set[int] = set()
         for first, last, _ in request.ranges:
-            if last - first >= _BLOCK * 64:
-                yield self._wide
-            else:
-                numbers.update(range(first // _BLOCK, last // _BLOCK + 1))
-        for number in numbers:
-            yield self._blocks.setdefault(number, set())
+            self._naming.change(first, last, partial(_without, request))
+
+    def over(self, first: int, last: int) -> Iterator[tuple[int, int, Naming]]:
+        """Yield each part of the offsets with the requests that name it, and by which range."""
+        return self._naming.pieces(first, last)
 
 
-def _touches(request: LogRequest, first: int, last: int) -> bool:
-    nth = bisect_left(request.firsts, last + 1)
-    return nth > 0 and request.ranges[nth - 1][1] >= first
+def _with(request: LogRequest, part: Range, naming: Naming) -> Naming:
+    if any(other is request for other, _ in naming):
+        return naming
+    return *naming, (request, part)
+
+
+def _without(request: LogRequest, naming: Naming) -> Naming:
+    return tuple(each for each in naming if each[0] is not request)
 
 
 def moment_of(each: Observation) -> Moment:

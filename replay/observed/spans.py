@@ -28,12 +28,10 @@ class Spans(Generic[T]):
 
     def pieces(self, first: int = 0, last: int = END - 1) -> Iterator[tuple[int, int, T]]:
         """Yield (first, last, value) of each range in the offsets; both ends inclusive."""
-        nth = bisect_right(self._starts, first) - 1
-        starts, values = self._starts, self._values
-        while nth < len(starts) and starts[nth] <= last:
-            end = starts[nth + 1] - 1 if nth + 1 < len(starts) else END - 1
-            yield max(first, starts[nth]), min(last, end), values[nth]
-            nth += 1
+        low, high = bisect_right(self._starts, first), bisect_right(self._starts, last)
+        starts = self._starts[low:high]
+        ends = (*(start - 1 for start in starts), last)
+        return zip((first, *starts), ends, self._values[low - 1 : high], strict=False)
 
     def put(self, parts: Iterable[tuple[int, int, T]]) -> None:
         """Replace what contiguous, ascending ranges have by their values."""
