@@ -56,7 +56,8 @@ def _show_each(copies: int) -> None:
         log = gzip.decompress((DATA / "observed" / "kafka-request.log.gz").read_bytes())
         logs = [folder / f"request-{nth}.log" for nth in range(copies)]
         for nth, path in enumerate(logs):
-            path.write_bytes(log.replace(b'"g1"', b'"g1-%d"' % nth))
+            named = log.replace(b'"memberId":"', b'"memberId":"%d-' % nth)
+            path.write_bytes(named.replace(b'"g1"', b'"g1-%d"' % nth))
         _show("request log", _judge, logs, [x for path in logs for x in _lines(path)], 20_000)
 
 

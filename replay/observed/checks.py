@@ -14,7 +14,7 @@ from replay.observed.record import (
     Configurations,
     Rules,
     is_waiting,
-    may_be_complete,
+    may_be_counted,
     passed,
     written,
 )
@@ -155,7 +155,7 @@ def check_write(known: Known, each: Observation, now: float) -> None:
         for piece in known.pieces(first, last):
             after = _explained(known, piece, (state, count), rules, saved=each.status == 0)
             changed.append((piece[0], piece[1], after))
-        known.records.put(changed)
+        known.put(changed)
     start = each.start_offset
     if start is None or start < 0 or each.status != 0:
         return
@@ -226,7 +226,7 @@ def _pass(known: Known, start: int, rules: Rules) -> None:
             detail = f"the start offset {start} is written; possible: {_texts(reached)}"
             raise DivergedError(rule, first, last, detail)
         changed.append((first, last, after))
-    known.records.put(changed)
+    known.put(changed)
     known.floor = start
 
 
@@ -244,22 +244,25 @@ def _check_count(known: Known, each: Observation, start: int, rules: Rules) -> N
     unknown = known.records.value_at(2**62) == ANYTHING
     if count is None or count < 0 or unknown or known.compacted:
         return
-    most = 0
     reached_by = max((request.ranges[-1][1] for request in known.under_way.acquiring()), default=-1)
-    for piece in known.pieces(start, max(known.reached, reached_by)):
-        first, last = piece[:2]
-        reached = known.reach(piece, rules)
-        if any(
-            may_be_complete(configuration)
-            or configuration.record is None
-            or not configuration.record.delivery_count
-            for configuration in reached
-        ):
-            most += last - first + 1
-        else:
-            parts = known.undone.pieces(first, last)
-            most += sum(high - low + 1 for low, high, undone in parts if undone)
     behind = max(start, known.reached + 1, reached_by + 1)
+    most = 0
+    for low, high, configurations in known.records.pieces(start, behind - 1):
+        if count <= most:
+            return
+        if may_be_counted(configurations):
+            most += high - low + 1
+        else:
+            most += sum(_counted(known, piece, rules) for piece in known.pieces(low, high))
     if count > most + known.given.log.may_be_aborted(behind):
         detail = f"{count} is written; at most {most} deliveries can be complete"
         raise DivergedError(Difference.WRITTEN_DELIVERY_COMPLETE_COUNT, start, start, detail)
+
+
+def _counted(known: Known, piece: Piece, rules: Rules) -> int:
+    """Return of how many records of a piece the delivery may be complete."""
+    first, last = piece[:2]
+    if may_be_counted(known.reach(piece, rules)):
+        return last - first + 1
+    parts = known.undone.pieces(first, last)
+    return sum(high - low + 1 for low, high, undone in parts if undone)

@@ -145,7 +145,7 @@ class Durables:
             reached = known.reach(piece, rules)
             for low, high, entry in answer.pieces(*piece[:2]):
                 changed.append((low, high, recovered(reached, [_record(_entry(entry))])))
-        known.records.put(changed)
+        known.put(changed)
         known.reached = max((part[1] for part in each.ranges), default=-1)
         known.floor = 0
         known.lowest = start if start >= 0 else None
@@ -173,6 +173,7 @@ def _record(entry: Entry) -> Record:
     return UNDELIVERED if entry is None else recover(RecordState(entry[0]), entry[1])
 
 
+@functools.lru_cache(maxsize=_KEPT)
 def _merged(new: tuple[int, int], held: Holding, *, certain: bool = True) -> Holding:
     if held is None:
         return None

@@ -237,7 +237,7 @@ class ObservationJudge:
     def _judge(self, request: LogRequest, rules: Rules) -> None:
         if request.blind:
             for first, last, _ in request.ranges:
-                self._known.records.change(first, last, lambda _: ANYTHING)
+                self._known.put([(first, last, ANYTHING)])
         else:
             self._judged += 1
             if request.seen.status in JUDGED:
@@ -270,7 +270,7 @@ class ObservationJudge:
             if not after:
                 raise _refused(piece, request, known, rules)
             changed.append((piece[0], piece[1], after))
-        known.records.put(changed)
+        known.put(changed)
         if request.acquires:
             known.reached = max(known.reached, last)
             known.lowest = first if known.lowest is None else min(known.lowest, first)

@@ -1,7 +1,7 @@
 """What is known of the records of a share-partition at a moment of its history."""
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import attrs
 
@@ -20,9 +20,11 @@ from replay.observed.record import (
     PossibleState,
     Rules,
     completed,
+    one_of,
     passed,
     reachable,
     recovered,
+    stays_until,
 )
 from replay.observed.requests import REFUSALS, LogRequest, Sessions, UnderWay, sessions_of
 from replay.observed.settings import DELIVERY_LIMITS, Assumed
@@ -33,6 +35,8 @@ _OF_RECORDS = frozenset({Allowance.LOST_REQUEST, Allowance.NEW_LEADER})
 
 WIDTH = "share.partition.max.record.locks"
 _LIMIT = "share.delivery.count.limit"
+MOST_REMEMBERED = 50_000
+"""Of how many sets of configurations what is reachable from them is remembered."""
 _SETTLES_MS = 10_000
 """How long after its answer an altered configuration may not be in force everywhere (ms)."""
 
@@ -105,17 +109,21 @@ class Known:
         self.lowest: int | None = None
         self._start: int | None = None
         self._acts: dict[tuple[tuple[LogRequest, int], ...], tuple[Act, ...]] = {}
-        self._memory: dict[object, Configurations] = {}
+        self._memory: dict[object, tuple[float, Configurations]] = {}
+        self._remembered: tuple[tuple[int, ...], int] | None = None
 
     def rules(self, now: float) -> Rules:
-        """Return what is known of the configuration at a time."""
-        self._memory.clear()
+        """Return what is known of the configuration at a time, which is not before the last one."""
         self._start = self.given.log.start_at_most(now)
         lost = self.given.sessions.lost(now) if Allowance.LOST_REQUEST in self.allowed else 0
+        limits = self.limits(now)
+        if self._remembered != (limits, lost) or len(self._memory) > MOST_REMEMBERED:
+            self._memory.clear()
+            self._remembered = limits, lost
         return Rules(
             now,
             self.locks,
-            self.limits(now),
+            limits,
             writes_seen=self.given.writes_seen,
             allowed=self.allowed & _OF_RECORDS,
             lost=lost,
@@ -163,7 +171,8 @@ class Known:
         first, _, configurations, acts = piece
         deleted = self.may_be_deleted(first)
         key = (configurations, acts, deleted)
-        if key not in self._memory:
+        until, reached = self._memory.get(key, (ALWAYS, None))
+        if reached is None or until <= rules.now:
             if deleted:
                 rules = attrs.evolve(rules, allowed=rules.allowed | {Allowance.LOG_START})
             reached = reachable(configurations, acts, rules)
@@ -172,17 +181,13 @@ class Known:
                 # Any state stands for those after all that is under way, too.
                 done = frozenset(act.number for act in acts)
                 reached = frozenset({PossibleState(None, done)})
-            self._memory[key] = reached
-        return self._memory[key]
+            self._memory[key] = stays_until(configurations, acts, rules), reached
+        return reached
 
     def complete(self, piece: Piece, request: LogRequest, rules: Rules) -> Configurations:
         """Return the configurations that are left when a request is answered; none: no rule is."""
-        reached = self.reach(piece, rules)
-        key = (request.number, reached)
-        if key not in self._memory:
-            act = next(act for act in piece[3] if act.number == request.number)
-            self._memory[key] = completed(reached, act)
-        return self._memory[key]
+        act = next(act for act in piece[3] if act.number == request.number)
+        return completed(self.reach(piece, rules), act)
 
     def may_be_deleted(self, first: int) -> bool:
         """Whether the log may have lost an offset by the time of the rules.
@@ -224,10 +229,17 @@ class Known:
             return self.given.log.listed_end_at_most(now)
         return self.given.log.end_at_most(now)
 
+    def put(self, parts: Sequence[tuple[int, int, Configurations]]) -> None:
+        """Replace what is known of contiguous, ascending ranges by their configurations.
+
+        Of sets that are equal one is kept: an object is compared with itself at once.
+        """
+        self.records.put([(low, high, one_of(each)) for low, high, each in parts])
+
     def pass_to(self, start: int) -> None:
         """Let the start offset have passed every record before ``start``, whatever was known."""
         behind = self.records.pieces(self.floor, start - 1)
-        self.records.put([(low, high, recovered(before, [PASSED])) for low, high, before in behind])
+        self.put([(low, high, recovered(before, [PASSED])) for low, high, before in behind])
         self.floor = start
 
     def undo(self, first: int, last: int) -> None:

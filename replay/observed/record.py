@@ -4,8 +4,9 @@ Each change is one of ``spec.record``: the rules are not written a second time. 
 is named by a number, which stands for its deadline; ``Lock`` has the times between which it ends.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
+from functools import lru_cache
 
 import attrs
 
@@ -32,6 +33,9 @@ from spec.record import (
 
 MOST_CONFIGURATIONS = 96
 """With more configurations a record may be in any."""
+
+MOST_ALIKE = 1 << 14
+"""How many records, or sets of configurations, are remembered with what follows of them."""
 
 UNKNOWN_LOCK = 0
 NEVER, ALWAYS = float("inf"), float("-inf")
@@ -151,6 +155,18 @@ def reachable(start: Configurations, acts: tuple[Act, ...], rules: Rules) -> Con
     return frozenset(each for each in seen if not _is_overdue(each, rules))
 
 
+def stays_until(start: Configurations, acts: tuple[Act, ...], rules: Rules) -> float:
+    """Return when a lock of theirs may end next (ms): until then the same is reachable."""
+    numbers = {act.number for act in acts}
+    for each in start:
+        if each.record is not None:
+            numbers |= {each.record.deadline, each.record.former_deadline}
+    locks = (rules.locks.get(number, ANY_LOCK) for number in numbers)
+    times = (time for lock in locks for time in (lock.earliest, lock.alive, lock.latest))
+    return min((time for time in times if time > rules.now), default=NEVER)
+
+
+@lru_cache(maxsize=MOST_ALIKE)
 def completed(configurations: Configurations, act: Act) -> Configurations:
     """Return the configurations that are left when a request has been answered."""
     number, some = act.number, []
@@ -168,6 +184,7 @@ def completed(configurations: Configurations, act: Act) -> Configurations:
     return frozenset(some)
 
 
+@lru_cache(maxsize=MOST_ALIKE)
 def written(
     configurations: Configurations, state: int, count: int, *, saved: bool = True
 ) -> Configurations:
@@ -217,6 +234,7 @@ def _is_older(each: PossibleState, record: Record, state: int, count: int) -> bo
     return state == RecordState.ARCHIVING and record.state == RecordState.ARCHIVED and same
 
 
+@lru_cache(maxsize=MOST_ALIKE)
 def passed(
     configurations: Configurations, *, deleted: bool, compacted: bool, absent: bool = True
 ) -> Configurations:
@@ -234,11 +252,23 @@ def passed(
     return frozenset(kept)
 
 
-def may_be_complete(each: PossibleState) -> bool:
-    """Whether the delivery may be complete, and so in the delivery complete count."""
-    return each.record is None or bool(is_terminal(each.record))
+@lru_cache(maxsize=MOST_ALIKE)
+def one_of(configurations: Configurations) -> Configurations:
+    """Return one of all sets that are equal: the first."""
+    return configurations
 
 
+@lru_cache(maxsize=MOST_ALIKE)
+def may_be_counted(configurations: Configurations) -> bool:
+    """Whether the record may be in the delivery complete count: complete, or never acquired.
+
+    What may be, may be at any later time: nothing takes that back but an answer.
+    """
+    records = [each.record for each in configurations]
+    return any(not each or not each.delivery_count or is_terminal(each) for each in records)
+
+
+@lru_cache(maxsize=MOST_ALIKE)
 def is_waiting(configurations: Configurations) -> bool:
     """Whether the record is certainly available, and was delivered before."""
     return all(
@@ -316,9 +346,22 @@ def _acknowledged(record: Record, act: Act, kind: int, rules: Rules) -> Iterator
         if can_renew(record, act.member):
             yield renew(record, act.number)
         return
-    for limit in rules.limits:
-        for failed in rules.failed:
-            yield acknowledge(record, kind, limit, failed)
+    yield from _ended(acknowledge, rules.limits, rules.failed, record, kind)
+
+
+@lru_cache(maxsize=MOST_ALIKE)
+def _ended(
+    end: Callable[..., Record],
+    limits: tuple[int, ...],
+    failed: tuple[RecordState, ...],
+    record: Record,
+    *more: int,
+) -> frozenset[Record]:
+    """Return what the end of a delivery makes of a record, by each limit and failed state.
+
+    Most give the same, and most records of a request are alike.
+    """
+    return frozenset(end(record, *more, limit, state) for limit in limits for state in failed)
 
 
 def _unasked(
@@ -332,12 +375,10 @@ def _unasked(
     elif is_held(record):
         lock = rules.locks.get(record.deadline, ANY_LOCK)
         unsaved = -record.deadline if rules.writes_seen else _SAVED
-        for limit in rules.limits:
-            for failed in rules.failed:
-                if lock.earliest <= rules.now:
-                    yield expire(record, limit, failed), unsaved
-                if lock.alive <= rules.now:
-                    yield release(record, limit, failed), unsaved
+        for end, time in ((expire, lock.earliest), (release, lock.alive)):
+            if time <= rules.now:
+                for ended in _ended(end, rules.limits, rules.failed, record):
+                    yield ended, unsaved
 
 
 def _written(
@@ -388,17 +429,13 @@ def _lost_request(each: PossibleState, record: Record, rules: Rules) -> Iterator
     """Yield what an unanswered request did: acquired and let go, or acknowledged."""
     if is_acquirable(record) and each.lost < rules.lost:
         held = acquire(record, "", UNKNOWN_LOCK)
-        for limit in rules.limits:
-            for failed in rules.failed:
-                ended = expire(held, limit, failed)
-                yield PossibleState(ended, each.done, _SAVED, each.lost + 1)
+        for ended in _ended(expire, rules.limits, rules.failed, held):
+            yield PossibleState(ended, each.done, _SAVED, each.lost + 1)
     elif is_held(record):
         lock = rules.locks.get(record.deadline, ANY_LOCK)
         if lock.orderly or lock.alive > rules.now:
             return
         yield attrs.evolve(each, record=renew(record, UNKNOWN_LOCK))
         for kind in (AcknowledgeType.ACCEPT, AcknowledgeType.REJECT):
-            for limit in rules.limits:
-                for failed in rules.failed:
-                    ended = acknowledge(record, kind, limit, failed)
-                    yield attrs.evolve(each, record=ended, unsaved=_SAVED)
+            for ended in _ended(acknowledge, rules.limits, rules.failed, record, kind):
+                yield attrs.evolve(each, record=ended, unsaved=_SAVED)

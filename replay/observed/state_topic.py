@@ -140,7 +140,7 @@ def learn(known: Known, durable: Durable, now: float) -> None:
                 detail = f"{batch.state.name}({batch.delivery_count}) is durable"
                 raise DivergedError(Joint.DURABLE_IS_FINISHED, piece[0], piece[1], detail)
             changed.append((piece[0], piece[1], after))
-        known.records.put(changed)
+        known.put(changed)
 
 
 def _begins(each: Observation) -> bool:
