@@ -72,15 +72,16 @@ def entries(line: bytes, apis: frozenset[str]) -> Iterator[Entry | Other | Unusa
 
     Requests that are not of ``apis`` are not decoded. A line without the mark holds nothing.
     """
-    pieces = line.split(MARK)
-    end = _stamp(pieces[0])
-    for piece in pieces[1:]:
+    before, *pieces = line.split(MARK)
+    end = None
+    for piece in pieces:
+        end = _stamp(before) or end
         if end is None:
-            yield Unusable("no time before the request", _name(piece))
+            yield Unusable("no time before the request", _name(_head(piece)))
         else:
             yield _entry(piece, end, apis)
         # Where lines have run together, the next one's time is after this request.
-        end = _stamp(piece[-200:]) or end
+        before = piece[-200:]
 
 
 def _stamp(text: bytes) -> float | None:
@@ -96,13 +97,13 @@ def _stamp(text: bytes) -> float | None:
     return time.timestamp() * 1000 + int(fraction.ljust(6, "0") or 0) / 1000
 
 
-def _name(piece: bytes) -> str | None:
-    name = _NAME.search(_head(piece))
+def _name(head: str) -> str | None:
+    name = _NAME.search(head)
     return name[1] if name else None
 
 
-def _sender(piece: bytes) -> tuple[str, int] | None:
-    sender = _SENDER.search(_head(piece))
+def _sender(head: str) -> tuple[str, int] | None:
+    sender = _SENDER.search(head)
     return (sender[2], int(sender[1])) if sender else None
 
 
@@ -111,9 +112,10 @@ def _head(piece: bytes) -> str:
 
 
 def _entry(piece: bytes, end: float, apis: frozenset[str]) -> Entry | Other | Unusable:
-    name = _name(piece)
+    head = _head(piece)
+    name = _name(head)
     if name is not None and name not in apis:
-        return Other(end, name, _sender(piece))
+        return Other(end, name, _sender(head))
     try:
         data, _ = _DECODER.raw_decode(piece.decode())
         header = data["requestHeader"]
@@ -126,7 +128,7 @@ def _entry(piece: bytes, end: float, apis: frozenset[str]) -> Entry | Other | Un
             _object(data["response"]),
             _text(data["connection"]),
             sum(_duration(data.get(name, 0)) for name in _WAITS),
-            _sender(piece),
+            _sender(head),
         )
     except (ValueError, OverflowError, RecursionError):
         return Unusable("the request is cut or is not JSON", name, end)

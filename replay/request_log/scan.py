@@ -170,7 +170,7 @@ class _Scan:
         """Note the correlation ids of a client that sends to share coordinators."""
         if entry.sender is None:
             return
-        client, number = f"{zlib.crc32(entry.sender[0].encode()):08x}", entry.sender[1]
+        client, number = entry.sender
         if isinstance(entry, Other):
             runs, begin = self._sent.get(client), entry.end
         else:
@@ -179,7 +179,8 @@ class _Scan:
             begin = entry.begin
         if runs is None:
             return
-        run = runs.pop(number - 1, None) or SentRun(client, number, number, begin, begin)
+        digest = f"{zlib.crc32(client.encode()):08x}"
+        run = runs.pop(number - 1, None) or SentRun(digest, number, number, begin, begin)
         if len(runs) < MOST_RUNS:
             runs[number] = attrs.evolve(run, last=number, end=begin)
 
