@@ -33,6 +33,7 @@ VERSIONS: Mapping[str, tuple[str, ...]] = {
     "krafka": ("0.28.1",),
     "kafkit": ("0.1.9",),
     "kafrust": ("0.5.0",),
+    "krabka": ("0.7.1",),
     "spring-kafka": ("4.1.0", "4.1.1", "4.1.2"),
 }
 """The releases of each client that can be driven; of librdkafka the wheels of confluent-kafka."""
@@ -207,11 +208,13 @@ def _franz_go(version: str | None) -> str:
     return shlex.quote(str(project / "build" / "driver"))
 
 
-def _crate(name: str) -> Callable[[str | None], str]:
-    """Return what builds the one release of a crate that can be driven."""
+def _crate(name: str, *flags: str) -> Callable[[str | None], str]:
+    """Return what builds the one release of a crate that can be driven, by Cargo with flags."""
 
     def built(_version: str | None) -> str:
-        project = build(_FOLDERS[name], attrs.evolve(_CARGO, name=f"the driver for {name}"))
+        command = (*_CARGO.command, *flags)
+        recipe = attrs.evolve(_CARGO, name=f"the driver for {name}", command=command)
+        project = build(_FOLDERS[name], recipe)
         return shlex.quote(str(project / "target" / "debug" / f"sharespec-{name}"))
 
     return built
@@ -225,5 +228,6 @@ _COMMANDS: Mapping[str, Callable[[str | None], str]] = {
     "krafka": _crate("krafka"),
     "kafkit": _crate("kafkit"),
     "kafrust": _crate("kafrust"),
+    "krabka": _crate("krabka", "--ignore-rust-version"),  # It asks for 1.98.1.
     "spring-kafka": _spring_kafka,
 }

@@ -38,8 +38,8 @@ from tests.clients.controls import (
 )
 from tests.conformance.unbuilt import skip_unbuilt
 
-CRATES = ("kafkit", "kafrust")
-"""Those that are not built for a test."""
+CRATES = ("krafka", "kafkit", "kafrust", "krabka")
+"""The clients that take so long to build that tests do not do it."""
 
 DOUBLE = f"{sys.executable} -m tests.doubles.share_client"
 
