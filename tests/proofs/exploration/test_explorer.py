@@ -34,12 +34,12 @@ from spec.record import commit
 from tests.proofs.exploration.direct import Parts, abstract, first, known_of, successors
 from tests.proofs.explored import DOCUMENT, TINY, VisitedWorld, explored, visited_worlds
 
-SLOW, LONG = 5_000, 100_000
-"""Worlds of more states than that take seconds, and half a minute."""
+SLOW = 5_000
+"""A world of more states than that takes seconds."""
 
 
 def _visited(one: VisitedWorld) -> ParameterSet:
-    marks = [pytest.mark.slow] * (one.sizes[0] > SLOW) + [pytest.mark.long] * (one.sizes[0] > LONG)
+    marks = pytest.mark.slow if one.sizes[0] > SLOW else ()
     return pytest.param(one, marks=marks, id=one.covers)
 
 
