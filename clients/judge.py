@@ -50,7 +50,6 @@ from clients.sessions import Session
 from clients.telling import told_by_callback, told_by_commit
 from conformance.wire.records import value_of
 from model.share_messages import INITIAL_EPOCH
-from serve.rare import START_SECONDS
 
 MOST_VIOLATIONS = 100
 """How many violations are kept of one duty."""
@@ -119,7 +118,6 @@ class _Judging:
     closing: bool = False
     closed: bool = False
     is_member: bool = False
-    starts_until: float = 0
     were_cut: set[int] = attrs.field(factory=set)
 
     def take(self, event: Event) -> None:
@@ -287,8 +285,6 @@ class _Judging:
             self.holdings.lose(self.position, event.broker)
             if event.why in (RESTARTED, HUNG_UP):  # Connections end next, if there are any.
                 self.were_cut.add(event.broker)
-                if event.why == RESTARTED:  # Until then its coordinator may take no heartbeat.
-                    self.starts_until = event.at_ms + 1000 * START_SECONDS
                 self.sessions[event.broker].disconnected()
                 self.membership.cut()
             return
@@ -349,7 +345,6 @@ class _Judging:
             self._polled(event)
         elif event.call == "close":
             self.closed = event.error is None
-            self.is_member = self.is_member and event.at_ms >= self.starts_until
         elif event.call == "acknowledge" and event.error is not None and self.call is not None:
             self._unacknowledged(self._delivered(self.call.place, self.call.offset))
         for completed in event.completed:

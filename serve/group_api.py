@@ -39,17 +39,15 @@ _LONGEST_ID = 1000
 
 def find_coordinator(node: Node, asked: Call) -> Values:
     """Name the coordinator of each group; transactions have none."""
-    body, rare = asked.body, node.cluster.rare
-    is_group = getattr(body, "key_type", _GROUP_KEY) == _GROUP_KEY
-    is_away = is_group and rare.takes(Habit.NO_COORDINATOR)
+    body = asked.body
+    error, why = _NONE, None
+    if getattr(body, "key_type", _GROUP_KEY) != _GROUP_KEY:
+        error, why = KafkaError.invalid_request, "only groups have a coordinator here"
+    elif node.cluster.rare.takes(Habit.NO_COORDINATOR):
+        error, why = KafkaError.coordinator_not_available, "it is not available now"
 
     def answer(group: str) -> Values:
         coordinator = node.cluster.coordinator(group)
-        error, why = _NONE, None
-        if not is_group:
-            error, why = KafkaError.invalid_request, "only groups have a coordinator here"
-        elif is_away or rare.is_starting(coordinator.id):
-            error, why = KafkaError.coordinator_not_available, "it is not available now"
         known = {"node_id": coordinator.id, **address(coordinator)}
         nobody = {"node_id": -1, "host": "", "port": -1}
         return {**(nobody if why else known), "error_code": error, "error_message": why}

@@ -3,7 +3,6 @@
 Only what the broker chooses is chosen here; what then becomes of records ``spec`` computes.
 """
 
-import time
 from collections import deque
 from collections.abc import Iterable
 from enum import Enum
@@ -23,7 +22,7 @@ THROTTLE_MS = 1000
 """For how long a client is to refrain from requests."""
 
 START_SECONDS = 1.0
-"""For how long a broker that starts again takes no connection."""
+"""For how long Metadata names no leader of what a broker leads that starts again."""
 
 SLOW_SECONDS = 0.5
 """How late a heartbeat is answered."""
@@ -78,10 +77,6 @@ class Rare:
     unheard: dict[str, tuple[int, float]] = attrs.field(factory=dict)
     _armed: deque[Habit] = attrs.field(factory=deque)
     _late: dict[int, int] = attrs.field(factory=dict)
-
-    def is_starting(self, broker: int) -> bool:
-        """Whether a broker is about to start, so that Metadata does not have it."""
-        return time.monotonic() < self.starting.get(broker, 0.0)
 
     def arm(self, habit: Habit) -> None:
         """Let something happen once; beyond the most that may be armed, nothing more is."""

@@ -177,7 +177,7 @@ class Server:
     ) -> None:
         peer = (writer.get_extra_info("peername") or ("?", 0))[:2]
         task = asyncio.current_task()
-        if self._is_over or self.cluster.rare.is_starting(node.id):
+        if self._is_over:
             self._close(writer)
             return
         count, most = len(self._connections()), self.options.limits.connections

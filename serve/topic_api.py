@@ -32,24 +32,22 @@ def metadata(node: Node, asked: Call) -> Values:
         topics = [_found(node, topic, create=create) for topic in wanted]
     if asked.version < _NAMELESS:
         topics = [{**topic, "name": topic["name"] or ""} for topic in topics]
-    started = {
-        other.id: _broker(other)
-        for other in node.cluster.nodes
-        if not node.cluster.rare.is_starting(other.id)
-    }
+    starting = [
+        id_ for id_, until in node.cluster.rare.starting.items() if time.monotonic() < until
+    ]
     return {
-        "brokers": list(started.values()),
+        "brokers": [_broker(other) for other in node.cluster.nodes],
         "cluster_id": node.cluster.id,
         "controller_id": CONTROLLER,
-        "topics": [_leaderless(_heard(node, topic), started) for topic in topics],
+        "topics": [_leaderless(_heard(node, topic), starting) for topic in topics],
     }
 
 
-def _leaderless(topic: Values, started: Collection[int]) -> Values:
-    """Return a topic as it is described while no other brokers have started."""
+def _leaderless(topic: Values, starting: Collection[int]) -> Values:
+    """Return a topic as it is described while these brokers start."""
     unknown = {"error_code": KafkaError.leader_not_available, "leader_id": -1}
     parts = topic["partitions"]
-    parts = [{**part, **({} if part["leader_id"] in started else unknown)} for part in parts]
+    parts = [{**part, **(unknown if part["leader_id"] in starting else {})} for part in parts]
     return {**topic, "partitions": parts}
 
 

@@ -78,7 +78,7 @@ SPREAD = script(
     "answer-last 2, commit, drain"
 )
 RESTARTED = script(
-    "explicit: produce 5, poll, restart 1, idle 1200, accept 1, commit, accept, poll-once, drain"
+    "explicit: produce 5, poll, restart 1, idle 200, accept 1, commit, accept, poll-once, drain"
 )
 HUNG_UP = script(
     "explicit: produce 5, poll, accept 2, commit, hang-up, accept 1, commit, accept, poll-once, "

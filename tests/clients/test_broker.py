@@ -1,6 +1,6 @@
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from uuid import UUID
 
 import pytest
@@ -137,13 +137,9 @@ def test_a_broker_that_starts_again_ends_its_connections_and_leads_nothing_for_a
             clients[0].fetch(1)
         assert lost(broker) == [RESTARTED, DISCONNECTED]
         asked = request("metadata", 12, topics=None, include_topic_authorized_operations=False)
-        said = clients[1].wire.ask("c", asked).body
-        led = [(each.leader_id, each.error_code) for each in said.topics[0].partitions]
-        answer = None
-        with suppress(TargetError):
-            answer = clients[0].fetch(1)
-        told = answer, [each.node_id for each in said.brokers], led
-        assert time.monotonic() - began > START_SECONDS or told == (None, [2], [(-1, 5), (2, 0)])
+        said = clients[1].wire.ask("c", asked).body.topics[0].partitions
+        led = [(each.leader_id, each.error_code) for each in said]
+        assert time.monotonic() - began > START_SECONDS or led == [(-1, 5), (2, 0)]
         broker.do(lambda cluster: cluster.rare.starting.update({1: 0.0}))
         said = clients[1].wire.ask("c", asked).body.topics[0].partitions
         assert [each.leader_id for each in said] == [1, 2]

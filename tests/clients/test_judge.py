@@ -34,7 +34,7 @@ from clients.events import (
     Settings,
 )
 from clients.journal import Journal
-from clients.judge import MOST_VIOLATIONS, RESTARTED, judge
+from clients.judge import MOST_VIOLATIONS, judge
 from clients.play import Pace, play
 from clients.scripts import Script, drawn
 from clients.stakes import stakes
@@ -130,14 +130,6 @@ def polled_empty(*before: Event) -> list[Duty]:
     """Judge a client that takes a record into hand, goes on, and polls in vain."""
     goes_on = (gives(), fetch(2, 1), POLL, returns())
     return found(JOINS, fetch(), *before, *goes_on, explicit=False)
-
-
-@pytest.mark.parametrize(("returns_ms", "violated"), [(999, []), (1000, [Duty.LEAVES])])
-def test_who_closes_while_a_broker_starts_need_not_leave(
-    returns_ms: int, violated: list[Duty]
-) -> None:
-    events = Lost(0, RESTARTED, 1), Called(0, "close"), Returned(returns_ms, "close")
-    assert found(JOINS, *events, of=[Duty.LEAVES]) == violated
 
 
 def test_a_duty_that_is_violated_often_leaves_the_others_judged() -> None:

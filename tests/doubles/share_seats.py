@@ -10,12 +10,9 @@ import attrs
 from conformance.target import TargetError
 from conformance.wire.connection import Address, Bounds, Wire
 from conformance.wire.messages import Message, request
-from serve.rare import START_SECONDS
 
 if TYPE_CHECKING:
     from clients.events import Place
-
-_PAUSE = 0.05
 
 Assigned = tuple[UUID, str, int]
 """A partition that is assigned: the id and the name of its topic, and its number."""
@@ -36,14 +33,11 @@ class Seat:
 
 
 def asked_again(wire: Wire, message: Message) -> Any:  # noqa: ANN401 - a response
-    """Return the answer to a request, which is sent again while a broker starts. TargetError."""
-    until = time.monotonic() + 2 * START_SECONDS
-    while time.monotonic() < until:
-        try:
-            return wire.ask("c", message).body
-        except TargetError:
-            time.sleep(_PAUSE)
-    return wire.ask("c", message).body
+    """Return the answer to a request, which is sent again if the connection ends. TargetError."""
+    try:
+        return wire.ask("c", message).body
+    except TargetError:
+        return wire.ask("c", message).body
 
 
 class Seats:
