@@ -28,6 +28,7 @@ class ProcessTarget:
     def __init__(self, command: str, seconds: float = 10.0) -> None:
         """Start the command. Raises TargetError if it cannot be started."""
         self._seconds = seconds
+        self._unheard = f"{command!r:.200}: "
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close
         self._read = bytearray()
         try:
@@ -108,6 +109,7 @@ class ProcessTarget:
             self._read += chunk
         line = bytes(self._read[:end])
         del self._read[: end + 1]
+        self._unheard = ""
         return line
 
     def _trouble(self, what: str) -> GoneError:
@@ -119,12 +121,10 @@ class ProcessTarget:
         except subprocess.TimeoutExpired:
             status = None
         ended = "" if status is None else f", exit status {status}"
-        return GoneError(f"{what}{ended}" + (f"; it said: {text}" if text else ""))
+        said = f"; it said: {text}" if text else ""
+        return GoneError(f"{self._unheard}{what}{ended}{said}")
 
 
 def core_target(command: str, seconds: float = 10.0) -> DriverTarget[Capabilities]:
     """Start the driver of a core. Raises TargetError as ``ProcessTarget`` does."""
-    try:
-        return DriverTarget(ProcessTarget(command, seconds), Capabilities)
-    except GoneError as gone:
-        raise GoneError(f"{command!r:.200}: {gone}") from None
+    return DriverTarget(ProcessTarget(command, seconds), Capabilities)

@@ -94,6 +94,8 @@ def test_any_text_is_read_back(tmp_path: Path, report: Report) -> None:
         as_toml((known, attrs.evolve(known, name="other")), CORES.plain), encoding="utf-8"
     )
     assert read_known(path, CORES.read) == (known, attrs.evolve(known, name="other"))
+    assert "plays each sequence again" in path.read_text(encoding="utf-8")
+    assert "plays each sequence" not in as_toml((attrs.evolve(known, sequence=()),))
 
 
 def test_names_are_unique(report: Report) -> None:

@@ -89,3 +89,4 @@ def test_it_warns_of_an_address_that_others_reach() -> None:
     result = CliRunner().invoke(cli, ["serve", "--listen", "192.0.2.1:1"])
     assert result.exit_code == 2
     assert "warning: who reaches" in result.output
+    assert "sharespec: 192.0.2.1:1: " in result.output

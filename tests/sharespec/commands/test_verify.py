@@ -119,7 +119,7 @@ def test_reports_are_written_to_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["--exec", f"{sys.executable} -c 'input()'"], "it ended"),
+        (["--exec", f"{sys.executable} -c 'input()'"], " -c 'input()'\": it ended"),
         (["--exec", WRONG, "--vector", "renew-is-off"], "there is no vector"),
     ],
     ids=str,
