@@ -48,7 +48,7 @@ class Tally:
 def compare(
     tally: Tally, partitions: Iterable[SharePartition], *names: str, form: ArrayForm = "new"
 ) -> None:
-    """Compare every step from every sound state; ``names`` are those of offers, or none for all."""
+    """Compare every step from every sound state; ``names`` are those of offers."""
     for partition in partitions:
         if not is_sound(partition):
             continue

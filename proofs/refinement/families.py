@@ -20,6 +20,7 @@ from proofs.refinement.states import (
     NOW,
     PLAIN,
     START,
+    THIRD,
     Surroundings,
     WindowCell,
     cells,
@@ -29,7 +30,9 @@ from proofs.refinement.steps import OFFERS
 from spec.coordinator import Durable
 from spec.record import Record
 
-_EVERY = tuple(name for name in OFFERS if name != "initialize")
+_BY_EACH = ("acquire by each", "acknowledge by each", "leave by each")
+_OF_SEVERAL = ("acknowledge each", "acknowledge two", *_BY_EACH)
+_EVERY = tuple(name for name in OFFERS if name not in {"initialize", *_OF_SEVERAL})
 _WRITING = (
     "acknowledge",
     "acknowledge all",
@@ -70,7 +73,7 @@ SHORT = (
 FEW = tuple(SHORT[place] for place in (1, 2, 3, 7))
 """A hole, an available record, one that is held, one that waits for its write."""
 
-_OF_A_THIRD = WindowCell(Record(RecordState.ACQUIRED, 1, "c", NOW + 2))
+_OF_A_THIRD = WindowCell(Record(RecordState.ACQUIRED, 1, THIRD, NOW + 2))
 THREE = (*(SHORT[place] for place in (2, 3, 5)), _OF_A_THIRD)
 """An available record, and one that each of three members holds."""
 
@@ -158,10 +161,16 @@ def _families() -> tuple[Family, ...]:
             "two offsets, worn arrays", KAFKA, SHORT, 2, Surroundings(wide), _KAFKA, form="worn"
         ),
         Family("three offsets", KIP, FEW, 3, Surroundings(wide), _WIDE),
-        Family("three members", KIP, THREE, 3, Surroundings(wide), _WIDE[1:4]),
+        Family("three members", KIP, THREE, 3, Surroundings(wide), (*_BY_EACH[2:], "time")),
         Family("four offsets", KIP, FEW, 4, Surroundings(wide), _WIDE[1:]),
         Family("four offsets that are asked for", KIP, HELD, 4, Surroundings(wide), _ASKED),
-        Family("three members that ask", KIP, THREE, 3, PLAIN, _ASKED[1:]),
+        Family("four offsets that are fetched", KIP, FEW, 4, Surroundings(wide), _ASKED[:1]),
+        Family("four offsets that are acknowledged", KIP, FEW, 4, Surroundings(wide), _ASKED[1:]),
+        Family("four batches", KIP, FEW, 4, Surroundings(wide), _OF_SEVERAL[:1], "full"),
+        Family("two batches of any ranges", KAFKA, FEW, 2, PLAIN, _OF_SEVERAL[1:2]),
+        Family("three offsets, full arrays", KAFKA, FEW, 3, Surroundings(wide), _ASKED, "full"),
+        Family("three members that fetch", KIP, THREE, 3, Surroundings(wide), _BY_EACH[:1]),
+        Family("three members that ask", KIP, THREE, 3, PLAIN, _BY_EACH[1:2]),
         Family("writes in flight", KIP, IN_FLIGHT, 4, Surroundings(wide), _WIDE[1:4], "full"),
         Family("six offsets, full arrays", KIP, HELD, 6, six, _FULL, "full"),
         Family("five offsets, room before", KIP, HELD, 5, Surroundings(wide), _FULL, "behind"),

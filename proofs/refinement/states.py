@@ -22,7 +22,7 @@ from spec.partition import Outstanding, SharePartition
 from spec.record import Record, is_held
 from spec.window import Window, extend, replace
 
-MEMBERS = ("a", "b")
+MEMBERS, THIRD = ("a", "b"), "c"
 START, NOW, LIMIT, SEQ, CALL = 1, 10, 2, 7, 17
 """Start offset, clock, delivery count limit; the first operation that waits; the next one."""
 

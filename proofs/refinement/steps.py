@@ -1,6 +1,6 @@
 """What is done in each state: every operation, with every small argument, choice and answer."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations_with_replacement, product
 
 import attrs
@@ -12,11 +12,12 @@ from model.outcome import Answer, Choice, Expiry
 from model.ranges import OffsetRange, StateBatch
 from model.snapshot import DurableState
 from model.states import AcknowledgeType, AcquireMode, RecordState
-from proofs.refinement.states import CALL, COMMITTED, CONFIG, MEMBERS, NOW
+from proofs.refinement.states import CALL, COMMITTED, CONFIG, MEMBERS, NOW, THIRD
 from spec.partition import SharePartition
 
 FAILED = ErrorCode.COORDINATOR_NOT_AVAILABLE
 _ANSWERS = tuple((Answer(status),) for status in (ErrorCode.NONE, FAILED, ErrorCode.PENDING))
+_MIXED = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.RENEW)
 _REFUSALS = (ErrorCode.NONE, ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_RECORD_STATE)
 _NO_TYPE = 9
 _FREE = Choice()
@@ -35,8 +36,8 @@ Offer = Callable[[SharePartition], Iterator[SmallStep]]
 
 
 def steps(partition: SharePartition, *names: str) -> Iterator[SmallStep]:
-    """Yield what can be done: every offer, or those named."""
-    for name in names or OFFERS:
+    """Yield what can be done by the offers of these names."""
+    for name in names:
         yield from OFFERS[name](partition)
 
 
@@ -46,9 +47,17 @@ def _around(partition: SharePartition) -> range:
     return range(window.start_offset - 1, window.end_offset + 1)
 
 
+def _inside(partition: SharePartition) -> range:
+    return range(partition.window.start_offset, partition.window.end_offset)
+
+
 def _ranges(partition: SharePartition) -> list[OffsetRange]:
     pairs = combinations_with_replacement(_around(partition), 2)
     return [OffsetRange(first, last) for first, last in pairs]
+
+
+def _singles(among: range) -> tuple[OffsetRange, ...]:
+    return tuple(OffsetRange(offset, offset) for offset in among)
 
 
 def _chosen_starts(partition: SharePartition, step: SmallStep) -> Iterator[SmallStep]:
@@ -89,7 +98,7 @@ def _acquire(partition: SharePartition) -> Iterator[SmallStep]:
     both = ((AcquireMode.BATCH_OPTIMIZED, 2), (AcquireMode.RECORD_LIMIT, 1))
     yield SmallStep(_fetch(1, (), both[0]))
     for first, last in combinations_with_replacement(range(end + 1), 2):
-        singles = tuple(OffsetRange(offset, offset) for offset in range(first, last + 1))
+        singles = _singles(range(first, last + 1))
         reads = (singles,) if first == last else ((OffsetRange(first, last),), singles)
         for read in reads:
             for limit in (*both, (AcquireMode.BATCH_OPTIMIZED, 0)):
@@ -136,21 +145,25 @@ def _acknowledge(partition: SharePartition) -> Iterator[SmallStep]:
             yield SmallStep(ops.Acknowledge(MEMBERS[0], (batch,)), Choice(refusal=refusal))
 
 
-def _acknowledge_whole(partition: SharePartition) -> Iterator[SmallStep]:
+def _acknowledge_each(
+    partition: SharePartition, among: Iterable[AcknowledgeType] = _MIXED
+) -> Iterator[SmallStep]:
     """Acknowledge the window, each offset with a type of its own, in one batch or in many."""
-    window = partition.window
-    inside = range(window.start_offset, window.end_offset)
-    if not inside:
-        return
-    for kinds in product(AcknowledgeType, repeat=len(inside)):
+    inside = _inside(partition)
+    for kinds in product(among, repeat=len(inside)):
+        apart = _batches(_singles(inside), kinds)
         types = tuple(int(kind) for kind in kinds)
         whole = ops.AcknowledgementBatch(inside[0], inside[-1], types)
-        apart = tuple(
-            ops.AcknowledgementBatch(offset, offset, (kind,))
-            for offset, kind in zip(inside, types, strict=True)
-        )
         for batches, answers in product(((whole,), apart), _ANSWERS):
             yield SmallStep(ops.Acknowledge(MEMBERS[0], batches), answers=answers)
+
+
+def _acknowledge_whole(partition: SharePartition) -> Iterator[SmallStep]:
+    """Acknowledge the window with every type, and vary what else may be chosen and answered."""
+    inside = _inside(partition)
+    if not inside:
+        return
+    yield from _acknowledge_each(partition, AcknowledgeType)
     batch = ops.AcknowledgementBatch(inside[0], inside[-1], (int(AcknowledgeType.ACCEPT),))
     accepted = SmallStep(ops.Acknowledge(MEMBERS[0], (batch,)))
     yield from _chosen_starts(partition, accepted)
@@ -164,10 +177,39 @@ def _acknowledge_whole(partition: SharePartition) -> Iterator[SmallStep]:
         yield attrs.evolve(accepted, answers=(Answer(status, made_after=made_after),))
 
 
+def _acknowledge_two(partition: SharePartition) -> Iterator[SmallStep]:
+    """Acknowledge any two ranges, in either order and overlapping or not, as a request or not."""
+    ways = [(entry, _FREE) for entry in ops.EntryPoint]
+    ways += [(ops.EntryPoint.SHARE_PARTITION, Choice(refusal=status)) for status in _REFUSALS]
+    for parts in product(_ranges(partition), repeat=2):
+        for kinds, (entry, choice) in product(product(_MIXED[1:], repeat=2), ways):
+            yield SmallStep(ops.Acknowledge(MEMBERS[0], _batches(parts, kinds), entry), choice)
+
+
+def _batches(
+    parts: Iterable[OffsetRange], kinds: Iterable[AcknowledgeType]
+) -> tuple[ops.AcknowledgementBatch, ...]:
+    return tuple(
+        ops.AcknowledgementBatch(part.first, part.last, (int(kind),))
+        for part, kind in zip(parts, kinds, strict=True)
+    )
+
+
 def _leave(partition: SharePartition) -> Iterator[SmallStep]:
     for member, answers in product(MEMBERS, _ANSWERS):
         yield SmallStep(ops.MemberLeaves(member), answers=answers)
     yield from _chosen_starts(partition, SmallStep(ops.MemberLeaves(MEMBERS[0])))
+
+
+def _by_each(offer: Offer) -> Offer:
+    """Return the steps of an offer, each made by each of three members."""
+
+    def offered(partition: SharePartition) -> Iterator[SmallStep]:
+        for step, member in product(offer(partition), (*MEMBERS, THIRD)):
+            assert isinstance(step.operation, ops.Acquire | ops.Acknowledge | ops.MemberLeaves)  # noqa: S101 - it has a member
+            yield attrs.evolve(step, operation=attrs.evolve(step.operation, member=member))
+
+    return lambda partition: iter(dict.fromkeys(offered(partition)))
 
 
 def _time(partition: SharePartition) -> Iterator[SmallStep]:
@@ -176,9 +218,7 @@ def _time(partition: SharePartition) -> Iterator[SmallStep]:
         yield SmallStep(ops.AdvanceTime(ms), answers=answers)
     for ms, part in product((0, 2), _ranges(partition)):
         yield SmallStep(ops.AdvanceTime(ms), Choice(expired=(Expiry((part,)),)))
-        apart = tuple(
-            Expiry((OffsetRange(offset, offset),)) for offset in range(part.first, part.last + 1)
-        )
+        apart = tuple(Expiry((lock,)) for lock in _singles(range(part.first, part.last + 1)))
         yield SmallStep(ops.AdvanceTime(ms), Choice(expired=apart), _ANSWERS[2] * len(apart))
     yield from _chosen_starts(partition, SmallStep(ops.AdvanceTime(2)))
 
@@ -247,6 +287,11 @@ OFFERS: dict[str, Offer] = {
     "skip acquire": _skip_acquire,
     "acknowledge": _acknowledge,
     "acknowledge all": _acknowledge_whole,
+    "acknowledge each": _acknowledge_each,
+    "acknowledge two": _acknowledge_two,
+    "acquire by each": _by_each(_acquire),
+    "acknowledge by each": _by_each(_acknowledge),
+    "leave by each": _by_each(_leave),
     "member leaves": _leave,
     "time": _time,
     "expire": _expire,

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,15 @@ import pytest
 
 from impl import acknowledge, acquire, expiry, leadership, partition, writes
 from impl import layout as at
+from impl.rows import Ints
 from impl.state import State
 from model.guards import Guard
 from model.profile import KIP
+from proofs.refinement.arrays import arrays_of, concrete
 from proofs.refinement.check import Tally, compare
-from proofs.refinement.families import FAMILIES, FEW, QUICK, Family, tally
-from proofs.refinement.states import states
+from proofs.refinement.families import FAMILIES, FEW, QUICK, THREE, Family, tally
+from proofs.refinement.states import PLAIN, state_of, states
+from spec.partition import SharePartition
 from tests.long import cases
 
 SIZES = {
@@ -43,31 +47,50 @@ SIZES = {
     ("kip", "two offsets"): (56, 76_384, 36_024),
     ("kafka", "two offsets, worn arrays"): (56, 33_880, 15_822),
     ("kip", "three offsets"): (57, 56_601, 8_771),
-    ("kip", "three members"): (22, 3_300, 2_708),
+    ("kip", "three members"): (22, 2_310, 1_564),
     ("kip", "four offsets"): (249, 69_471, 47_383),
     ("kip", "four offsets that are asked for"): (16, 27_232, 11_408),
-    ("kip", "three members that ask"): (22, 13_860, 3_410),
+    ("kip", "four offsets that are fetched"): (249, 204_180, 122_290),
+    ("kip", "four offsets that are acknowledged"): (249, 219_618, 46_983),
+    ("kip", "four batches"): (249, 121_014, 0),
+    ("kafka", "two batches of any ranges"): (13, 26_000, 5_268),
+    ("kafka", "three offsets, full arrays"): (57, 70_851, 28_423),
+    ("kip", "three members that fetch"): (22, 39_072, 23_610),
+    ("kip", "three members that ask"): (22, 35_640, 10_230),
     ("kip", "writes in flight"): (82, 15_252, 12_448),
     ("kip", "six offsets, full arrays"): (64, 17_280, 10_962),
     ("kip", "five offsets, room before"): (32, 7_168, 4_334),
 }
 """Of each family by profile and name: states, steps, and how many of them both sides refuse."""
 
-LONG = {"three offsets", "four offsets"}
+LONG = {
+    "three offsets",
+    "three offsets, full arrays",
+    "four offsets",
+    "four offsets that are fetched",
+    "four offsets that are acknowledged",
+    "four batches",
+}
 
-Situation = Callable[[State], bool]
+Situation = Callable[..., bool]
+"""Of the arrays and of what a function is given besides."""
 
 
-def _runs(state: State) -> int:
-    return int(state.header[at.TAIL] - state.header[at.HEAD])
+def _used(state: State) -> Ints:
+    return state.runs[state.header[at.HEAD] : state.header[at.TAIL]]
 
 
-def _is_third(state: State) -> bool:
-    used = state.runs[state.header[at.HEAD] : state.header[at.TAIL]]
-    return bool((used[:, at.OWNER] == 2).any())
+def _is_third(state: State, *_: object) -> bool:
+    return bool((_used(state)[:, at.OWNER] == 2).any())
 
 
-def _is_in_batches(state: State) -> bool:
+def _waits(state: State, *_: object) -> bool:
+    """Whether records of a window of four offsets wait for a write."""
+    is_wide = state.header[at.END] - state.header[at.START] > 3
+    return bool(is_wide and (_used(state)[:, at.WRITE] != at.NO_WRITE).any())
+
+
+def _is_in_batches(state: State, *_: object) -> bool:
     """Whether several writes are outstanding, and one of them has several batches."""
     return bool(state.header[at.PENDING_TAIL] > state.header[at.OUTSTANDING_TAIL] > 1)
 
@@ -77,18 +100,45 @@ def _is_full(state: State) -> bool:
 
 
 SITUATIONS: dict[str, tuple[Any, str, Situation]] = {
-    "four offsets that are asked for": (acknowledge, "acknowledge", lambda s: _runs(s) > 3),
-    "three members that ask": (acknowledge, "acknowledge", _is_third),
+    "four offsets that are asked for": (
+        acknowledge,
+        "acknowledge",
+        lambda s, *_: len(_used(s)) > 3 and s.header[at.NEXT_DEADLINE] < s.header[at.NOW],
+    ),
+    "four offsets that are fetched": (acquire, "acquire", _waits),
+    "four offsets that are acknowledged": (
+        acknowledge,
+        "acknowledge",
+        lambda s, sent, *_: _waits(s) and len(sent.types) == 1,
+    ),
+    "four batches": (acknowledge, "acknowledge", lambda _, sent, *__: len(sent.batches) > 3),
+    "two batches of any ranges": (
+        acknowledge,
+        "acknowledge",
+        lambda _, sent, *__: len(sent.batches) > 1 and sent.batches[1, 0] <= sent.batches[0, 1],
+    ),
+    "three offsets, full arrays": (
+        acquire,
+        "acquire",
+        lambda s, *_: len(_used(s)) > 2 and s.header[at.MAY_EXCEED],
+    ),
+    "three members": (acknowledge, "release", lambda _, member, *__: member == 2),
+    "three members that fetch": (acquire, "acquire", _is_third),
+    "three members that ask": (
+        acknowledge,
+        "acknowledge",
+        lambda s, sent, *_: _is_third(s) and sent.member == 2,
+    ),
     "writes in flight": (writes, "complete_write", _is_in_batches),
     "six offsets, full arrays": (
         partition,
         "with_room",
-        lambda s: _is_full(s) and _runs(s) > 5 and s.header[at.HEAD] == 0,
+        lambda s, *_: _is_full(s) and len(_used(s)) > 5 and s.header[at.HEAD] == 0,
     ),
     "five offsets, room before": (
         partition,
         "with_room",
-        lambda s: _is_full(s) and s.header[at.HEAD] > 0,
+        lambda s, *_: _is_full(s) and s.header[at.HEAD] > 0,
     ),
 }
 """By the one family that has it: when which function of the implementation begins in what state."""
@@ -100,7 +150,7 @@ def _watch(monkeypatch: pytest.MonkeyPatch, name: str, act: Callable[[str, State
     right = getattr(module, function)
 
     def watched(state: State, *arguments: object) -> object:
-        begins = is_so(state)
+        begins = is_so(state, *arguments)
         answer = right(state, *arguments)
         if begins:
             act(name, answer if isinstance(answer, State) else state)
@@ -148,6 +198,17 @@ def test_the_document_tells_the_sizes() -> None:
         assert re.search(rf"{' +'.join(key)} +{states} states +{steps:,} steps", text)
 
 
+def _as_rows(partition: SharePartition) -> tuple[bytes, ...]:
+    return tuple(array.tobytes() for array in arrays_of(concrete(partition)))
+
+
+def test_names_of_members_make_no_state() -> None:
+    """Any of three members may hold the first record: arrays number them as they come."""
+    every = {_as_rows(state_of(KIP, each, PLAIN)) for each in product(THREE, repeat=3)}
+    assert every == {_as_rows(state) for state in states(KIP, THREE, 3)}
+    assert len(every) < len({*states(KIP, THREE, 3)})
+
+
 def test_steps_are_refused_for_many_reasons_and_others_are_not() -> None:
     total = Tally()
     for family in QUICK:
@@ -192,7 +253,8 @@ def test_a_fault_in_a_situation_is_found_in_its_family(
     """In no other, as no other has the situation."""
     family = next(family for family in FAMILIES if family.name == name)
     _watch(monkeypatch, name, lambda _, state: _cut(state))
-    for state in states(family.profile, family.contents, family.width, family.around):
+    every = states(family.profile, family.contents, family.width, family.around)
+    for state in reversed([*every]):  # The last have most members and records that wait.
         found = Tally()
         compare(found, [state], *family.offers, form=family.form)
         if found.broken:
