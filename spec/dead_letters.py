@@ -36,5 +36,5 @@ def finish_dead_letters(
 
 def _named(partition: SharePartition, operation: FinishDeadLetter) -> Iterator[int]:
     start = partition.window.start_offset
-    for part in operation.ranges:
+    for part in sorted(operation.ranges, key=lambda part: part.first):
         yield from range(max(part.first, start), part.last + 1)

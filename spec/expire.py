@@ -69,9 +69,8 @@ def expire_locks(partition: SharePartition, operation: Expire, answer: Answer) -
     due = partition.now if operation.due_ms is None else operation.due_ms
     detail = f"the timer was due at {due}, it is {partition.now}"
     require(due <= partition.now, Guard.LOCK_LASTS_ITS_DURATION, detail)
-    ranges = tuple(sorted(operation.ranges, key=lambda part: part.first))
-    expired = _expired(attrs.evolve(partition, now=due), Expiry(ranges))
-    if not ranges:
+    expired = _expired(attrs.evolve(partition, now=due), Expiry(operation.ranges))
+    if not operation.ranges:
         return Step(partition)
     partition, write = write_and_forget(partition, expired, answer)
     return Step(partition, Outcome(writes=(write,)))
@@ -131,7 +130,7 @@ def _expired(partition: SharePartition, group: Expiry, *, seen: bool = False) ->
     """Return the records whose locks end; a write that was ``seen`` may name others besides."""
     window, config, expired = partition.window, partition.config, {}
     failed = failed_state(config.dead_letter_queue)
-    for offset in offsets(group.locks):
+    for offset in offsets(sorted(group.locks, key=lambda lock: lock.first)):
         if offset < window.start_offset:
             continue
         record = window.records.get(offset, UNDELIVERED)

@@ -1,7 +1,7 @@
 """The sizes that are compared whole: states of a kind, and the steps in each of them.
 
 Each family is a product: every content of so many offsets, and in each state every step of its
-offers. ``QUICK`` is compared in seconds, ``FAMILIES`` in a minute or two.
+offers. ``QUICK`` is compared in seconds, ``FAMILIES`` in minutes.
 """
 
 import attrs

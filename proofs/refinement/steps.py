@@ -60,6 +60,10 @@ def _singles(among: range) -> tuple[OffsetRange, ...]:
     return tuple(OffsetRange(offset, offset) for offset in among)
 
 
+def _downwards(partition: SharePartition) -> tuple[OffsetRange, ...]:
+    return _singles(_around(partition))[::-1]
+
+
 def _chosen_starts(partition: SharePartition, step: SmallStep) -> Iterator[SmallStep]:
     """Yield a step with every start offset that can be chosen after it."""
     yield step
@@ -220,11 +224,13 @@ def _time(partition: SharePartition) -> Iterator[SmallStep]:
         yield SmallStep(ops.AdvanceTime(ms), Choice(expired=(Expiry((part,)),)))
         apart = tuple(Expiry((lock,)) for lock in _singles(range(part.first, part.last + 1)))
         yield SmallStep(ops.AdvanceTime(ms), Choice(expired=apart), _ANSWERS[2] * len(apart))
+    yield SmallStep(ops.AdvanceTime(2), Choice(expired=(Expiry(_downwards(partition)),)))
     yield from _chosen_starts(partition, SmallStep(ops.AdvanceTime(2)))
 
 
 def _expire(partition: SharePartition) -> Iterator[SmallStep]:
     yield SmallStep(ops.Expire(()))
+    yield SmallStep(ops.Expire(_downwards(partition)))
     for part in _ranges(partition):
         for due in (None, NOW - 1, NOW, NOW + 1):
             yield SmallStep(ops.Expire((part,), due))
@@ -265,6 +271,7 @@ def _mark(partition: SharePartition) -> Iterator[SmallStep]:
 
 def _dead_letters(partition: SharePartition) -> Iterator[SmallStep]:
     yield SmallStep(ops.FinishDeadLetter(()))
+    yield SmallStep(ops.FinishDeadLetter(_downwards(partition)))
     for part, answers in product(_ranges(partition), _ANSWERS):
         yield SmallStep(ops.FinishDeadLetter((part,)), answers=answers)
 
