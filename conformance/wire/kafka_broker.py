@@ -1,7 +1,5 @@
 """Apache Kafka as a broker: one node of a released version."""
 
-import shlex
-import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -9,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from conformance.cores.kafka import kafka_java
+from conformance.cores.process import ProcessTarget
 from conformance.releases import NEWEST, check_release, is_before
 from conformance.target import TargetError
 from conformance.wire.admin import Admin
@@ -22,7 +21,6 @@ from model.share_messages import PartitionRequest, ShareAcknowledge, ShareFetch,
 from report.scratch import scratch_folder
 
 _START_SECONDS, _STOP_SECONDS, _PAUSE_S = 300, 30, 0.1
-_TAIL_BYTES = 2000
 _FLAGS = "-Xms128m -Xmx512m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _SWEEP_MS = 250
 _SETTINGS = """\
@@ -108,27 +106,16 @@ def _running(command: str, folder: Path, settings: Sequence[str]) -> Iterator[Ad
     properties = folder / "server.properties"
     fixed = _SETTINGS.format(host=HOST, port=port, controller=controller, data=folder / "data")
     properties.write_text(fixed + "\n".join(settings))
-    errors = folder / "errors"
-    with errors.open("wb") as stderr:
-        process = subprocess.Popen(  # noqa: S603 - fixed arguments
-            [*shlex.split(command), str(properties)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=stderr,
-        )
+    process = ProcessTarget(f"{command} '{properties}'")
     try:
         address = Address(HOST, port)
-        _await(process, address, errors)
+        _await(process, address)
         yield address
     finally:
-        try:
-            process.communicate(timeout=_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
+        process.end(_STOP_SECONDS)
 
 
-def _await(process: "subprocess.Popen[bytes]", address: Address, errors: Path) -> None:
+def _await(process: ProcessTarget, address: Address) -> None:
     """Wait until the broker answers."""
     until = time.monotonic() + _START_SECONDS
     with closing(Wire(address, Bounds(seconds=1))) as wire:
@@ -136,9 +123,7 @@ def _await(process: "subprocess.Popen[bytes]", address: Address, errors: Path) -
             with suppress(TargetError):
                 Admin(wire).check_alone()
                 return
-            ended = process.poll()
-            if ended is not None or time.monotonic() > until:
-                what = f"exit status {ended}" if ended is not None else "it does not answer"
-                text = errors.read_bytes()[-_TAIL_BYTES:].decode(errors="replace").strip()
-                raise TargetError(f"Apache Kafka did not start, {what}; it said: {text}")
+            if process.has_ended or time.monotonic() > until:
+                what = "" if process.has_ended else ", it does not answer"
+                raise process.trouble(f"Apache Kafka did not start{what}")
             time.sleep(_PAUSE_S)

@@ -1,12 +1,8 @@
 """Start and stop brokers that run as separate programs on 127.0.0.1."""
 
-import os
 import re
-import selectors
+import shlex
 import socket
-import subprocess
-import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
@@ -14,14 +10,15 @@ from pathlib import Path, PurePosixPath
 import attrs
 
 from conformance.build import BuildRecipe, build
+from conformance.cores.process import ProcessTarget
 from conformance.target import TargetError
+from judge.words import printable
 
 HOST = "127.0.0.1"
 _TARGETS = Path(__file__).parents[1] / "targets"
 _FIRST_LINE = re.compile(rb"(127\.0\.0\.1:[1-9][0-9]{0,4}) ([\x21-\x7e]{1,100})")
 _PSEUDO_VERSION = re.compile(r"v\d+\.\d+\.\d+-\d{14}-[0-9a-f]{12}")
-_MAX_LINE = 1000
-_TAIL_BYTES = 2000
+_MAX_LINE = 200
 _END_SECONDS = 5.0
 
 _KFAKE = BuildRecipe(
@@ -45,72 +42,25 @@ CRABKA = BuildRecipe(
 
 
 class ServerProgram:
-    """A program that prints its address and version, and ends when its standard input closes.
-
-    It ends with this process too, even if that is killed. If it does not start, the error quotes
-    its standard error.
-    """
+    """A program that prints its address and version, and ends when its standard input closes."""
 
     def __init__(self, command: Sequence[str], seconds: float = 120.0) -> None:
         """Start it. Raises TargetError if it does not listen on 127.0.0.1 within ``seconds``."""
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close
+        self._process = ProcessTarget(shlex.join(command), seconds)
         try:
-            self._process = subprocess.Popen(  # noqa: S603 - a program of this project
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._errors,
-                bufsize=0,
-            )
-        except OSError as error:
-            self._errors.close()
-            raise TargetError(f"{command[0]} cannot be started: {error.strerror}") from None
-        try:
-            self.address, self.version = self._greeting(seconds)
+            line = self._process.line()
+            match = _FIRST_LINE.fullmatch(line)
+            if match is None:
+                text = printable(line.decode(errors="replace"), _MAX_LINE)
+                raise self._process.trouble(f"it printed {text!r}, not its address")
         except TargetError:
-            self._process.kill()
-            self.close()
+            self._process.end(0)
             raise
+        self.address, self.version = match[1].decode(), match[2].decode()
 
     def close(self) -> None:
         """Close its input, and kill it if it does not end. Never raises."""
-        for stream in (self._process.stdin, self._process.stdout):
-            assert stream is not None  # noqa: S101 - opened above
-            stream.close()
-        try:
-            self._process.wait(_END_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._errors.close()
-
-    def _greeting(self, seconds: float) -> tuple[str, str]:
-        line = self._line(time.monotonic() + seconds)
-        match = _FIRST_LINE.fullmatch(line)
-        if match is None:
-            text = line.decode(errors="replace") or "nothing"
-            raise TargetError(f"the server said {text!r}, not its address{self._complaint()}")
-        return match[1].decode(), match[2].decode()
-
-    def _line(self, until: float) -> bytes:
-        assert self._process.stdout is not None  # noqa: S101 - opened above
-        read = bytearray()
-        with selectors.DefaultSelector() as ready:
-            ready.register(self._process.stdout, selectors.EVENT_READ)
-            while b"\n" not in read and len(read) < _MAX_LINE:
-                if not ready.select(max(0.0, until - time.monotonic())):
-                    raise TargetError(f"the server did not start in time{self._complaint()}")
-                chunk = os.read(self._process.stdout.fileno(), _MAX_LINE)
-                if not chunk:
-                    break
-                read += chunk
-        return bytes(read.partition(b"\n")[0])
-
-    def _complaint(self) -> str:
-        size = self._errors.seek(0, os.SEEK_END)
-        self._errors.seek(max(0, size - _TAIL_BYTES))
-        text = self._errors.read().decode(errors="replace").strip()
-        return f"; it said: {text}" if text else ""
+        self._process.end(_END_SECONDS)
 
 
 def kfake_server(

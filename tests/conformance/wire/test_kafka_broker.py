@@ -2,7 +2,6 @@
 
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -276,14 +275,3 @@ def test_a_broker_that_does_not_answer_is_ended_through_its_input(fake_java: Pat
     with pytest.raises(TargetError, match="did not start, it does not answer"), kafka_broker():
         pass
     assert ended.exists()
-
-
-def test_a_broker_that_does_not_end_is_killed(
-    fake_java: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "_STOP_SECONDS", 0.1)
-    does(fake_java, "import time; time.sleep(900)")
-    began = time.monotonic()
-    with pytest.raises(TargetError, match="it does not answer"), kafka_broker():
-        pass
-    assert time.monotonic() - began < 300

@@ -61,21 +61,15 @@ def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("import sys; sys.exit('no port')", "the server said 'nothing', not .* it said: no port"),
-        ("print('10.0.0.1:4711 v1')", "the server said '10.0.0.1:4711 v1', not its address"),
+        ("import sys; sys.exit('no port')", "it ended, exit status 1; it said: no port"),
+        ("print('10.0.0.1:4711 v1')", "it printed '10.0.0.1:4711 v1', not its address"),
         ("print('127.0.0.1:0 v1')", "not its address"),
         ("print(1500 * 'x')", "not its address"),
-        ("import time; time.sleep(900)", "the server did not start in time"),
     ],
 )
 def test_a_server_that_does_not_start_is_quoted(code: str, said: str) -> None:
     with pytest.raises(TargetError, match=said):
-        server(code, 0.5 if "sleep" in code else 300.0)
-
-
-def test_a_missing_program_is_named() -> None:
-    with pytest.raises(TargetError, match=r"^/no/such/server cannot be started"):
-        ServerProgram(["/no/such/server"])
+        server(code, 300.0)
 
 
 @pytest.mark.broker
