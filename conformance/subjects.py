@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ from conformance.target import TargetError
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Bounds
 from conformance.wire.crabka import crabka_target
-from conformance.wire.hooks import Hooks
 from conformance.wire.kafka_broker import kafka_broker
 from conformance.wire.kfake import kfake_target
 from conformance.wire.kit import BROKERS
@@ -172,9 +170,9 @@ def _started(subject: TargetChoice) -> AbstractContextManager[Any]:
         return closing(core_target(subject.command, subject.silence))
     target = BrokerTarget(
         str(subject.bootstrap),
-        partial(Hooks, can={"sweep_ms": subject.sweep_ms}),
         profile=subject.profile,
         lock_ms=subject.lock_ms,
         bounds=Bounds(seconds=subject.silence),
+        can={"sweep_ms": subject.sweep_ms},
     )
     return closing(target)

@@ -1,21 +1,22 @@
 """A broker at an address, as a target."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from typing import Any
 from uuid import uuid4
 
 import attrs
 
 from conformance.target import TargetError
-from conformance.wire.admin import Admin
+from conformance.wire.admin import Admin, Transaction
+from conformance.wire.allowed import ISOLATION, OF_A_GROUP, RENEWS, allowed
 from conformance.wire.codec import exchange, message
 from conformance.wire.connection import Address, Bounds, Wire
-from conformance.wire.hooks import Hooks
+from conformance.wire.records import record_batch
 from conformance.wire.servers import ServerProgram
 from conformance.wire.target import Described, Exchange, GroupTopic, NamedNode, WireHello
-from model.config import SharePartitionConfig
+from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
 from model.ranges import OffsetRange
 from model.share_messages import ShareFetch, ShareRequest
@@ -24,36 +25,54 @@ _UNKNOWN_LAG = -1
 _FIXED_LIMITS = "other limits of deliveries and locks: a group has none of its own"
 
 
+@attrs.define
+class _Open:
+    """An open transaction, and how many records were written in it."""
+
+    transaction: Transaction
+    written: int = 0
+
+
 class BrokerTarget:
-    """A target that connects to one address only; ``hooks`` do what differs between brokers."""
+    """A target that connects to one address only.
+
+    ``create_topic``, ``delete_topic``, ``delete_records``, ``configure`` and ``leave`` are what a
+    class of a broker overrides that does not do them by Kafka's protocol.
+    """
 
     def __init__(  # noqa: PLR0913 - each has a default and a name
         self,
         bootstrap: str,
-        hooks: Callable[[Admin], Hooks] = Hooks,
         *,
         name: str = "",
         version: str = "",
         profile: str = "kafka",
         lock_ms: int | None = None,
         bounds: Bounds | None = None,
+        can: Mapping[str, Any] | None = None,
+        joins: bool = True,
     ) -> None:
         """Connect to nothing yet. Raises TargetError if ``bootstrap`` is not HOST:PORT.
 
         ``lock_ms`` is the lock duration of sequences; None: the shortest that the broker allows.
+        ``can`` are capabilities that the broker's versions and settings do not tell. ``joins``: a
+        group needs a member before anybody fetches.
         """
         bounds = bounds or Bounds()
         self._wire = Wire(Address.parse(bootstrap), bounds)
         self._admin = Admin(self._wire, bounds.seconds)
-        self._hooks = hooks(self._admin)
+        self._can, self._joins = can or {}, joins
         self._named = name or str(self._wire.address), version, profile
         self._lock_ms = lock_ms
         self._hello: WireHello | None = None
-        self._token = uuid4().hex[:8]
+        self._token = f"sharespec-{uuid4().hex[:12]}"
         self._topics_created = 0
         self._topics: dict[GroupTopic, str] = {}
         self._connections: set[str] = set()
-        self._transactions: set[tuple[GroupTopic, int]] = set()
+        self._transactions: dict[tuple[GroupTopic, int], _Open] = {}
+        self._members: dict[str, str] = {}
+        self._settings: dict[str, tuple[str, ...]] = {}
+        self._own = frozenset(OF_A_GROUP)
 
     @property
     def address(self) -> Address:
@@ -69,7 +88,8 @@ class BrokerTarget:
                 versions = f"ShareFetch {spoken[0]} to {spoken[1]}" if spoken else "no ShareFetch"
                 raise TargetError(f"{address} has {versions}; share groups need version 1 or 2")
             self._admin.check_alone()
-            can = self._hooks.capabilities()
+            can, self._own = allowed(self._admin)
+            can = attrs.evolve(can, **self._can)
             can = attrs.evolve(can, lock_ms=self._lock_ms or can.lock_ms)
             skipped = () if can.group_limits else (_FIXED_LIMITS,)
             self._hello = WireHello(*self._named, can, skipped, self._admin.nodes)
@@ -79,14 +99,58 @@ class BrokerTarget:
         """Create a topic with empty partitions, and a group that can fetch from them."""
         hello = self.hello()
         self._topics_created += 1
-        name = f"sharespec-{self._token}-{self._topics_created}"
-        topic_id = self._hooks.create_topic(name, partitions)
-        place = GroupTopic(f"{name}{group}", topic_id, partitions)
+        name = f"{self._token}-{self._topics_created}"
+        place = GroupTopic(f"{name}{group}", self.create_topic(name, partitions), partitions)
         self._topics[place] = name
         if hello.capabilities.config:
-            self._hooks.configure(place.group, config)
-        self._hooks.join(place.group, name, topic_id, partitions)
+            self.configure(place.group, config)
+        self._join(place)
         return place
+
+    def create_topic(self, name: str, partitions: int) -> str:
+        """Create a topic that can be written to at once; return its id."""
+        return self._admin.create_topic(name, partitions)
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic."""
+        self._admin.delete_topic(name)
+
+    def configure(self, group: str, config: SharePartitionConfig) -> None:
+        """Set the configuration of a group, and remember which settings to remove."""
+        if config.auto_offset_reset is AutoOffsetReset.BY_DURATION or config.dead_letter_queue:
+            raise TargetError("sequences do not configure by_duration or a dead-letter queue")
+        settings = {
+            "share.delivery.count.limit": str(config.delivery_count_limit),
+            "share.partition.max.record.locks": str(config.partition_max_record_locks),
+            "share.record.lock.duration.ms": str(config.record_lock_duration_ms),
+            "share.auto.offset.reset": config.auto_offset_reset.value,
+            ISOLATION: config.isolation_level.value,
+            RENEWS: str(config.renew_acknowledge_enable).lower(),
+        }
+        settings = {name: value for name, value in settings.items() if name in self._own}
+        self._admin.configure(group, settings)
+        self._settings[group] = tuple(settings)
+
+    def _join(self, place: GroupTopic) -> None:
+        """Join with a member, so that the coordinator initializes the share-partitions."""
+        if self._joins:
+            member = self._members[place.group] = str(uuid4())
+            of = self._topics[place], place.topic_id, place.partitions
+            self._admin.join(place.group, member, *of)
+
+    def _empty(self, group: str) -> None:
+        """Leave the group, and keep it and its settings."""
+        if member := self._members.pop(group, None):
+            self._admin.leave(group, member)
+
+    def leave(self, group: str) -> None:
+        """Leave, and delete the group and its settings; try each even if another fails."""
+        with ExitStack() as last_first:
+            if settings := self._settings.pop(group, None):
+                last_first.callback(self._admin.configure, group, dict.fromkeys(settings))
+            if member := self._members.pop(group, None):
+                last_first.callback(self._admin.delete_group, group)
+                last_first.callback(self._admin.leave, group, member)
 
     def produce(
         self,
@@ -96,24 +160,71 @@ class BrokerTarget:
         *,
         aborted: bool = False,
     ) -> tuple[OffsetRange, ...]:
-        """Append log batches."""
-        return self._hooks.produce(self._topics[place], partition, batches, aborted=aborted)
+        """Append each batch with one request; a transaction marker fills each missing offset."""
+        if not aborted:
+            return self._written(place, partition, batches, None)
+        ours = self._begun("aborting", place, partition)
+        ranges = self._written(place, partition, batches, ours)
+        self._admin.end(ours.transaction, ranges[-1].last + 1, committed=False)
+        return ranges
 
     def produce_open(
         self, place: GroupTopic, partition: int, batches: Sequence[tuple[int, int]]
     ) -> tuple[OffsetRange, ...]:
-        """Append log batches in the open transaction of a partition."""
-        self._transactions.add((place, partition))
-        return self._hooks.produce_open(self._topics[place], partition, batches)
+        """Append batches in the open transaction of a partition, which they may begin."""
+        at = place, partition
+        if at not in self._transactions:
+            self._transactions[at] = self._begun(f"open-{partition}", place, partition)
+        return self._written(place, partition, batches, self._transactions[at])
 
     def end_transaction(self, place: GroupTopic, partition: int, *, committed: bool) -> None:
         """End the open transaction of a partition."""
-        self._transactions.discard((place, partition))
-        self._hooks.end_transaction(self._topics[place], partition, committed=committed)
+        ours = self._transactions.pop((place, partition))
+        marker = self._admin.end_offset(self._topics[place], partition)
+        self._admin.end(ours.transaction, marker, committed=committed)
+
+    def _begun(self, what: str, place: GroupTopic, partition: int) -> _Open:
+        """Begin a transaction; ``what`` tells its id from others of this target."""
+        return _Open(self._admin.begin(f"{self._token}-{what}", self._topics[place], partition))
+
+    def _written(
+        self,
+        place: GroupTopic,
+        partition: int,
+        batches: Sequence[tuple[int, int]],
+        within: _Open | None,
+    ) -> tuple[OffsetRange, ...]:
+        topic, ranges = self._topics[place], []
+        offset = self._admin.end_offset(topic, partition)
+        for missing, size in batches:
+            for _ in range(missing):
+                marking = self._begun("marking", place, partition).transaction
+                self._admin.end(marking, offset, committed=True)
+                offset += 1
+            first = self._append(topic, partition, (offset, size), within)
+            if first != offset:
+                raise TargetError(f"a batch went to offset {first} of {topic}, not to {offset}")
+            ranges.append(OffsetRange(offset, offset + size - 1))
+            offset += size
+        return tuple(ranges)
+
+    def _append(
+        self, topic: str, partition: int, records: tuple[int, int], within: _Open | None
+    ) -> int:
+        """Append records whose contents tell where they are: which is the first, and how many."""
+        first, size = records
+        if within is None:
+            data = record_batch(size, first=first, partition=partition)
+            return self._admin.produce(topic, partition, data)
+        ours = within.transaction
+        producer = attrs.evolve(ours.producer, sequence=within.written)
+        within.written += size
+        data = record_batch(size, producer, first, partition=partition)
+        return self._admin.produce(topic, partition, data, ours.id)
 
     def delete_records(self, place: GroupTopic, partition: int, before: int) -> None:
         """Move the log start offset up to ``before``."""
-        self._hooks.delete_records(self._topics[place], partition, before)
+        self._admin.delete_records(self._topics[place], partition, before)
 
     def ask(self, place: GroupTopic, request: ShareRequest, connection: str) -> Exchange:  # noqa: ARG002 - of the Protocol
         """Send a request over the named connection."""
@@ -142,21 +253,20 @@ class BrokerTarget:
 
     def alter_offset(self, place: GroupTopic, partition: int, offset: int) -> None:
         """Alter a start offset while the group has no member."""
-        self._hooks.empty(place.group)
+        self._empty(place.group)
         self._admin.alter_offset(place.group, self._topics[place], partition, offset)
-        self._hooks.join(place.group, self._topics[place], place.topic_id, place.partitions)
+        self._join(place)
 
     def recreate(self, place: GroupTopic, *, topic: bool) -> GroupTopic:
         """Delete the group, perhaps the topic, and create them again."""
-        name = self._topics[place]
-        self._hooks.empty(place.group)
+        self._empty(place.group)
         self._admin.delete_group(place.group)
         if topic:
-            self._hooks.delete_topic(name)
-            del self._topics[place]
-            place = attrs.evolve(place, topic_id=self._hooks.create_topic(name, place.partitions))
+            name = self._topics.pop(place)
+            self.delete_topic(name)
+            place = attrs.evolve(place, topic_id=self.create_topic(name, place.partitions))
             self._topics[place] = name
-        self._hooks.join(place.group, name, place.topic_id, place.partitions)
+        self._join(place)
         return place
 
     def coordinator_of(self, key: str) -> NamedNode:
@@ -177,9 +287,9 @@ class BrokerTarget:
             for other, partition in tuple(self._transactions):
                 if other == place:
                     self.end_transaction(place, partition, committed=False)
-            self._hooks.leave(place.group)
+            self.leave(place.group)
         finally:
-            self._hooks.delete_topic(self._topics[place])
+            self.delete_topic(self._topics[place])
         del self._topics[place]
 
     def close(self) -> None:
@@ -193,11 +303,11 @@ class BrokerTarget:
 
 @contextmanager
 def served_target(
-    server: ServerProgram, hooks: Callable[[Admin], Hooks], name: str, silence: float
+    server: ServerProgram, broker: Callable[..., BrokerTarget], name: str, silence: float
 ) -> Iterator[BrokerTarget]:
     """Drive a server that was started, and end it; ``silence``: its timeout in seconds."""
-    how = partial(BrokerTarget, name=name, version=server.version, bounds=Bounds(seconds=silence))
-    with closing(server), closing(how(server.address, hooks)) as target:
+    how = {"name": name, "version": server.version, "bounds": Bounds(seconds=silence)}
+    with closing(server), closing(broker(server.address, **how)) as target:
         yield target
 
 

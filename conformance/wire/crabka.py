@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from conformance.wire.broker import served_target
-from conformance.wire.hooks import Hooks
+from conformance.wire.broker import BrokerTarget, served_target
 from conformance.wire.servers import crabka_server
 from conformance.wire.target import WireTarget
 
@@ -18,8 +17,8 @@ _CONFIGS = {
 }
 
 
-_HOOKS = partial(
-    Hooks,
+_BROKER = partial(
+    BrokerTarget,
     # It has the limits that it was started with, and no settings.
     can={
         "alters": False,
@@ -39,5 +38,5 @@ _HOOKS = partial(
 @contextmanager
 def crabka_target(silence: float) -> Iterator[WireTarget]:
     """Run a crabka broker; ``silence`` is its timeout in seconds. Raises TargetError."""
-    with served_target(crabka_server(_CONFIGS), _HOOKS, "crabka", silence) as target:
+    with served_target(crabka_server(_CONFIGS), _BROKER, "crabka", silence) as target:
         yield target

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from functools import partial
 from pathlib import Path
 
 from conformance.cores.kafka import kafka_java
@@ -13,7 +12,6 @@ from conformance.target import TargetError
 from conformance.wire.admin import Admin
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Address, Bounds, Wire
-from conformance.wire.hooks import Hooks
 from conformance.wire.servers import HOST, free_ports
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.operations import AcknowledgementBatch
@@ -70,11 +68,11 @@ def kafka_broker(settings: Sequence[str] = (), version: str = NEWEST) -> Iterato
         with _running(command, Path(folder), settings) as address:
             target = BrokerTarget(
                 str(address),
-                partial(Hooks, can={"sweep_ms": _SWEEP_MS}),
                 name="Apache Kafka",
                 version=jar.removeprefix("kafka_2.13-"),
                 profile="kafka",
                 bounds=Bounds(seconds=30),
+                can={"sweep_ms": _SWEEP_MS},
             )
             with closing(target):
                 _warm_up(target)

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
-from conformance.wire.admin import Admin
-from conformance.wire.broker import served_target
-from conformance.wire.hooks import Hooks
+from conformance.wire.broker import BrokerTarget, served_target
 from conformance.wire.servers import kfake_server
 from conformance.wire.target import WireTarget
 from model.config import SharePartitionConfig
@@ -28,15 +27,8 @@ _CONFIGS = {"share.record.lock.sweep.interval.ms": str(_SWEEP_MS)}
 _OF_A_GROUP = ("share.auto.offset.reset", "share.isolation.level")
 
 
-class KfakeHooks(Hooks):
-    """Set limits for the whole broker, since kfake ignores those of a group.
-
-    The first fetch creates the group, so that no member has to join.
-    """
-
-    def __init__(self, admin: Admin) -> None:
-        """Do the rest over ``admin``."""
-        super().__init__(admin, _CAN, joins=False)
+class KfakeBroker(BrokerTarget):
+    """Set limits for the whole broker, since kfake ignores those of a group."""
 
     def configure(self, group: str, config: SharePartitionConfig) -> None:
         """Set the settings of a group that it has, and the broker's limits."""
@@ -59,5 +51,7 @@ class KfakeHooks(Hooks):
 def kfake_target(silence: float, version: str = "") -> Iterator[WireTarget]:
     """Run a kfake broker, of a version if given; ``silence``: its timeout in s. TargetError."""
     server = kfake_server(_CONFIGS, version=version)
-    with served_target(server, KfakeHooks, "kfake", silence) as target:
+    # The first fetch creates the group, so that no member has to join.
+    broker = partial(KfakeBroker, can=_CAN, joins=False)
+    with served_target(server, broker, "kfake", silence) as target:
         yield target

@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from functools import partial
 
-from conformance.wire.admin import Admin
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Bounds
-from conformance.wire.hooks import Hooks
 from conformance.wire.librdkafka import MockCluster
+from conformance.wire.target import GroupTopic
 from model.config import SharePartitionConfig
 
 _CAN = {
@@ -29,24 +27,38 @@ _CAN = {
 are of no use here: without records they leave no marker, and markers have a wrong checksum."""
 
 
-class _MockHooks(Hooks):
-    """Call functions of the mock cluster for topics, settings and deletion; produce over ``admin``.
+class _MockBroker(BrokerTarget):
+    """Call functions of the mock cluster for topics, settings and deletion.
 
     Its groups need no member that joins, and cannot be removed: each is used once. Settings apply
     to every group at once, which is enough since the kit uses one group at a time.
     """
 
-    def __init__(self, admin: Admin, cluster: MockCluster) -> None:
-        """Do the rest over ``admin``."""
-        super().__init__(admin, _CAN, joins=False)
-
-        def create_topic(name: str, partitions: int) -> str:
-            cluster.create_topic(name, partitions)
-            return admin.topic_id(name, partitions)
-
-        self.create_topic = create_topic
-        self.delete_topic, self.delete_records = cluster.delete_topic, cluster.delete_records
+    def __init__(self, cluster: MockCluster, bounds: Bounds) -> None:
+        """Do the rest over Kafka's protocol. Its profile is the KIP's, which its source cites."""
+        super().__init__(
+            cluster.bootstrap,
+            name="librdkafka mock cluster",
+            version=cluster.version,
+            profile="kip",
+            bounds=bounds,
+            can=_CAN,
+            joins=False,
+        )
         self._cluster = cluster
+
+    def create_topic(self, name: str, partitions: int) -> str:
+        """Create a topic."""
+        self._cluster.create_topic(name, partitions)
+        return self._admin.topic_id(name, partitions)
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic."""
+        self._cluster.delete_topic(name)
+
+    def delete_records(self, place: GroupTopic, partition: int, before: int) -> None:
+        """Move the log start offset up to ``before``."""
+        self._cluster.delete_records(self._topics[place], partition, before)
 
     def configure(self, group: str, config: SharePartitionConfig) -> None:  # noqa: ARG002 - of all
         """Set the settings of all groups."""
@@ -58,18 +70,8 @@ def librdkafka_mock(seconds: float = 10.0, version: str = "") -> Iterator[Broker
     """Run a mock cluster; ``seconds`` is the timeout of an answer, ``version`` that of the wheel.
 
     Raises TargetError.
-
-    Its profile is the KIP's, since its source cites the KIP.
     """
-    with closing(MockCluster(version)) as cluster:
-        target = BrokerTarget(
-            cluster.bootstrap,
-            partial(_MockHooks, cluster=cluster),
-            name="librdkafka mock cluster",
-            version=cluster.version,
-            profile="kip",
-            # Metadata ends with two empty lists of tags.
-            bounds=Bounds(seconds=seconds, surplus_bytes=1),
-        )
-        with closing(target):
-            yield target
+    # Metadata ends with two empty lists of tags.
+    bounds = Bounds(seconds=seconds, surplus_bytes=1)
+    with closing(MockCluster(version)) as cluster, closing(_MockBroker(cluster, bounds)) as target:
+        yield target

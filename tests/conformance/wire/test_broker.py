@@ -7,13 +7,16 @@ import pytest
 from conformance.target import TargetError
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Bounds, monotonic_ms
-from model.config import SharePartitionConfig
+from conformance.wire.messages import Message
+from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
+from model.ranges import OffsetRange
 from model.share_messages import PartitionRequest, ShareAcknowledge, TopicPartition
 from tests.conformance.wire.fake import TOPIC_ID, Fake, faking, whole
 
 CONFIG = SharePartitionConfig()
+HAS = ("auto.offset.reset", "record.lock.duration.ms")
 
 
 @pytest.fixture
@@ -24,7 +27,7 @@ def fake() -> Fake:
 @pytest.fixture
 def target(fake: Fake) -> Iterator[BrokerTarget]:
     with faking(fake) as address:
-        found = BrokerTarget(address, bounds=Bounds(seconds=60))
+        found = BrokerTarget(address, bounds=Bounds(seconds=60), can={"sweep_ms": 70})
         yield found
         found.close()
 
@@ -35,6 +38,7 @@ def test_hello_is_cached(fake: Fake, target: BrokerTarget) -> None:
     assert hello.name == f"127.0.0.1:{fake.brokers[0]['port']}"
     assert hello.profile == "kafka"
     assert hello.capabilities.fetch_versions == (1, 2)
+    assert hello.capabilities.sweep_ms == 70
     assert fake.asked == ["api_versions", "metadata", "describe_configs", "describe_configs"]
 
 
@@ -76,6 +80,19 @@ def test_topic_and_group_of_a_sequence_are_removed(fake: Fake, target: BrokerTar
         "incremental_alter_configs",
         "delete_topics",
     ]
+    altered = fake.of("incremental_alter_configs")
+    made, _of_other, removed = (
+        {config.name: config.value for config in each.resources[0].configs} for each in altered
+    )
+    assert made == {
+        "share.delivery.count.limit": "5",
+        "share.partition.max.record.locks": "2000",
+        "share.record.lock.duration.ms": "30000",
+        "share.auto.offset.reset": "latest",
+        "share.isolation.level": "read_uncommitted",
+        "share.renew.acknowledge.enable": "true",
+    }
+    assert removed == dict.fromkeys(made)
     target.close()
     assert fake.asked.count("delete_topics") == 2
 
@@ -162,3 +179,97 @@ def test_waiting_takes_its_time(target: BrokerTarget) -> None:
     began = monotonic_ms()
     target.wait(20)
     assert monotonic_ms() - began >= 20
+
+
+def test_batches_and_markers_are_where_they_were_asked_for(
+    fake: Fake, target: BrokerTarget
+) -> None:
+    found = target.produce(target.open(CONFIG, 1), 0, [(0, 2), (2, 3)])
+    assert found == (OffsetRange(0, 1), OffsetRange(4, 6))
+    assert (fake.asked.count("produce"), fake.asked.count("end_txn")) == (2, 2)
+
+
+def test_aborted_batches_are_one_transaction_around_other_markers(
+    fake: Fake, target: BrokerTarget
+) -> None:
+    found = target.produce(target.open(CONFIG, 1), 0, [(0, 2), (1, 3)], aborted=True)
+    assert found == (OffsetRange(0, 1), OffsetRange(3, 5))
+    assert fake.end == 7
+    assert len({request.transactional_id for request in fake.of("produce")}) == 1
+    assert fake.asked.count("init_producer_id") == fake.asked.count("end_txn") == 2
+
+
+def test_batches_join_the_open_transaction_of_their_partition_until_it_ends(
+    fake: Fake, target: BrokerTarget
+) -> None:
+    place = target.open(CONFIG, 1)
+    assert target.produce_open(place, 0, [(0, 2)]) == (OffsetRange(0, 1),)
+    assert target.produce(place, 0, [(0, 1)]) == (OffsetRange(2, 2),)
+    assert target.produce_open(place, 0, [(0, 1), (1, 3)]) == (OffsetRange(3, 3), OffsetRange(5, 7))
+    first, plain, *others = [request.transactional_id for request in fake.of("produce")]
+    assert (plain, {*others}) == (None, {first})
+    ended = [request.transactional_id for request in fake.of("end_txn")]
+    assert first not in ended
+    target.end_transaction(place, 0, committed=True)
+    assert (fake.of("end_txn")[-1].transactional_id, fake.end) == (first, 9)
+    target.produce_open(place, 0, [(0, 1)])
+    target.end_transaction(place, 0, committed=False)
+    assert [request.committed for request in fake.of("end_txn")[-2:]] == [True, False]
+    assert len(fake.of("init_producer_id")) == 3
+
+
+def test_records_of_a_transaction_are_numbered_on(fake: Fake, target: BrokerTarget) -> None:
+    sequences = []
+    produce = fake.said["produce"]
+
+    def noting(request: Message) -> Message:
+        records = request.topic_data[0].partition_data[0].records
+        sequences.append(int.from_bytes(records[53:57], "big"))
+        return produce(request)
+
+    fake.said["produce"] = noting
+    place = target.open(CONFIG, 1)
+    target.produce_open(place, 0, [(0, 2), (0, 3)])
+    target.produce_open(place, 0, [(0, 1)])
+    assert sequences == [0, 2, 5]
+
+
+def test_a_batch_at_another_offset_is_reported(fake: Fake, target: BrokerTarget) -> None:
+    fake.markers = 2
+    place = target.open(CONFIG, 1)
+    with pytest.raises(TargetError, match=r"a batch went to offset 2 of sharespec-.*, not to 1"):
+        target.produce(place, 0, [(1, 1)])
+
+
+def test_a_group_is_given_no_setting_that_the_broker_does_not_have(
+    fake: Fake, target: BrokerTarget
+) -> None:
+    configs = [{"name": f"share.{name}", "value": "1"} for name in HAS]
+    fake.said["describe_configs"] = lambda _request: whole("describe_configs", configs=configs)
+    target.open(CONFIG, 1)
+    (asked,) = fake.of("incremental_alter_configs")
+    assert {config.name for config in asked.resources[0].configs} == {c["name"] for c in configs}
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        SharePartitionConfig(auto_offset_reset=AutoOffsetReset.BY_DURATION),
+        SharePartitionConfig(dead_letter_queue=True),
+    ],
+)
+def test_an_unsupported_setting_is_refused(
+    target: BrokerTarget, config: SharePartitionConfig
+) -> None:
+    with pytest.raises(TargetError, match="do not configure by_duration or a dead-letter queue"):
+        target.open(config, 1)
+
+
+def test_each_has_transactions_of_its_own(fake: Fake, target: BrokerTarget) -> None:
+    other = BrokerTarget(str(target.address))
+    for each in (other, target, target):
+        each.produce(each.open(CONFIG, 1), 0, [(1, 1)])
+    other.close()
+    first, *others = [request.transactional_id for request in fake.of("end_txn")]
+    assert others == [others[0]] * 2
+    assert first != others[0]

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
 
 import attrs
 import pytest
@@ -12,7 +11,7 @@ import pytest
 import conformance
 from conformance.campaign import replayed
 from conformance.wire.broker import BrokerTarget
-from conformance.wire.kfake import KfakeHooks, kfake_target
+from conformance.wire.kfake import KfakeBroker, kfake_target
 from conformance.wire.kit import BROKERS
 from conformance.wire.target import Exchange, GroupTopic
 from model.config import AutoOffsetReset, SharePartitionConfig
@@ -20,10 +19,8 @@ from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
 from model.ranges import AcquiredRange
 from model.share_messages import PartitionRequest, ShareFetch, ShareResponse, TopicPartition
+from tests.conformance.wire.fake import Fake, faking
 from tools.documents.findings import known_of
-
-if TYPE_CHECKING:
-    from conformance.wire.admin import Admin
 
 TARGET = Path(conformance.__file__).parent / "targets" / "kfake"
 CONFIG = SharePartitionConfig(
@@ -34,34 +31,21 @@ CONFIG = SharePartitionConfig(
 )
 
 
-class Recorder:
-    """An Admin that only remembers the settings that it receives."""
-
-    create_topic = delete_topic = delete_records = None
-
-    def __init__(self) -> None:
-        self.group: dict[str, str | None] = {}
-        self.broker: dict[str, str | None] = {}
-
-    def configure(self, _group: str, settings: dict[str, str | None]) -> None:
-        self.group.update(settings)
-
-    def configure_broker(self, settings: dict[str, str | None]) -> None:
-        self.broker.update(settings)
-
-
 def test_limits_are_set_for_the_broker_and_the_rest_for_the_group() -> None:
-    recorder = Recorder()
-    hooks = KfakeHooks(cast("Admin", recorder))
-    hooks.configure("g", CONFIG)
-    assert recorder.broker == {
+    fake = Fake()
+    with faking(fake) as address, closing(KfakeBroker(address, joins=False)) as broker:
+        broker.finish(broker.open(CONFIG, 1))
+    of_group, of_broker, removed = (
+        {config.name: config.value for config in each.resources[0].configs}
+        for each in fake.of("incremental_alter_configs")
+    )
+    assert of_broker == {
         "group.share.record.lock.duration.ms": "100",
         "group.share.delivery.count.limit": "2",
         "group.share.partition.max.record.locks": "10",
     }
-    assert recorder.group["share.auto.offset.reset"] == "earliest"
-    hooks.leave("g")
-    assert set(recorder.group.values()) == {None}
+    assert of_group["share.auto.offset.reset"] == "earliest"
+    assert removed == dict.fromkeys(of_group)
 
 
 @pytest.fixture(scope="module")
