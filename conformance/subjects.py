@@ -23,12 +23,10 @@ from conformance.releases import NEWEST
 from conformance.target import TargetError
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Bounds
-from conformance.wire.crabka import crabka_target
 from conformance.wire.kafka_broker import kafka_broker
-from conformance.wire.kfake import kfake_target
 from conformance.wire.kit import BROKERS
 from conformance.wire.librdkafka_mock import librdkafka_mock
-from conformance.wire.servers import CRABKA
+from conformance.wire.servers import CRABKA, crabka_target, kfake_target
 
 Start = Callable[[float, str], AbstractContextManager[Any]]
 """Starts a target and stops it; given the timeout of an answer in seconds, and the version."""

@@ -10,5 +10,5 @@
 - ``served``: what a request exercised;
 - ``generate``, ``kit``: random asks, and simpler ones;
 - ``words``: requests and responses for people;
-- ``servers``, ``kfake``, ``crabka``: brokers in other languages, started and stopped, as targets.
+- ``servers``: brokers in other languages, started and stopped, as targets.
 """

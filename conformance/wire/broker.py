@@ -1,8 +1,8 @@
 """A broker at an address, as a target."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
 from typing import Any
 from uuid import uuid4
 
@@ -14,7 +14,6 @@ from conformance.wire.allowed import ISOLATION, OF_A_GROUP, RENEWS, allowed
 from conformance.wire.codec import exchange, message
 from conformance.wire.connection import Address, Bounds, Wire
 from conformance.wire.records import record_batch
-from conformance.wire.servers import ServerProgram
 from conformance.wire.target import Described, Exchange, GroupTopic, NamedNode, WireHello
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
@@ -299,16 +298,6 @@ class BrokerTarget:
                 self.finish(place)
         self._topics.clear()
         self._wire.close()
-
-
-@contextmanager
-def served_target(
-    server: ServerProgram, broker: Callable[..., BrokerTarget], name: str, silence: float
-) -> Iterator[BrokerTarget]:
-    """Drive a server that was started, and end it; ``silence``: its timeout in seconds."""
-    how = {"name": name, "version": server.version, "bounds": Bounds(seconds=silence)}
-    with closing(server), closing(broker(server.address, **how)) as target:
-        yield target
 
 
 def _error(code: int) -> ErrorCode:

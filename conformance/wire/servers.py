@@ -1,10 +1,13 @@
-"""Start and stop brokers that run as separate programs on 127.0.0.1."""
+"""kfake, a broker in Go for tests of clients, and crabka, one in Rust, as targets.
+
+They run as separate programs on 127.0.0.1.
+"""
 
 import re
 import shlex
 import socket
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path, PurePosixPath
 
 import attrs
@@ -12,7 +15,10 @@ import attrs
 from conformance.build import BuildRecipe, build
 from conformance.cores.process import ProcessTarget
 from conformance.target import TargetError
+from conformance.wire.broker import BrokerTarget
+from conformance.wire.connection import Bounds
 from judge.words import printable
+from model.config import SharePartitionConfig
 
 HOST = "127.0.0.1"
 _TARGETS = Path(__file__).parents[1] / "targets"
@@ -40,6 +46,31 @@ CRABKA = BuildRecipe(
 )
 """Builds both programs of crabka, in minutes."""
 
+_SWEEP_MS, _LATE_MS = 20, 180
+_KFAKE_CAN = {
+    "alters": False,
+    "recreates": False,
+    "group_limits": True,
+    "sweep_ms": _SWEEP_MS + _LATE_MS,
+    "lock_ms": 500,
+    "delivery_limits": (2, 3, 5),
+    "lock_limits": (4, 10, 200),
+}
+"""It accepts any limits, so that the narrowest are chosen."""
+
+_CRABKA_LOCK_MS, _CRABKA_LATE_MS, _DELIVERY_LIMIT, _LOCK_LIMIT = 800, 600, 3, 10
+_CRABKA_CAN = {
+    "alters": False,
+    "recreates": False,
+    "config": False,
+    "committed": False,
+    "sweep_ms": _CRABKA_LATE_MS,
+    "lock_ms": _CRABKA_LOCK_MS,
+    "delivery_limits": (_DELIVERY_LIMIT,),
+    "lock_limits": (_LOCK_LIMIT,),
+}
+"""It has the limits that it was started with, and no settings."""
+
 
 class ServerProgram:
     """A program that prints its address and version, and ends when its standard input closes."""
@@ -63,15 +94,36 @@ class ServerProgram:
         self._process.end(_END_SECONDS)
 
 
-def kfake_server(
-    configs: Mapping[str, str], project: Path = _TARGETS / "kfake", version: str = ""
-) -> ServerProgram:
-    """Build and start a kfake broker with this configuration, perhaps of another version.
+class KfakeBroker(BrokerTarget):
+    """Set limits for the whole broker, since kfake ignores those of a group."""
+
+    def configure(self, group: str, config: SharePartitionConfig) -> None:
+        """Set the settings of a group that it has, and the broker's limits."""
+        self._own = frozenset({"share.auto.offset.reset", "share.isolation.level"})
+        super().configure(group, config)
+        self._admin.configure_broker(
+            {
+                "group.share.record.lock.duration.ms": str(config.record_lock_duration_ms),
+                "group.share.delivery.count.limit": str(config.delivery_count_limit),
+                "group.share.partition.max.record.locks": str(config.partition_max_record_locks),
+            }
+        )
+
+
+@contextmanager
+def kfake_target(
+    silence: float, version: str = "", project: Path = _TARGETS / "kfake"
+) -> Iterator[BrokerTarget]:
+    """Build and run a kfake broker, of a version if given; ``silence``: its timeout in seconds.
 
     Raises TargetError, with what Go says of a version that its module proxy does not serve.
     """
     project = _kfake_of(project, version) if version else build(project, _KFAKE)
-    return ServerProgram([str(project / "build" / "kfake"), *_arguments(configs)])
+    configs = {"share.record.lock.sweep.interval.ms": str(_SWEEP_MS)}
+    server = _started(project / "build" / "kfake", configs)
+    # The first fetch creates the group, so that no member has to join.
+    with _driven(server, KfakeBroker, "kfake", _KFAKE_CAN, silence) as target:
+        yield target
 
 
 def _kfake_of(project: Path, version: str) -> Path:
@@ -90,14 +142,48 @@ def _kfake_of(project: Path, version: str) -> Path:
     return build(project, attrs.evolve(_KFAKE, name=named, command=command), content)
 
 
-def crabka_server(configs: Mapping[str, str], project: Path = _TARGETS / "crabka") -> ServerProgram:
-    """Build and start a crabka broker with this configuration. Raises TargetError."""
-    project = build(project, CRABKA)
-    return ServerProgram([str(project / "target" / "debug" / "broker"), *_arguments(configs)])
+@contextmanager
+def crabka_target(silence: float, project: Path = _TARGETS / "crabka") -> Iterator[BrokerTarget]:
+    """Build and run a crabka broker; ``silence``: its timeout in seconds. Raises TargetError."""
+    configs = {
+        "group.share.record.lock.duration.ms": str(_CRABKA_LOCK_MS),
+        "group.share.delivery.count.limit": str(_DELIVERY_LIMIT),
+        "group.share.partition.max.record.locks": str(_LOCK_LIMIT),
+    }
+    server = _started(build(project, CRABKA) / "target" / "debug" / "broker", configs)
+    # Once a group has a member, it lets nobody else fetch.
+    with _driven(server, BrokerTarget, "crabka", _CRABKA_CAN, silence) as target:
+        yield target
 
 
-def _arguments(configs: Mapping[str, str]) -> list[str]:
-    return [f"{name}={value}" for name, value in configs.items()]
+def _started(program: Path, configs: Mapping[str, str]) -> ServerProgram:
+    arguments = (f"{name}={value}" for name, value in configs.items())
+    return ServerProgram([str(program), *arguments])
+
+
+@contextmanager
+def _driven(
+    server: ServerProgram,
+    kind: type[BrokerTarget],
+    name: str,
+    can: Mapping[str, object],
+    silence: float,
+) -> Iterator[BrokerTarget]:
+    """Drive a server that was started, whose groups nobody has to join, and end it."""
+    with (
+        closing(server),
+        closing(
+            kind(
+                server.address,
+                name=name,
+                version=server.version,
+                bounds=Bounds(seconds=silence),
+                can=can,
+                joins=False,
+            )
+        ) as target,
+    ):
+        yield target
 
 
 def free_ports(number: int) -> list[int]:

@@ -11,8 +11,8 @@ import pytest
 import conformance
 from conformance.campaign import replayed
 from conformance.wire.broker import BrokerTarget
-from conformance.wire.kfake import KfakeBroker, kfake_target
 from conformance.wire.kit import BROKERS
+from conformance.wire.servers import KfakeBroker, kfake_target
 from conformance.wire.target import Exchange, GroupTopic
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode

@@ -1,18 +1,18 @@
 """Brokers in processes of their own: they start, say where they listen, and end."""
 
 import os
-import shutil
-import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from conformance.target import TargetError
-from conformance.wire.servers import ServerProgram, crabka_server, kfake_server
+from conformance.wire.broker import BrokerTarget
+from conformance.wire.servers import ServerProgram, crabka_target, kfake_target
 
 GOOD = "import sys; print('127.0.0.1:4711 v1', flush=True); sys.stdin.read()"
 
@@ -72,48 +72,22 @@ def test_a_server_that_does_not_start_is_quoted(code: str, said: str) -> None:
         server(code, 300.0)
 
 
-@pytest.mark.broker
-@pytest.mark.parametrize(
-    ("start", "tool", "built", "config"),
-    [
-        (kfake_server, "go", "kfake/build/built", "share.record.lock.sweep.interval.ms"),
-        (crabka_server, "cargo", "crabka/target/built", "group.share.record.lock.duration.ms"),
-    ],
-)
-def test_a_real_server_answers(
-    start: Callable[[Mapping[str, str]], ServerProgram], tool: str, built: str, config: str
-) -> None:
-    import conformance  # noqa: PLC0415 - where its targets are
-
-    stamp = Path(conformance.__file__).parent / "targets" / built
-    if shutil.which(tool) is None or not stamp.exists():
-        name = built.partition("/")[0]
-        pytest.skip(f"{name} is not built here; `make {name}` builds it, with {tool}, in minutes")
-    real = start({config: "100"})
-    host, port = real.address.split(":")
-    with socket.create_connection((host, int(port)), 5) as connection:
-        connection.sendall(bytes.fromhex("0000000b 0012 0000 00000007 0001 6b".replace(" ", "")))
-        assert int.from_bytes(connection.recv(4), "big") > 4
-        assert connection.recv(4) == b"\0\0\0\7"
-    real.close()
-
-
-@pytest.mark.parametrize("start", [kfake_server, crabka_server])
+@pytest.mark.parametrize("start", [kfake_target, crabka_target])
 def test_a_missing_tool_is_reported(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
-    start: Callable[[Mapping[str, str], Path], ServerProgram],
+    start: Callable[..., AbstractContextManager[BrokerTarget]],
 ) -> None:
     (tmp_path / "go.mod").write_text("module m")
     (tmp_path / "Cargo.toml").write_text("[package]")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(TargetError, match=r"needs (Go 1\.26|Rust 1\.95) or newer: there is no"):
-        start({}, tmp_path)
+        start(1.0, project=tmp_path).__enter__()
 
 
 def test_a_version_of_kfake_that_is_no_pseudo_version_is_refused() -> None:
     with pytest.raises(TargetError, match="'main' is no pseudo-version; allowed: v0"):
-        kfake_server({}, version="main")
+        kfake_target(1.0, "main").__enter__()
 
 
 def test_another_version_of_kfake_is_required_and_its_checksums_are_left_to_go(
@@ -125,7 +99,7 @@ def test_another_version_of_kfake_is_required_and_its_checksums_are_left_to_go(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     with pytest.raises(TargetError) as said:
-        kfake_server({}, version="v0.0.0-20260101000000-0123456789ab")
+        kfake_target(1.0, "v0.0.0-20260101000000-0123456789ab").__enter__()
     text = str(said.value)
     assert "kfake v0.0.0-20260101000000-0123456789ab" in text
     assert "go.sum" not in text
