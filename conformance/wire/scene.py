@@ -6,6 +6,7 @@ import attrs
 
 from conformance.deviation import StepText, target_finding
 from conformance.exercised import answer_name
+from conformance.kit import Stage
 from conformance.wire import asks
 from conformance.wire.belief import SLACK_MS, Timing
 from conformance.wire.explain import WireDifference
@@ -44,7 +45,7 @@ _MARGIN_MS = 100
 _NAMES = {member_id(member): member for member in MEMBERS}
 
 
-class WireScene:
+class WireScene(Stage[asks.Ask]):
     """The stage of a broker: a group and a topic, from their creation to their removal.
 
     ``last`` is the last operation, as ``answered`` has it.
@@ -80,11 +81,6 @@ class WireScene:
         return self._judge is not None and self._judge.over
 
     @property
-    def waits(self) -> bool:
-        """False: a fetch that gets nothing is repeated at once (``_requested``)."""
-        return False
-
-    @property
     def partitions(self) -> int:
         """How many partitions the topic has."""
         return self._place.partitions
@@ -92,10 +88,6 @@ class WireScene:
     def end(self) -> tuple[Finding, ...]:
         """Return an error that names a leader which cannot be: it hides no other deviation."""
         return (self._misled,) if self._misled else ()
-
-    def steps_of(self, _deviation: Finding) -> tuple[StepText, ...]:
-        """Return all steps: a deviation ends a sequence."""
-        return tuple(self.steps)
 
     def close(self) -> None:
         """Remove the group and the topic."""
