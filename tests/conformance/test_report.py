@@ -12,8 +12,8 @@ import pytest
 from rich.console import Console
 
 from conformance.campaign import Limits, Replayed, campaign
+from conformance.cores.builtin import EngineTarget
 from conformance.cores.kit import CORES
-from conformance.cores.target import Capabilities
 from conformance.goals import Coverage, goals
 from conformance.junit import as_junit
 from conformance.known import KnownDeviation, read_sequence
@@ -29,7 +29,6 @@ from conformance.report import (
 )
 from conformance.vectors.play import Played
 from conformance.wire.target import WireHello
-from model.errors import ErrorCode
 from report.html import html_text
 from report.markdown import markdown_text
 from report.terminal import section_text, show_document
@@ -216,15 +215,7 @@ def test_goals_that_were_not_covered_are_listed_with_the_reason(report: Report) 
 
 
 def test_where_every_goal_was_covered_nothing_is_left(report: Report) -> None:
-    can = Capabilities(
-        pending_writes=True,
-        write_errors=(ErrorCode.COORDINATOR_NOT_AVAILABLE,),
-        validates_requests=True,
-        alter_config=True,
-        dead_letter_queue=True,
-        aborted_transactions=True,
-    )
-    hello = attrs.evolve(cast("Any", report.campaign.hello), capabilities=can)
+    hello = EngineTarget("spec").hello()
     counts = {goal.name: 1 for goal in goals("core")}
     whole = attrs.evolve(report.campaign, hello=hello, coverage=CORES.coverage(counts, hello))
     assert "Nothing is left." in as_markdown(Report(CORES, whole, (), ()))

@@ -7,6 +7,7 @@ import attrs
 
 from conformance.campaign import Limits, campaign
 from conformance.cores import asks
+from conformance.cores.builtin import EngineTarget
 from conformance.cores.generate import Mixture, mixture, next_ask
 from conformance.cores.kit import CORES
 from conformance.cores.scene import Scene
@@ -16,13 +17,7 @@ from model.errors import ErrorCode
 from model.states import AcknowledgeType, AcquireMode
 from tests.doubles.small_core import SmallCore
 
-EVERYTHING = Capabilities(
-    pending_writes=True,
-    write_errors=(ErrorCode.COORDINATOR_NOT_AVAILABLE,),
-    alter_config=True,
-    dead_letter_queue=True,
-    aborted_transactions=True,
-)
+EVERYTHING = EngineTarget("spec").hello().capabilities
 NOTHING = Capabilities(
     ("record_limit",), renew=False, advance_log_start=False, take_over=False, pending_writes=False
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import attrs
 import pytest
 
 from conformance.target import TargetError
@@ -10,6 +11,7 @@ from conformance.wire.allowed import allowed
 from conformance.wire.connection import Address, Wire
 from conformance.wire.target import WireCapabilities
 from tests.conformance.wire.fake import Fake, faking, whole
+from tests.doubles.spec_broker import CAPABILITIES
 
 
 @pytest.fixture
@@ -31,25 +33,9 @@ def without(fake: Fake, *names: str) -> None:
 
 
 def test_a_broker_that_speaks_everything_can_do_everything(admin: Admin) -> None:
-    assert allowed(admin)[0] == WireCapabilities(
-        fetch_versions=(1, 2),
-        acknowledge_versions=(1, 2),
-        acquire_modes=("batch_optimized", "record_limit"),
-        renew=True,
-        offsets=True,
-        lag=True,
-        delete_records=True,
-        gaps=True,
-        aborted=True,
-        transactions=True,
-        coordinators=True,
-        alters=True,
-        recreates=True,
-        config=True,
-        committed=True,
-        delivery_limits=(2, 3, 5),
-        lock_limits=(100, 200),
-    )
+    usual = WireCapabilities().max_sequence_ms
+    everything = attrs.evolve(CAPABILITIES, lock_limits=(100, 200), max_sequence_ms=usual)
+    assert allowed(admin)[0] == everything
 
 
 def test_what_a_broker_does_not_speak_it_cannot_do(fake: Fake, admin: Admin) -> None:
