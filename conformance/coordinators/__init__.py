@@ -4,6 +4,5 @@ Each runs in this machine's memory and in virtual time, behind a driver that spe
 
 - ``group_asks``, ``group_generate``: what the kit may ask of a group coordinator, and at random;
 - ``group_reply``: what it answers; ``group_belief``, ``group_judge``: what is known, and the rules;
-- ``share_exercised``, ``group_exercised``: what a request exercised;
 - ``group_scene``, ``group_kit``: a sequence, and the kit.
 """

@@ -7,8 +7,7 @@ from typing import Any
 import attrs
 
 from conformance.coordinators import group_asks as asks
-from conformance.coordinators.group_belief import GroupBelief
-from conformance.coordinators.group_exercised import exercised
+from conformance.coordinators.group_belief import SETTLED, GroupBelief
 from conformance.coordinators.group_judge import BrokenRuleError, Request, call_text, judged
 from conformance.coordinators.group_reply import GroupReply, reply_from
 from conformance.coordinators.share_asks import FailOver, PassTime
@@ -16,6 +15,7 @@ from conformance.cores.malformed import error_text
 from conformance.cores.protocol import DriverTarget
 from conformance.cores.target import DriverHello
 from conformance.deviation import StepText, crashed, target_finding
+from conformance.exercised import answer_name, changed
 from conformance.kit import Stage
 from judge.finding import Finding
 from judge.words import printable
@@ -35,6 +35,9 @@ class GroupCapabilities:
 
 
 Hello = DriverHello[GroupCapabilities]
+
+_NOISE = ("now_ms", "group", "beats", "seen", "changed")
+"""What of a belief changes with nearly every request."""
 
 
 class GroupScene(Stage[asks.GroupAsk]):
@@ -75,7 +78,7 @@ class GroupScene(Stage[asks.GroupAsk]):
             found = target_finding(error.rule, operation, error.sentence, *texts)
             cause = (error.rule, operation, error.kind) if error.kind else ()
             return attrs.evolve(found, cause=cause)
-        self.exercised.update(exercised(before, request, reply, self.belief))
+        self.exercised.update(_exercised(before, request, reply, self.belief))
         return None
 
     def _note(self, request: Request, answer: str, reply: GroupReply | None) -> None:
@@ -174,3 +177,19 @@ def _group_text(reply: GroupReply) -> str:
         for m in sorted(reply.group.members, key=lambda each: each.member)
     )
     return "; ".join((f"group epoch {reply.group.epoch}", *members))
+
+
+def _exercised(
+    before: GroupBelief, request: Request, reply: GroupReply, after: GroupBelief
+) -> Iterator[str]:
+    """Yield what a request exercised that was answered legally."""
+    name = str(request["op"])
+    yield answer_name(name, reply.result.status)
+    yield from {answer_name(f"a call in {name}", call.status) for call in reply.calls}
+    same = {field: getattr(after, field) for field in _NOISE}
+    yield from changed(attrs.evolve(before, **same), after, "the group", name)
+    members = after.members if name == "heartbeat" else ()
+    if members and all(after.beats.get(member, 0) >= SETTLED for member in members):
+        yield f"an assignment → due: {name}"
+        if len(members) > len(set(after.subscriptions.values())):
+            yield f"an assignment of equal members → due: {name}"

@@ -10,12 +10,12 @@ import attrs
 from immutables import Map
 
 from conformance.coordinators import share_asks as asks
-from conformance.coordinators.share_exercised import appended, replayed, requested
 from conformance.coordinators.share_judge import (
     DEFECTS,
     Seen,
     StateMismatch,
     judged,
+    kind_text,
     state_mismatch,
     times_mismatch,
 )
@@ -36,6 +36,7 @@ from model.share_state_requests import (
     ReadState,
     ReadStateSummary,
     StateRequest,
+    WriteState,
 )
 from model.state_topic import (
     SharePartitionKey,
@@ -57,6 +58,7 @@ from spec.share_coordinator import (
 from spec.state_topic import StateTopicPartition, append, prune, recover, redundant_below
 
 _GUARD = CoordinatorGuard
+_NUMBERS = ("start_offset", "delivery_complete_count", "leader_epoch", "state_epoch")
 
 
 @attrs.frozen
@@ -206,7 +208,7 @@ class ShareScene(Stage[asks.StateAsk]):
             deviated = self._deviated(*attrs.astuple(mismatch))
             noted = attrs.evolve(deviated.finding, cause=(DEFECTS[name],))
             self._noted.append((noted, len(self.steps)))
-        self.exercised.update(requested(before, self.coordinator, seen))
+        self.exercised.update(_requested(before, self.coordinator, seen))
 
     def _write_elsewhere(self, request: InitializeState) -> None:
         """Begin the state of a share-partition with the record of another coordinator."""
@@ -224,7 +226,7 @@ class ShareScene(Stage[asks.StateAsk]):
         self._recover()
         self.coordinator = recover(self.topic, self.coordinator)
         self._step(asks.FailOver(), "")
-        self.exercised.update(replayed(self.topic))
+        self.exercised.update(_replayed(self.topic))
         for key in tuple(self.keys):
             held = self.coordinator.held.get(key)
             self._request(ReadState(key, held.leader_fence if held else 0))
@@ -267,7 +269,7 @@ class ShareScene(Stage[asks.StateAsk]):
         if mismatch := mismatch or times_mismatch(record.value, told):
             raise self._deviated(*attrs.astuple(mismatch))
         self.coordinator, self.topic = reply.coordinator, append(self.topic, record)
-        self.exercised.update(appended((record,), self._operation))
+        self.exercised.update(_records_named((record,), self._operation))
 
     def _delete_topic(self, topic_id: UUID) -> None:
         if topic_id not in self.coordinator.topics:
@@ -281,7 +283,7 @@ class ShareScene(Stage[asks.StateAsk]):
             raise self._deviated(_GUARD.STATE_IS_WRITTEN, way, *texts)
         self.coordinator = attrs.evolve(after, topics=after.topics.delete(topic_id))
         self.topic = append(self.topic, *records)
-        self.exercised.update(appended(tuple(records), self._operation))
+        self.exercised.update(_records_named(tuple(records), self._operation))
 
     def _appended(self, command: asks.StateAsk, do: str, **fields: object) -> list[StateRecord]:
         """Return the records that the coordinator appends by itself."""
@@ -373,3 +375,39 @@ def _record_text(record: StateRecord) -> str:
     return ", ".join(
         (f"{kind} of {asks.key_text(record.key)}", *numbers, *map(batch_text, batches))
     )
+
+
+def _requested(before: ShareCoordinator, after: ShareCoordinator, seen: Seen) -> Iterator[str]:
+    """Yield what a request exercised that was answered legally."""
+    request, name = seen.request, type(seen.request).__name__
+    yield answer_name(name, seen.answer.status.name)
+    held, now = before.held.get(request.key), after.held.get(request.key)
+    durable = held.durable if held else None
+    yield from changed(durable, now.durable if now else None, "a state", name)
+    yield from _records_named((seen.record,) if seen.record else (), name)
+    if isinstance(request, WriteState | InitializeState | ReadState) and durable:
+        asked = answer_name(name, seen.answer.status.name)
+        yield from (f"{number}: {asked}" for number in _compared(request, durable))
+
+
+def _compared(request: WriteState | InitializeState | ReadState, held: Durable) -> Iterator[str]:
+    """Yield how each number of a request relates to the one that is held."""
+    for name in _NUMBERS:
+        asked, number = getattr(request, name, None), getattr(held, name)
+        if asked is None:
+            continue
+        way = "below" if asked < number else "above" if asked > number else "at"
+        yield f"{name.replace('_', ' ')} {'not given' if asked == -1 else way}"
+
+
+def _records_named(records: tuple[StateRecord, ...], name: str) -> Iterator[str]:
+    """Yield the kinds of records that were appended."""
+    return (f"{kind_text(record)} → the topic: {name}" for record in records)
+
+
+def _replayed(topic: StateTopicPartition) -> Iterator[str]:
+    """Yield the kinds of records from which a coordinator that took over has its states."""
+    for kind in {kind_text(record) for record in topic.records}:
+        yield f"the topic → {kind}: FailOver"
+    if topic.first_offset:
+        yield "the topic → a pruned topic: FailOver"
