@@ -1,6 +1,5 @@
 """librdkafka's mock cluster: found in its wheel, told in one line where it is not, and driven."""
 
-import socket
 import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError
@@ -22,12 +21,6 @@ def cluster() -> Iterator[MockCluster]:
     cluster.close()
 
 
-def test_the_broker_listens_where_it_says(cluster: MockCluster) -> None:
-    host, port = cluster.bootstrap.split(":")
-    assert host == "127.0.0.1"
-    socket.create_connection((host, int(port)), timeout=5).close()
-
-
 def test_a_refusal_is_reported_with_its_reason(cluster: MockCluster) -> None:
     cluster.create_topic("t", 2)
     with pytest.raises(TargetError, match="creates no topic t: Broker: Topic already exists"):
@@ -43,11 +36,6 @@ def test_a_second_close_does_nothing() -> None:
     cluster = MockCluster()
     cluster.close()
     cluster.close()
-
-
-def test_the_library_is_found_in_the_wheel() -> None:
-    assert library_path().name.startswith("librdkafka")
-    assert library_path().is_file()
 
 
 def test_a_missing_wheel_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from conformance.wire.target import GroupTopic
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
-from model.ranges import AcquiredRange, OffsetRange
+from model.ranges import AcquiredRange
 from model.share_messages import (
     PartitionRequest,
     ShareAcknowledge,
@@ -65,37 +65,10 @@ def acquired(mock: BrokerTarget, place: GroupTopic) -> tuple[AcquiredRange, ...]
     return one.acquired
 
 
-def test_what_was_produced_is_acquired(mock: BrokerTarget, place: GroupTopic) -> None:
-    assert mock.produce(place, 0, [(0, 2), (0, 3)]) == (OffsetRange(0, 1), OffsetRange(2, 4))
-    assert acquired(mock, place) == (AcquiredRange(0, 4, 1),)
-
-
 def test_deleted_records_are_not_delivered(mock: BrokerTarget, place: GroupTopic) -> None:
     mock.produce(place, 0, [(0, 3)])
     mock.delete_records(place, 0, 2)
     assert acquired(mock, place) == (AcquiredRange(2, 2, 1),)
-
-
-@pytest.mark.parametrize(
-    ("config", "first"),
-    [
-        (
-            SharePartitionConfig(
-                partition_max_record_locks=3, auto_offset_reset=AutoOffsetReset.EARLIEST
-            ),
-            (AcquiredRange(0, 2, 1),),
-        ),
-        (SharePartitionConfig(), ()),
-    ],
-    ids=["a limit of 3", "from the end of the log"],
-)
-def test_settings_apply_to_the_group(
-    mock: BrokerTarget, config: SharePartitionConfig, first: tuple[AcquiredRange, ...]
-) -> None:
-    place = mock.open(config, 1)
-    mock.produce(place, 0, [(0, 5)])
-    assert acquired(mock, place) == first
-    mock.finish(place)
 
 
 def test_it_reports_its_capabilities(mock: BrokerTarget) -> None:
