@@ -16,7 +16,6 @@ from judge.finding import CRASHED
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch, Acquire, AdvanceLogStart, AlterConfig, Initialize
-from model.snapshot import DurableState
 from model.states import AcquireMode
 from tests.doubles.small_core import SmallCore
 
@@ -60,17 +59,6 @@ def test_a_right_implementation_is_not_blamed() -> None:
     assert it.steps[0].asked.startswith("profile kip: initialize, delivery limit 2, window limit 8")
     clocks = [step.time_ms for step in it.steps]
     assert clocks == [0] * 6 + [100] * 6
-
-
-def test_the_first_leader_may_find_something_durable() -> None:
-    it = scene()
-    begin = attrs.evolve(BEGIN, persisted=DurableState(3, 0))
-    for _ in range(2):
-        assert it.ask(begin) is None
-        assert it.partition.window.start_offset == 3
-        operation = it.events[-1].operation
-        assert isinstance(operation, Initialize)
-        assert operation.persisted.start_offset == 3
 
 
 def test_a_deviation_names_the_rule() -> None:

@@ -79,25 +79,6 @@ def test_a_wrong_core_fails_the_vector_about_it(fault: str) -> None:
     assert len(found.sequence) == len(found.steps) <= len(named(name)[0].asks)
 
 
-def test_needs_follow_from_the_steps() -> None:
-    (case,) = named("a-renewal-beside-a-write-that-fails")
-    assert CORES.needs(case.asks) == {
-        "renew": True,
-        "pending_writes": True,
-        "write_errors": ["COORDINATOR_NOT_AVAILABLE"],
-    }
-    for name, needed in (
-        ("no-type-is-malformed", "validates_requests"),
-        ("acquisitions-are-not-durable", "take_over"),
-        ("durable-batches-that-overlap-fail-the-share-partition", "take_over"),
-        ("the-log-start-passes-the-window", "advance_log_start"),
-        ("a-lowered-limit-archives-nothing-by-itself", "alter_config"),
-        ("a-dead-letter-is-not-delivered", "dead_letter_queue"),
-        ("a-write-that-succeeds-completes-its-call", "pending_writes"),
-    ):
-        assert CORES.needs(named(name)[0].asks)[needed] is True
-
-
 def test_the_first_missing_need_is_the_reason() -> None:
     hello = EngineTarget("spec").hello()
     (case,) = named("a-renewal-beside-a-write-that-fails")
@@ -118,14 +99,6 @@ def test_a_core_with_one_acquire_mode_plays_vectors_in_it() -> None:
     played = play_vectors(target, one_mode, all_cases())
     assert not played.faults
     assert played.number == play_vectors(target, hello, all_cases()).number
-
-
-def test_a_setting_that_a_core_lacks_skips_what_switches_it_off() -> None:
-    hello = EngineTarget("spec").hello()
-    without = attrs.evolve(hello.capabilities, renew_setting=False)
-    (case,) = named("a-renewal-that-is-not-enabled-is-refused")
-    reason = reason_to_skip(case, attrs.evolve(hello, capabilities=without))
-    assert reason == "needs renew_setting"
 
 
 @pytest.mark.broker

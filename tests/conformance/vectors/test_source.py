@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cores import asks
 from conformance.vectors.source import CASES, CaseError, cases, read_cases
 from model.guards import Guard
-from model.operations import AlterConfig
 
 DOCS = Path(__file__).parents[3] / "docs"
 TEXTS = '[t]\nkip = 932\nsection = "s"\nsays = "x"\n'
@@ -76,12 +74,6 @@ def test_an_error_names_file_and_vector(tmp_path: Path, change: tuple[str, str],
 def test_missing_texts_are_reported(tmp_path: Path) -> None:
     with pytest.raises(CaseError, match=r"texts\.toml: .*No such file"):
         read_cases(tmp_path)
-
-
-def test_a_new_leader_has_the_configuration_in_force() -> None:
-    case = next(c for c in ALL if c.name == "a-leader-finds-a-record-above-its-limit")
-    configs = [a.config for a in case.asks if isinstance(a, asks.TakeOver | AlterConfig)]
-    assert [config.delivery_count_limit for config in configs] == [5, 2, 2]
 
 
 def test_what_a_vector_pins_exists() -> None:

@@ -99,16 +99,3 @@ def test_profiles_whose_answers_differ_have_a_vector_each() -> None:
     ]
     assert [one["steps"][-1]["free"]["end_offset"] for one in both] == [[5, 8], [5, 11]]
     assert [one["profiles"] for one in vectors(named("reject"))] == [["kip", "kafka"]]
-
-
-def test_the_durable_state_is_listed_where_it_changes() -> None:
-    (vector,) = vectors(named("a-write-that-succeeds-completes-its-call"))
-    changed = ["durable" in step for step in vector["steps"]]
-    assert changed == [True, False, False, False, True]
-    assert vector["steps"][-1]["durable"]["state_batches"] == [[0, 0, 2, 1]]
-
-
-def test_a_compaction_is_described_with_the_next_step() -> None:
-    (vector,) = vectors(named("what-is-held-is-not-touched-by-compaction"))
-    assert vector["steps"][3]["says"] == "the log loses batch 0; m2 fetches"
-    assert vector["steps"][3]["request"]["operation"]["log"] == [[1, 1]]
