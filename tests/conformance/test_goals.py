@@ -6,18 +6,17 @@ from typing import Any
 
 import pytest
 
-from conformance import goals as module
 from conformance.campaign import Campaign, Limits, campaign
 from conformance.cores import asks
 from conformance.cores.builtin import EngineTarget
 from conformance.cores.kit import CORES, Cores
 from conformance.cores.target import Capabilities
-from conformance.goals import Goal, GoalKind, coverage, goals, lacking, rule_goals
+from conformance.goals import Goal, GoalKind, coverage, goals
 from conformance.kit import AnyKit
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.guards import Difference, Guard
-from model.rules import RULES, Rule, RuleKind
+from model.rules import RULES
 from model.states import AcquireMode
 
 SMALL = Goal(GoalKind.SITUATION, "a small number")
@@ -27,16 +26,6 @@ GOALS = (SMALL, NEGATIVE, NEVER)
 CAN_ACQUIRE = Goal(GoalKind.RULE, "CAN_ACQUIRE", any_of=(SMALL, NEGATIVE))
 ALL = (*GOALS, CAN_ACQUIRE)
 CAN, CANNOT = Capabilities(), Capabilities(renew=False)
-
-
-def test_a_rule_is_covered_by_any_goal_that_puts_it_at_stake() -> None:
-    found = coverage(ALL, {"a small number": 2, "a negative number": 1}, CAN)
-    assert [(goal.name, count) for goal, count in found.covered] == [
-        ("a small number", 2),
-        ("a negative number", 1),
-        ("CAN_ACQUIRE", 3),
-    ]
-    assert found.missed == ()
 
 
 def test_a_goal_that_cannot_be_covered_is_skipped_with_the_reason() -> None:
@@ -53,23 +42,6 @@ def test_totals_leave_out_goals_that_are_skipped() -> None:
     assert list(found.totals()) == [(GoalKind.SITUATION, 1, 1), (GoalKind.RULE, 1, 1)]
 
 
-def test_a_rule_is_skipped_if_no_goal_can_put_it_at_stake() -> None:
-    rule = Goal(GoalKind.RULE, "CAN_ACQUIRE", any_of=(NEGATIVE,))
-    assert lacking(rule, CANNOT) == "it cannot: renew"
-    assert lacking(rule, CAN) == ""
-
-
-def test_a_rule_is_put_at_stake_by_the_goals_that_the_table_names(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    stakes = {"core": ["a * number"], "broker": ["a negative number"]}
-    rules = {"CAN_ACQUIRE": Rule(name="CAN_ACQUIRE", at_stake=stakes)}
-    monkeypatch.setattr(module, "RULES", {RuleKind.GUARD: rules})
-    assert list(rule_goals(GOALS, "core")) == [CAN_ACQUIRE]
-    assert [rule.any_of for rule in rule_goals(GOALS, "broker")] == [(NEGATIVE,)]
-    assert list(rule_goals([NEVER], "core")) == []
-
-
 @pytest.mark.parametrize("kit", ["core", "broker", "coordinator", "group"])
 def test_each_name_in_the_table_of_rules_is_one_of_the_kit(kit: str) -> None:
     listed = goals(kit)
@@ -79,11 +51,6 @@ def test_each_name_in_the_table_of_rules_is_one_of_the_kit(kit: str) -> None:
     stakes = [name for rule in rules for name in rule.at_stake.get(kit, ())]
     named = [name.replace("bounded by it", "bounded by *") for name in stakes]
     assert [n for n in named if not any(fnmatchcase(goal.name, n) for goal in listed)] == []
-
-
-def test_a_need_that_is_no_capability_raises() -> None:
-    with pytest.raises(AttributeError):
-        lacking(Goal(GoalKind.ANSWER, "x", ("fly",)), CAN)
 
 
 def test_a_rule_that_needs_what_a_core_lacks_is_skipped_though_its_goals_were_covered() -> None:
