@@ -3,7 +3,7 @@
 import pytest
 
 from conformance.cluster.rules import judge_history
-from tests.conformance.cluster.written import ACCEPT, GAP, Written, begun, broken
+from tests.conformance.cluster.written import ACCEPT, Written, begun, broken
 
 FAULTS = {
     "polls return nothing of what was received": (
@@ -36,18 +36,9 @@ FAULTS = {
 
 
 EXCEPTIONS = {
-    "what a consumer received is acknowledged as a gap": (
-        begun().received(0, 4).acknowledged(1, [0, 4, GAP]).after(15_000).polled()
-    ),
     "all of one answer may be no record": Written().received(0, 4).after(15_000).polled(),
     "what came last with records that a poll returned may be none": (
         Written().received(0, 4).received(5, 9).polled(0, 1, 5).after(15_000).polled()
-    ),
-    "polls return something of late": (
-        Written().received(0, 4).after(14_000).polled(0).after(14_000).polled()
-    ),
-    "told of an error where the leader accepted": (
-        begun().said(0, 4).acknowledged(1, [0, 4, ACCEPT]).told(0, 1, 2, 3, 4, error="DISCONNECTED")
     ),
     "a consumer that has ended is told nothing": (
         begun().acknowledged(1, [0, 4, ACCEPT]).said(0, 4).after(16_000).rest(5, 0, 5)
