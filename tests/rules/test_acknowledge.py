@@ -1,13 +1,10 @@
-import attrs
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from model.errors import ErrorCode
 from model.guards import Guard
-from model.operations import AcknowledgementBatch, AdvanceTime
+from model.operations import AdvanceTime
 from model.outcome import Choice
-from model.profile import DRAFT_RESOLVED, KAFKA, KIP, PROFILES, Profile
+from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
 from spec.partition import SharePartition
 from tests.rules.share_partition import apply, durable, refusal, run, started, states
 from tests.spec.worlds import BOTH, MARKS, acknowledgement, fetch, marking, written
@@ -171,44 +168,6 @@ def test_renewals_before_the_failure_survive_a_refusal_under_kafka_only(
         assert states(step.partition) == states(partition)
         after = {o for o, record in step.partition.window.records.items() if record.deadline == 160}
         assert after == expected
-
-
-IN_THE_WINDOW = st.integers(0, 6)
-BATCHES = st.lists(
-    st.builds(
-        lambda first, types: AcknowledgementBatch(first, first + len(types) - 1, tuple(types)),
-        IN_THE_WINDOW,
-        st.lists(st.integers(0, 4), min_size=1, max_size=4),
-    ),
-    max_size=3,
-).map(tuple)
-
-
-@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
-@given(BATCHES)
-def test_a_batch_in_the_window_is_as_good_as_its_offsets_one_by_one(
-    profile: Profile, batches: tuple[AcknowledgementBatch, ...]
-) -> None:
-    whole = attrs.evolve(acknowledgement("c1"), batches=batches)
-    each = acknowledgement(
-        "c1",
-        *(
-            (batch.first + i, batch.first + i, kind)
-            for batch in batches
-            for i, kind in enumerate(batch.types)
-        ),
-    )
-    assert apply(holding(profile), whole) == apply(holding(profile), each)
-
-
-@given(BATCHES)
-def test_a_refused_acknowledgement_changes_nothing_under_the_kips(
-    batches: tuple[AcknowledgementBatch, ...],
-) -> None:
-    step = apply(holding(), attrs.evolve(acknowledgement("c1"), batches=batches))
-    if step.outcome.status is not NONE:
-        assert step.partition == holding()
-        assert step.outcome.writes == ()
 
 
 def test_a_record_in_progress_is_acknowledged_and_not_renewed() -> None:
