@@ -11,7 +11,8 @@ from tests.replay.samples import events, recorded
 def test_numbers_that_a_write_takes_later_are_carried_along() -> None:
     """Wherever a share-partition is cut, the recorded numbers are compared where they are taken."""
     (rows,) = recorded("kafka-4.4.0").values()
-    table = table_of(events(rows))
+    # The only write that takes its numbers later is among the first events.
+    table = table_of(events(rows[:10]))
     kernel = interpreted("kernel").replay_partition(table, KAFKA, None, 1)
     for (row, before), (end, state) in zip(kernel.states, kernel.states[1:], strict=False):
         engines = engines_for(("spec", "impl"), KAFKA, before.state)
