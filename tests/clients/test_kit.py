@@ -99,13 +99,14 @@ def test_every_fault_is_found_by_chance(fault: Fault) -> None:
     expected = {duty.value for other, duty, _ in CONTROLS if other is fault}
     first = RARE.get(fault, 0)
     kit = attrs.evolve(HASTY if fault in STARVING else FAST, at_once=5)
-    for seed in range(first, first + 20):
+    # Scripts take real time, so that a busy machine may hide what one shows: some are played again.
+    for seed in (*range(first, first + 20), *[*range(first, first + 5)] * 2):
         result = campaign(
             lambda: ShareClient(fault), limits(5, 0), attrs.evolve(kit, at_once=5), seed
         )
         if expected & set(duties(result)):
             return
-    pytest.fail(f"{expected} is not found in 100 scripts")
+    pytest.fail(f"{expected} is not found in 100 scripts, of which 25 were played thrice")
 
 
 def test_a_driver_that_ends_is_refused() -> None:
