@@ -2,10 +2,11 @@
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 
 import click
 
@@ -58,8 +59,18 @@ def _tallies(families: tuple[Family, ...]) -> Iterator[Tally]:
     if families is QUICK:
         yield from map(tally, families)
         return
-    with ProcessPoolExecutor(os.cpu_count(), get_context("forkserver")) as pool:
-        yield from pool.map(tally, families)
+    ignored = signal.SIGINT, signal.SIG_IGN
+    with ProcessPoolExecutor(
+        os.cpu_count(), get_context("forkserver"), signal.signal, ignored
+    ) as pool:
+        compared = [pool.submit(tally, family) for family in families]
+        try:
+            for each in compared:
+                yield each.result()
+        except BaseException:
+            for process in active_children():  # A family may take a minute.
+                process.kill()
+            raise
 
 
 def _line(family: Family, compared: Tally) -> str:
