@@ -26,4 +26,4 @@ def test_known_deviations_show(name: str) -> None:
         hello = target.hello()
         assert name == "crabka-core" or not hello.capabilities.config
         shown = replayed(target, hello, known, subject.kit)
-    assert [one.known.name for one in shown if one.fault is None] == []
+        assert [one.known.name for one in shown if one.fault is None] == []
