@@ -33,7 +33,10 @@ PLAIN = tuple(
 
 
 RERUNS = 1
-"""How often a test of a real broker or client, in real time, may fail on a machine that stalls."""
+"""How often a test of a real broker or client, in real time, may fail on a machine that stalls.
+
+So often may any test hang (`timeout` in pyproject.toml).
+"""
 
 
 def pytest_configure() -> None:
@@ -45,8 +48,8 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_itemcollected(item: pytest.Item) -> None:
-    if item.get_closest_marker("broker"):
-        item.add_marker(pytest.mark.flaky(reruns=RERUNS))
+    only = None if item.get_closest_marker("broker") else [r"Timeout \(>"]
+    item.add_marker(pytest.mark.flaky(reruns=RERUNS, only_rerun=only))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

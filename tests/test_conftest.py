@@ -1,4 +1,4 @@
-"""What fails once in real time runs again and is shown; what fails otherwise has failed."""
+"""What fails once in real time, or hangs, runs again and is shown; nothing else does."""
 
 import subprocess
 import sys
@@ -7,6 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 TESTS = """
 import pytest
+import time
 from pathlib import Path
 
 def fails_at_first(name):
@@ -23,12 +24,18 @@ def test_of_a_broker():
 def test_of_a_broken_broker():
     assert False, "always"
 
+@pytest.mark.timeout(1)
+def test_that_hangs():
+    while not Path(__file__).with_name("hung").exists():
+        Path(__file__).with_name("hung").touch()
+        time.sleep(600)
+
 def test_of_nothing_else():
     fails_at_first("nothing else")
 """
 
 
-def test_only_a_test_with_a_broker_runs_again_and_its_failure_is_shown(tmp_path: Path) -> None:
+def test_only_what_needs_a_broker_or_hangs_runs_again_and_is_shown(tmp_path: Path) -> None:
     tests = tmp_path / "test_reruns.py"
     tests.write_text(TESTS)
     options = ("-c", ROOT / "pyproject.toml", "--rootdir", tmp_path, "-p", "tests.conftest")
@@ -41,7 +48,8 @@ def test_only_a_test_with_a_broker_runs_again_and_its_failure_is_shown(tmp_path:
         timeout=600,
     )
     *_, last = done.stdout.splitlines()
-    assert "2 failed, 1 passed, 2 rerun" in last
+    assert "2 failed, 2 passed, 3 rerun" in last
+    assert "FAILED, AND RUN AGAIN: test_reruns.py::test_that_hangs" in done.stdout
     assert "FAILED, AND RUN AGAIN: test_reruns.py::test_of_a_broker" in done.stdout
     assert "the first time of a broker" in done.stdout
     assert "the first time of nothing else" in done.stdout
