@@ -8,6 +8,7 @@ import pyarrow as pa
 from impl import layout as at
 from impl.encode import Members
 from impl.flatten import Lists, fields_of, integers, lists_of, numbered, rows_of
+from impl.jit import by_reference
 from impl.rows import Ints
 from model import operations as ops
 from model.errors import is_thrown
@@ -75,6 +76,7 @@ COLUMNS = {
 """The columns of a trace that are fields as they are."""
 
 
+@by_reference
 class Events(NamedTuple):
     """Events of one share-partition; of ranges both ends are inclusive.
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from impl.cache import directory, is_interpreted
 
 F_ = TypeVar("F_", bound=Callable[..., Any])
+T_ = TypeVar("T_", bound=type)
 
 
 def compiled(function: F_) -> F_:
@@ -56,3 +57,12 @@ def _cache_here(config: Any) -> Iterator[None]:  # noqa: ANN401 - Numba's settin
         yield
     finally:
         config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = before
+
+
+def by_reference(of: T_) -> T_:
+    """Have compiled code take a class of named tuples by reference; ``_replace`` is for Python."""
+    if not is_interpreted():
+        from impl.reference import take_by_reference  # noqa: PLC0415 - it loads Numba
+
+        take_by_reference(of)
+    return of

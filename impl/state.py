@@ -5,13 +5,14 @@ from typing import NamedTuple
 import numpy as np
 
 from impl import layout as at
-from impl.jit import entry_point
+from impl.jit import by_reference, entry_point
 from impl.rows import Ints, move_rows
 from model.profile import Profile
 
 _INITIAL_ROWS = 128
 
 
+@by_reference
 class State(NamedTuple):
     """The state of a share-partition. Rows, one range of offsets each, ascending by offset.
 

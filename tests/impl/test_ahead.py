@@ -5,6 +5,7 @@ import pytest
 
 from impl import ahead
 from impl.kernel import replay_partition
+from impl.reference import Reference
 from impl.replay import replay_rows
 from impl.written import Earlier
 from model.profile import KAFKA
@@ -47,6 +48,8 @@ def test_the_parts_are_compiled_for_what_the_kernel_calls_them_with(
 ) -> None:
     assert replay_partition(table_from_rows(kafka_rows()), KAFKA).divergence is None
     ((state, events, leaders, results, position),) = replay_rows.signatures  # type: ignore[attr-defined] # Numba's
+    assert isinstance(state, Reference)
+    assert isinstance(events, Reference)
     around = cast("Any", numba).typeof(Earlier(0, 0))
     called = {state, events, leaders, position, results.dtype, around}
     for part in range(ahead.PARTS):

@@ -84,7 +84,7 @@ def test_numba_keeps_its_own_setting(
     assert vars(stand_in.config) == {"CACHE_DIR": told, "CACHE_LOCATOR_CLASSES": ""}
 
 
-@pytest.mark.parametrize("kind", ["compiled", "entry_point", "inlined"])
+@pytest.mark.parametrize("kind", ["compiled", "entry_point", "inlined", "by_reference"])
 def test_what_is_interpreted_does_not_reach_numba(
     monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
