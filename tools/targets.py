@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from clients.kit import CLIENTS
-from clients.subjects import OLDEST_KAFKA, VERSIONS, driver_of
+from clients.subjects import OLDEST_KAFKA, VERSIONS, Drivers, driver_of
 from clients.subjects import known_of as known_of_client
 from conformance.kit import AnyKit
 from conformance.known import KnownDeviation, read_known
@@ -41,7 +41,8 @@ def target_of(name: str) -> MeasuredTarget:
     if name.startswith(CLIENT):
         client = name.removeprefix(CLIENT)
         known = _read(known_of_client(client), CLIENTS)
-        return MeasuredTarget(name, CLIENTS, known, VERSIONS[client], partial(_client, client))
+        kit = attrs.evolve(CLIENTS, at_once=4)  # As verify-client plays.
+        return MeasuredTarget(name, kit, known, VERSIONS[client], partial(_client, client))
     subject = TargetChoice(name, silence=_SILENCE_SECONDS)
     known = _read(subject.known, subject.kit)
     return MeasuredTarget(
@@ -67,8 +68,8 @@ WITH_RELEASES = (*_RELEASES, *(f"{CLIENT}{name}" for name in ("kafka", "librdkaf
 
 @contextmanager
 def _client(name: str, version: str) -> Iterator[Any]:
-    driver = driver_of(name, None, _SILENCE_SECONDS, version)
+    drivers = Drivers(driver_of(name, None, _SILENCE_SECONDS, version))
     try:
-        yield lambda: driver
+        yield drivers.start
     finally:
-        driver.end()
+        drivers.end()
