@@ -35,7 +35,7 @@ class Exit(IntEnum):
 def exits_on(*errors: type[Exception]) -> Iterator[None]:
     """Exit with one line on the standard error for these errors, and for any OSError.
 
-    Also a decorator of a command.
+    So too where a process of a pool was killed. Also a decorator of a command.
     """
     try:
         yield
@@ -45,6 +45,12 @@ def exits_on(*errors: type[Exception]) -> Iterator[None]:
         fail(str(error))
     except OSError as error:
         fail(problem_of(error))
+    except RuntimeError as error:
+        from concurrent.futures import BrokenExecutor  # noqa: PLC0415 - who has a pool has it
+
+        if not isinstance(error, BrokenExecutor):
+            raise
+        fail("a process with a part of the work was killed, or had no memory")
 
 
 def problem_of(error: OSError) -> str:

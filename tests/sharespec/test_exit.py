@@ -1,3 +1,5 @@
+from concurrent.futures.process import BrokenProcessPool
+
 import click
 import pytest
 from click.testing import CliRunner
@@ -22,8 +24,13 @@ def command(error: BaseException) -> click.Command:
         (NoSuchTraceError("there is no trace\x1b"), 2, "sharespec: there is no trace\\x1b\n"),
         (OSError(28, "No space left", "/out"), 2, "sharespec: /out: No space left on device\n"),
         (OSError("odd"), 2, "sharespec: odd\n"),
+        (
+            BrokenProcessPool("terminated abruptly"),
+            2,
+            "sharespec: a process with a part of the work was killed, or had no memory\n",
+        ),
     ],
-    ids=["no trace", "no space", "no file name"],
+    ids=["no trace", "no space", "no file name", "killed"],
 )
 def test_an_error_becomes_one_line_and_an_exit_status(
     error: BaseException, status: int, line: str
@@ -32,7 +39,7 @@ def test_an_error_becomes_one_line_and_an_exit_status(
     assert (done.exit_code, done.stderr) == (status, line)
 
 
-@pytest.mark.parametrize("error", [BrokenPipeError(), ValueError("a bug")])
+@pytest.mark.parametrize("error", [BrokenPipeError(), ValueError("a bug"), RuntimeError("a bug")])
 def test_a_closed_pipe_and_other_errors_pass_through(error: Exception) -> None:
     with pytest.raises(type(error)):
         command(error).main([], standalone_mode=False)
