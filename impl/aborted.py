@@ -4,7 +4,7 @@ from impl import layout as at
 from impl.jit import compiled, entry_point
 from impl.reading import Noticed
 from impl.rows import Ints
-from impl.runs import cut, is_free, join, set_state
+from impl.runs import cut_out, is_free, join, set_state
 from impl.state import State
 from impl.window import finish
 from impl.writes import clear
@@ -43,8 +43,7 @@ def archive_aborted(state: State, ranges: Ints, withheld: Noticed, start: int) -
 @compiled
 def _archive(header: Ints, runs: Ints, first: int, last: int) -> None:
     """Archive the ACQUIRED runs of a range; a pending run has left that state."""
-    cut(header, runs, last + 1)
-    i = cut(header, runs, first)
+    i = cut_out(header, runs, first, last)
     while i < header[at.TAIL] and runs[i, at.FIRST] <= last:
         if runs[i, at.STATE] == at.ACQUIRED:
             set_state(header, runs, i, at.ARCHIVED)
@@ -58,8 +57,7 @@ def _withhold(header: Ints, runs: Ints, first: int, last: int, count: int) -> No
     """Archive the free runs of a range, counting a delivery where ``count`` has it."""
     if first > last or header[at.COUNTS + at.AVAILABLE] == 0:
         return
-    cut(header, runs, last + 1)
-    i = cut(header, runs, first)
+    i = cut_out(header, runs, first, last)
     while i < header[at.TAIL] and runs[i, at.FIRST] <= last:
         if is_free(runs, i):
             set_state(header, runs, i, at.ARCHIVED)

@@ -6,7 +6,7 @@ from impl import layout as at
 from impl.jit import compiled, entry_point
 from impl.locks import check_claim, lock_end
 from impl.rows import Ints
-from impl.runs import cut, is_held, join, seek
+from impl.runs import cut_out, is_held, join, seek
 from impl.state import State
 from impl.window import finish, later
 from impl.writes import UNDO, Reported, begin_change, send, settle, transition
@@ -110,8 +110,7 @@ def _apply_type(state: State, member: int, kind: int, part: Reported) -> int:
     whose lock marks extend.
     """
     h, runs = state.header, state.runs
-    cut(h, runs, part.last + 1)
-    i = cut(h, runs, part.first)
+    i = cut_out(h, runs, part.first, part.last)
     while i < h[at.TAIL] and runs[i, at.FIRST] <= part.last:
         refused = kind == at.RENEW and (not h[at.RENEWAL] or runs[i, at.STATE] == at.IN_PROGRESS)
         if not is_held(runs, i) or runs[i, at.OWNER] != member or refused:
@@ -214,8 +213,7 @@ def _renew(state: State, sent: AcknowledgedRuns, batches: int, below: int) -> No
         while offset <= end:
             kind, last = _type_from(sent, batch, offset, end)
             if kind == at.RENEW:
-                cut(h, runs, last + 1)
-                i = cut(h, runs, offset)
+                i = cut_out(h, runs, offset, last)
                 while i < h[at.TAIL] and runs[i, at.FIRST] <= last:
                     runs[i, at.DEADLINE] = deadline
                     i += 1

@@ -9,7 +9,7 @@ from impl.log import seek_batch
 from impl.policy import Fetch, choose_acquired, window_limit
 from impl.reading import Noticed, Reach, check_read, learn_read
 from impl.rows import Ints
-from impl.runs import cut, is_free, join, put, seek, set_state
+from impl.runs import cut_out, is_free, join, put, seek, set_state
 from impl.state import State
 from impl.waiting import note_full, note_passed_over
 from impl.window import finish, first_unknown
@@ -184,8 +184,7 @@ def _take(state: State, first: int, last: int, member: int, deadline: int) -> No
     """Acquire a range, all of it free: one more delivery, a new owner and a new deadline."""
     h, runs = state.header, state.runs
     offset = first
-    cut(h, runs, last + 1)
-    i = cut(h, runs, offset)
+    i = cut_out(h, runs, offset, last)
     while offset <= last:
         if i == h[at.TAIL] or runs[i, at.FIRST] > offset:
             end = last if i == h[at.TAIL] else min(last, runs[i, at.FIRST] - 1)

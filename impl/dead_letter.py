@@ -3,7 +3,7 @@
 from impl import layout as at
 from impl.jit import compiled, entry_point
 from impl.rows import Ints
-from impl.runs import cut, set_state
+from impl.runs import cut_out, set_state
 from impl.state import State
 from impl.window import finish
 from impl.writes import Reported, begin_change, send_anyway
@@ -41,8 +41,7 @@ def finish_dead_letter(state: State, ranges: Ints, answers: Ints, start: int) ->
 @compiled
 def _archive(state: State, part: Reported) -> int:
     h, runs = state.header, state.runs
-    cut(h, runs, part.last + 1)
-    i, offset = cut(h, runs, part.first), part.first
+    i, offset = cut_out(h, runs, part.first, part.last), part.first
     while offset <= part.last:
         if (
             i == h[at.TAIL]

@@ -6,7 +6,7 @@ from impl import layout as at
 from impl.jit import compiled, entry_point
 from impl.locks import TOO_EARLY, TOO_LATE, pass_time
 from impl.rows import Ints
-from impl.runs import cut, is_held
+from impl.runs import cut, cut_out, is_held
 from impl.state import State
 from impl.window import finish, furthest_start, move_start
 from impl.writes import Reported, begin_change, send_anyway, transition
@@ -176,8 +176,7 @@ def _expire_ranges(state: State, ranges: Ints, seen: bool) -> tuple[int, Reporte
 @compiled
 def _expire_range(state: State, part: Reported, seen: bool) -> int:  # noqa: FBT001 - compiled
     h, runs = state.header, state.runs
-    cut(h, runs, part.last + 1)
-    i, offset = cut(h, runs, part.first), part.first
+    i, offset = cut_out(h, runs, part.first, part.last), part.first
     while offset <= part.last:
         if seen and i < h[at.TAIL] and runs[i, at.FIRST] <= offset and not is_held(runs, i):
             offset = runs[i, at.LAST] + 1

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from impl import layout as at
 from impl.jit import compiled, entry_point
 from impl.rows import Ints
-from impl.runs import cut, is_held, join, seek, set_state
+from impl.runs import cut_out, is_held, join, seek, set_state
 from impl.state import State
 from impl.window import finish, later
 
@@ -75,8 +75,7 @@ def _extend(header: Ints, runs: Ints, first: int, last: int) -> None:
     It lasts no longer than the maximum extension after the first mark; but a lock that lasts longer
     already, since durations were longer, stays as it is.
     """
-    cut(header, runs, last + 1)
-    i = cut(header, runs, first)
+    i = cut_out(header, runs, first, last)
     now = header[at.NOW]
     while i < header[at.TAIL] and runs[i, at.FIRST] <= last:
         if runs[i, at.STATE] != at.IN_PROGRESS:

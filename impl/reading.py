@@ -7,7 +7,7 @@ from impl.jit import compiled
 from impl.log import first_existing, learn_hole, readable_end, seek_batch, seek_hole
 from impl.policy import Fetch
 from impl.rows import Ints
-from impl.runs import cut, join, set_state
+from impl.runs import cut_out, join, set_state
 from impl.state import State
 from model.guards import Guard
 
@@ -129,8 +129,7 @@ def _vanish(header: Ints, runs: Ints, first: int, last: int) -> None:
 
     A record with an outstanding write stays pending until the answer, and is ARCHIVED then.
     """
-    cut(header, runs, last + 1)
-    i = cut(header, runs, first)
+    i = cut_out(header, runs, first, last)
     while i < header[at.TAIL] and runs[i, at.FIRST] <= last:
         if runs[i, at.STATE] == at.AVAILABLE:
             set_state(header, runs, i, at.ARCHIVED)

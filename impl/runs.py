@@ -39,14 +39,29 @@ def _close_rows(header: Ints, runs: Ints, low: int, high: int) -> None:
 
 @compiled
 def cut(header: Ints, runs: Ints, offset: int) -> int:
-    """Cut the run around ``offset``; return the index of the first run at or after it.
+    """Cut the run around ``offset``; return the index of the first run at or after it."""
+    return _cut_row(header, runs, seek(header, runs, offset), offset)
 
-    A cut may move earlier rows: of two cuts, make the one at the higher offset first.
+
+@compiled
+def cut_out(header: Ints, runs: Ints, first: int, last: int) -> int:
+    """Cut the runs at both ends of a range; return the index of the first run at or after it.
+
+    A cut may move earlier rows: that at the higher offset comes first.
     """
-    i = seek(header, runs, offset)
-    if i == header[at.TAIL] or runs[i, at.FIRST] >= offset:
-        return i
-    i = _open_row(header, runs, i)
+    i = seek(header, runs, first)
+    if i < header[at.TAIL] and runs[i, at.FIRST] <= last < runs[i, at.LAST] and first <= last:
+        return _cut_row(header, runs, _cut_row(header, runs, i, last + 1) - 1, first)
+    cut(header, runs, last + 1)
+    return cut(header, runs, first)
+
+
+@compiled
+def _cut_row(header: Ints, runs: Ints, index: int, offset: int) -> int:
+    """Cut the run at ``index``, the first that ends at or after ``offset``; return as ``cut``."""
+    if index == header[at.TAIL] or runs[index, at.FIRST] >= offset:
+        return index
+    i = _open_row(header, runs, index)
     copy_row(runs, i, runs, i + 1)
     runs[i, at.LAST] = offset - 1
     runs[i + 1, at.FIRST] = offset

@@ -107,7 +107,7 @@ def _inner(function: Any) -> Any:  # noqa: ANN401 - a function, compiled or not
 def _interpreted(place: Term) -> Iterator[None]:
     """Let ``impl.runs`` run on terms, where ``seek`` finds this place."""
     found = {"seek": lambda *_of: place, "move_rows": Rows.move}
-    names = ("copy_row", "_open_row", "_close_rows", "cut", "join", "put", "set_state")
+    names = ("copy_row", "_open_row", "_close_rows", "_cut_row", "cut", "join", "put", "set_state")
     plain = {name: _inner(getattr(runs, name)) for name in names}
     stand_ins: dict[str, Any] = found | plain
     with with_attributes([(runs, stand_ins)]):
