@@ -526,6 +526,8 @@ final class ClusterNode {
 
     /** Which node leads which partition of the state topic, as this node knows it. */
     private final class Coordinators implements ShareCoordinatorMetadataCacheHelper {
+        private final Map<SharePartitionKey, Integer> places = new HashMap<>();
+
         @Override
         public boolean containsTopic(String topic) {
             return STATE_TOPIC.equals(topic);
@@ -533,7 +535,7 @@ final class ClusterNode {
 
         @Override
         public Node getShareCoordinator(SharePartitionKey key, String topic) {
-            Leader leader = coordinators.get(coordinator.partitionFor(key));
+            Leader leader = coordinators.get(places.computeIfAbsent(key, coordinator::partitionFor));
             return leader == null ? Node.noNode() : cluster.place(leader.node());
         }
 

@@ -4,7 +4,6 @@ import com.fasterxml.jackson.core.io.JsonStringEncoder;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.io.Writer;
-import java.util.Arrays;
 import java.util.List;
 import java.util.function.Function;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
@@ -47,7 +46,11 @@ final class History {
             }
             row.append(values.isEmpty() ? "[]" : "]");
         } else if (value instanceof long[] numbers) {
-            row.append(Arrays.toString(numbers).replace(" ", ""));
+            row.append('[').append(numbers[0]);
+            for (int i = 1; i < numbers.length; i++) {
+                row.append(',').append(numbers[i]);
+            }
+            row.append(']');
         } else if (value instanceof Number || value instanceof Boolean) {
             row.append(value);
         } else {

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
@@ -25,7 +26,7 @@ final class Log {
     /** A transaction that was aborted, by the offsets of its first record and of its marker. */
     private record Aborted(long producer, long first, long marker) {}
 
-    private final List<Target.LogBatch> batches = new ArrayList<>();
+    private final NavigableMap<Long, Target.LogBatch> batches = new TreeMap<>();
     private final Map<Long, Long> open = new TreeMap<>();
     private final List<Aborted> aborted = new ArrayList<>();
     private final Set<Long> compacted = new HashSet<>();
@@ -44,14 +45,14 @@ final class Log {
     }
 
     private void add(int records, long producer, ControlRecordType marker) {
-        batches.add(new Target.LogBatch(end, end + records - 1, producer, marker));
+        batches.put(end + records - 1, new Target.LogBatch(end, end + records - 1, producer, marker));
         end += records;
     }
 
     /** Ends a producer's transaction; returns the ranges of its records. */
     List<long[]> finish(long producer, boolean abort) {
         long first = open.remove(producer);
-        List<long[]> ranges = batches.stream().filter(batch -> batch.producer() == producer && batch.first() >= first)
+        List<long[]> ranges = batches.tailMap(first).values().stream().filter(batch -> batch.producer() == producer)
             .map(batch -> new long[] {batch.first(), batch.last()}).toList();
         if (abort) {
             aborted.add(new Aborted(producer, first, end));
@@ -83,7 +84,7 @@ final class Log {
     List<long[]> compact(Random random) {
         long until = end(FetchIsolation.TXN_COMMITTED);
         List<long[]> taken = new ArrayList<>();
-        for (Target.LogBatch batch : List.copyOf(batches)) {
+        for (Target.LogBatch batch : List.copyOf(batches.values())) {
             int parts = 1 + random.nextInt(4);
             boolean stays = batch.last() >= until || batch.last() == end - 1 || batch.marker() != null;
             boolean isEmpty = !stays;
@@ -94,7 +95,7 @@ final class Log {
                 isEmpty &= compacted.contains(offset);
             }
             if (isEmpty) {
-                batches.remove(batch);
+                batches.remove(batch.last());
             }
         }
         return taken;
@@ -108,8 +109,8 @@ final class Log {
     /** Returns a few batches, from the one that has an offset, with the aborted transactions among them. */
     FetchDataInfo from(long offset, FetchIsolation isolation) {
         long until = end(isolation);
-        List<Target.LogBatch> read = batches.stream()
-            .filter(batch -> batch.last() >= offset && batch.last() < until).limit(AT_ONCE).toList();
+        List<Target.LogBatch> read = offset >= until ? List.of()
+            : batches.subMap(offset, until).values().stream().limit(AT_ONCE).toList();
         MemoryRecords records = Target.records(read, compacted);
         if (isolation != FetchIsolation.TXN_COMMITTED || read.isEmpty()) {
             return new FetchDataInfo(place(offset), records);

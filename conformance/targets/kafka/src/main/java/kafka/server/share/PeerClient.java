@@ -29,7 +29,12 @@ final class PeerClient implements KafkaClient {
     private record Sent(ClientRequest request, RequestHeader header) {}
 
     /** A connection of a node, or of the member that has this name, to a node. */
-    record Connection(Object from, int to, long number) {}
+    record Connection(Object from, int to, long number) {
+        @Override
+        public String toString() {
+            return from + "-" + to + "-" + number;
+        }
+    }
 
     /** What nodes answer, and what becomes of a connection that is lost. */
     interface Far {

@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.message.ShareAcknowledgeResponseData;
 import org.apache.kafka.common.message.ShareFetchResponseData;
@@ -40,8 +41,6 @@ final class ShareMember implements Member {
         }
     }
 
-    private record Connection(String member, int node, int number) {}
-
     private final Cluster cluster;
     private final String name;
     private final int maxRecords;
@@ -49,7 +48,7 @@ final class ShareMember implements Member {
     private final int workMs;
     private final Map<Integer, Session> sessions = new HashMap<>();
     private final Map<Integer, Session> closing = new HashMap<>();
-    private final Map<Integer, Integer> leaders = new HashMap<>();
+    private Map<Integer, List<TopicIdPartition>> ledBy;
     private String member;
     private int times;
     private boolean away;
@@ -70,9 +69,7 @@ final class ShareMember implements Member {
     }
 
     private void learn() {
-        for (TopicIdPartition partition : cluster.partitions()) {
-            leaders.put(partition.partition(), cluster.leader(partition.partition()).node());
-        }
+        ledBy = cluster.partitions().stream().collect(Collectors.groupingBy(each -> cluster.leader(each.partition()).node()));
         cluster.clock.after(300 + cluster.workload.nextInt(1_000), now -> now, this::learn);
     }
 
@@ -92,12 +89,10 @@ final class ShareMember implements Member {
     }
 
     private void ask(int node, Session session) {
-        List<TopicIdPartition> wanted = cluster.partitions().stream()
-            .filter(partition -> leaders.get(partition.partition()) == node).toList();
         if (session.epoch > 0 && !session.finished.isEmpty()) {
             acknowledge(node, session);
-        } else if (!wanted.isEmpty()) {
-            fetch(node, session, wanted);
+        } else if (ledBy.containsKey(node)) {
+            fetch(node, session, ledBy.get(node));
         }
     }
 
@@ -107,7 +102,7 @@ final class ShareMember implements Member {
         session.busy = true;
         int number = ++session.request;
         ClusterNode broker = cluster.node(node);
-        Connection connection = new Connection(session.member, node, session.connection);
+        PeerClient.Connection connection = new PeerClient.Connection(session.member, node, session.connection);
         Network network = cluster.network;
         cluster.clock.after(network.delayMs(connection), network.gate(Network.CLIENTS, node, broker::mayRun), () ->
             ask.accept(broker, answer -> cluster.clock.after(network.delayMs(List.of(connection)),
@@ -161,7 +156,7 @@ final class ShareMember implements Member {
 
     /** A connection ends; the node learns it after what was sent before. */
     private void disconnect(int node, Session session) {
-        Connection connection = new Connection(session.member, node, session.connection++);
+        PeerClient.Connection connection = new PeerClient.Connection(session.member, node, session.connection++);
         ClusterNode broker = cluster.node(node);
         cluster.clock.after(cluster.network.delayMs(connection),
             cluster.network.gate(Network.CLIENTS, node, broker::mayRun), () -> broker.disconnected(session.member, connection.toString()));
@@ -182,7 +177,7 @@ final class ShareMember implements Member {
         List<TopicIdPartition> added = wanted.stream().filter(each -> epoch == 0 || !session.known.contains(each)).toList();
         List<TopicIdPartition> forgotten = epoch == 0 ? List.of()
             : session.known.stream().filter(each -> !wanted.contains(each)).toList();
-        Connection connection = new Connection(session.member, node, session.connection);
+        PeerClient.Connection connection = new PeerClient.Connection(session.member, node, session.connection);
         this.<Fetched>request(node, session, (broker, answer) ->
             serveFetch(broker, connection, epoch, added, forgotten, answer),
             fetched -> {
@@ -197,17 +192,18 @@ final class ShareMember implements Member {
             });
     }
 
-    private void serveFetch(ClusterNode broker, Connection from, int epoch, List<TopicIdPartition> added,
+    private void serveFetch(ClusterNode broker, PeerClient.Connection from, int epoch, List<TopicIdPartition> added,
             List<TopicIdPartition> forgotten, Consumer<Fetched> answer) {
+        String member = from.from().toString();
         List<TopicIdPartition> valid;
         try {
-            valid = broker.service.context(from.member(), epoch, added, forgotten, false, from.toString())
+            valid = broker.service.context(member, epoch, added, forgotten, false, from.toString())
                 .getErroneousAndValidTopicIdPartitions().validTopicIdPartitions();
         } catch (RuntimeException refused) {
             answer.accept(new Fetched(Errors.forException(refused), Map.of()));
             return;
         }
-        broker.service.fetch(from.member(), epoch, mode, maxRecords, Math.max(1, maxRecords / 2), valid)
+        broker.service.fetch(member, epoch, mode, maxRecords, Math.max(1, maxRecords / 2), valid)
             .whenComplete((partitions, thrown) -> answer.accept(thrown == null ? new Fetched(Errors.NONE, partitions)
                 : new Fetched(Errors.forException(thrown), Map.of())));
     }
