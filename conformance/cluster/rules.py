@@ -3,7 +3,6 @@
 Each rule stands in ``model/rules.toml`` under ``cluster``, with its sentence and its exceptions.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -200,8 +199,8 @@ def _judge_attempt(
         run.stable.add(key)
         if key in run.aborted:
             yield run.found("COMMITTED_ONLY", offset, "acquired", "its transaction was aborted")
-    limit = _limit(run, settings, key, count)
-    if count > limit:
+    now = settings.delivery_count_limit
+    if count > now and count > (limit := _limit(run, settings, key, count)):
         yield run.found("ATTEMPTS_ARE_LIMITED", offset, f"{count}", f"at most {limit}")
 
 
@@ -306,7 +305,6 @@ def _judge_written(run: RunState, what: WriteAnswered) -> Iterator[Finding]:
         letters.note_failed(run, write, what.error)
         return
     own = [each for each in committed if each.leader_epoch == write.leader_epoch]
-    texts = [f"written: {a}-{b} state {state} ({count})" for a, b, state, count in write.batches]
     if not own:
         offset = write.batches[0][0] if write.batches else write.start_offset
         others = ", ".join(sorted({str(each.leader_epoch) for each in committed})) or "none"
@@ -320,6 +318,7 @@ def _judge_written(run: RunState, what: WriteAnswered) -> Iterator[Finding]:
     else:
         return
     run.spoilt.setdefault(write.partition, _OLDER)
+    texts = [f"written: {a}-{b} state {state} ({count})" for a, b, state, count in write.batches]
     yield run.found("CONFIRMED_IS_WRITTEN", offset, recorded, expected, *texts, cause=cause)
 
 
@@ -331,12 +330,9 @@ def _missing(write: LeaderWrites, committed: Sequence[StateCommitted]) -> tuple[
     if any(each.kind == "snapshot" for each in committed):
         return None
     start = max(each.start_offset for each in committed)
-    states: dict[int, set[int]] = defaultdict(set)
-    for each in committed:
-        for offset, state, _count in offsets_of(each.batches):
-            states[offset].add(state)
+    states = {row[:2] for each in committed for row in offsets_of(each.batches)}
     for offset, state, _count in offsets_of(write.batches):
-        if offset >= start and state not in states[offset]:
+        if offset >= start and (offset, state) not in states:
             return offset, state
     return None
 
