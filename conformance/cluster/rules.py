@@ -49,7 +49,7 @@ from conformance.cluster.run_state import (
     offsets_of,
 )
 from judge.finding import Finding
-from model.states import AcknowledgeType
+from model.states import AcknowledgeType, RecordState
 
 _ENDING = (AcknowledgeType.GAP, AcknowledgeType.ACCEPT, AcknowledgeType.REJECT)
 _TWO_OBJECTS = "two objects in one leader epoch"
@@ -133,8 +133,16 @@ def _note_deleted(run: RunState, what: RecordsDeleted) -> None:
 
 
 def _note_compacted(run: RunState, what: RecordsCompacted) -> None:
-    """Note records that are gone: they need not be finished, nor become dead letters."""
+    """Note records that are gone: they need not be finished, nor become dead letters.
+
+    And those of a batch that they were of while its release is being written.
+    """
     keys = keys_of(what.partition, what.ranges)
+    for write in (each for each, _ in run.writes.values() if each.partition == what.partition):
+        for first, last, state, _count in write.batches:
+            batch = keys_of(what.partition, [(first, last)])
+            if state == RecordState.AVAILABLE and keys & batch:
+                run.cut_short |= batch
     run.ended |= keys
     run.wanted |= keys
     run.aborted -= keys
@@ -378,6 +386,8 @@ def _judge_finished(run: RunState, what: LeaderAtRest) -> Iterator[Finding]:
         excused = key in run.ended or (run.reads_committed and key in run.aborted)
         if not excused and attempts < limit:
             cause = "after some attempts" if attempts else "no member ever had it"
+            if key in run.cut_short:
+                cause = "compaction cut its batch while its release was being written"
             recorded = f"passed after {attempts} attempts"
             expected = f"accepted, rejected, or {limit} attempts"
             yield run.found("EVERY_RECORD_IS_FINISHED", offset, recorded, expected, cause=cause)

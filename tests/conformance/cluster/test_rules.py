@@ -413,6 +413,18 @@ def test_what_compaction_took_of_a_window_is_a_cause(
     assert known_in_cluster(finding).startswith("fetches-from-a-gap") is is_known
 
 
+@pytest.mark.parametrize(
+    ("state", "taken", "is_known"),
+    [(AVAILABLE, 3, True), (AVAILABLE, 9, False), (ACKNOWLEDGED, 3, False)],
+)
+def test_compaction_of_a_batch_whose_release_is_being_written_is_a_cause(
+    *, state: int, taken: int, is_known: bool
+) -> None:
+    history = begun().write(2, [0, 4, state, 1]).compacted([taken, taken]).rest(5, 15, 20)
+    (finding,) = judge_history(history.events())
+    assert known_in_cluster(finding).startswith("failed-fetch-takes-an-attempt") is is_known
+
+
 def test_a_rule_is_reported_once_for_a_share_partition() -> None:
     assert len(broken(begun().acquired([0, 4, 1], member="m2"))) == 1
 

@@ -62,6 +62,12 @@ def test_a_record_that_is_given_again_before_its_end_is_written_is_known(
     assert known_in_cluster(finding).startswith("last-session-forgets-a-delivery")
 
 
+def test_an_attempt_that_a_failed_fetch_takes_is_known(tmp_path: Path) -> None:
+    with closing(Simulator(tmp_path)) as simulator:
+        (finding,) = simulator.run(64, masked=True).findings
+    assert known_in_cluster(finding).startswith("failed-fetch-takes-an-attempt")
+
+
 def test_a_share_partition_that_stops_is_reported_with_the_command_that_shows_it() -> None:
     arguments = ["simulate", "kafka", "--runs", "1", "--seed", "79"]
     done = CliRunner().invoke(cli, arguments)
