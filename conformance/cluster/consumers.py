@@ -101,16 +101,17 @@ def judge_untold(run: RunState, what: LeaderAtRest) -> Iterator[Finding]:
         goes_on = run.ms - run.seen[member] < LIMIT_MS
         if partition == what.partition and goes_on and run.ms - ms >= LIMIT_MS:
             # What polls that throw do not send is not answered.
-            cause = run.threw.get(member) or _untold_cause(run, member, partition, offset)
+            cause = run.threw.get(member) or _untold_cause(run, (member, partition, offset), ms)
             yield run.found("TOLD_AS_ANSWERED", offset, _UNTOLD, "told", line, cause=cause)
 
 
-def _untold_cause(run: RunState, member: str, partition: int, offset: int) -> str:
-    """Return why an application may not be told: who gave it the record leads no longer."""
+def _untold_cause(run: RunState, said: MemberKey, ms: int) -> str:
+    """Return why an application may not be told what it said: who gave it that leads no longer."""
+    member, partition, offset = said
     gave = [
         key[2]
         for key, holder in run.holders.items()
-        if key[:2] == (partition, offset) and holder.member == member
+        if key[:2] == (partition, offset) and holder.member == member and holder.ms <= ms
     ]
     epochs = (epoch for led, _node, epoch in run.began if led == partition)
     return "its leader has moved since" if gave and max(gave) < max(epochs, default=-1) else _UNTOLD

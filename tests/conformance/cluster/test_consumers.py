@@ -3,7 +3,7 @@
 import pytest
 
 from conformance.cluster.rules import judge_history
-from tests.conformance.cluster.written import ACCEPT, Written, begun, broken
+from tests.conformance.cluster.written import ACCEPT, LOCK_MS, Written, begun, broken
 
 FAULTS = {
     "polls return nothing of what was received": (
@@ -47,10 +47,15 @@ EXCEPTIONS = {
 
 
 @pytest.mark.parametrize("epoch", [0, 1])
-def test_a_leader_that_has_moved_is_the_cause_of_an_untold_acknowledgement(epoch: int) -> None:
+@pytest.mark.parametrize("again", [False, True])
+def test_a_leader_that_has_moved_is_the_cause_of_an_untold_acknowledgement(
+    *, epoch: int, again: bool
+) -> None:
     history = (
         begun().said(0, 4).add("reads", id=9, leader_epoch=epoch).add("read", id=9, error="NONE")
     )
+    if again:
+        history = history.after(LOCK_MS).acquired([0, 4, 2], epoch=epoch)
     history = history.after(15_000).polled().rest(5, 0, 5)
     (finding,) = (e for e in judge_history(history.events()) if e.name == "TOLD_AS_ANSWERED")
     cause = "its leader has moved since" if epoch else "never told"
