@@ -189,6 +189,8 @@ def _judge_left(run: RunState, what: LeaderAcquired) -> Iterator[Finding]:
 
 def _judge_acquired(run: RunState, what: LeaderAcquired) -> Iterator[Finding]:
     """Judge each acquired record by what members were told of it, and by who holds it."""
+    if what.ranges:
+        run.gave[what.partition] = run.ms
     for offset, count in offsets_of(what.ranges):
         yield from _judge_attempt(run, what, offset, count)
         yield from _judge_again(run, what, offset, count)
@@ -349,21 +351,27 @@ def _missing(write: LeaderWrites, committed: Sequence[StateCommitted]) -> tuple[
 
 
 def _judge_rest(run: RunState, what: LeaderAtRest) -> Iterator[Finding]:
-    """Judge a leader long after the last fault: every record is done, and the lag is 0."""
+    """Judge a leader long after the last fault: every record is done, and the lag is 0.
+
+    One that gave out records a moment ago is slow, as where one of two consumers gets nothing.
+    """
     reached = what.start_offset + what.delivery_complete_count
     lag = what.log_end_offset - reached
-    if not lag:
+    if lag:
+        run.stopped.add(what.partition)
+    if not lag or run.ms - run.gave.get(what.partition, 0) < consumers.LIMIT_MS:
         return
-    cause = ""
+    cause, first = "", what.start_offset
+    while (what.partition, first) in run.finished:
+        first += 1
     if what.start_offset == run.log_starts.get(what.partition):
         cause = "the window begins where the log does, since records were deleted"
     elif what.delivery_complete_count >= what.end_offset - what.start_offset > 0:
         cause = "all of the window is done"
     elif 0 < what.end_offset - reached <= _taken(run, what, what.end_offset) or (
-        (what.partition, what.start_offset) in run.compacted
+        (what.partition, first) in run.compacted
     ):
-        cause = "compaction took what the window begins with, or what of it is not done"
-    run.stopped.add(what.partition)
+        cause = "compaction took what is first not done, or all that is not done"
     yield run.found("LAG_COMES_TO_REST", reached, f"lag {lag}", "lag 0", cause=cause)
 
 

@@ -74,7 +74,8 @@ class RunState:
     (partition, node, leader epoch), when a leader last asked for the state to begin with, when
     it had it, and the line; ``resigned``, by (partition, node), the last leader epoch in which
     a node led, as it learned, when, and the line; ``left``, by (member, node), how a member
-    left, and the line. ``stopped`` are partitions whose leader did not come to rest, ``cut``
+    left, and the line. ``stopped`` are partitions whose leader did not come to rest, ``gave``
+    has when a leader gave out records of a partition last, ``cut``
     those whose log began within a batch that was aborted; ``spoilt`` has what makes the state
     of a partition wrong, whatever follows from it.
 
@@ -117,6 +118,7 @@ class RunState:
     ended: set[RecordKey] = attrs.field(factory=set)
     log_starts: dict[int, int] = attrs.field(factory=dict)
     stopped: set[int] = attrs.field(factory=set)
+    gave: dict[int, int] = attrs.field(factory=dict)
     spoilt: dict[int, str] = attrs.field(factory=dict)
     cut: set[int] = attrs.field(factory=set)
     began: dict[tuple[int, int, int], tuple[int, int, str]] = attrs.field(factory=dict)

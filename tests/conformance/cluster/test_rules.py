@@ -25,7 +25,8 @@ from tests.conformance.cluster.written import (
 
 
 def finished(end: int, error: str = "NONE") -> Written:
-    return begun().acknowledged(1, [0, end - 1, ACCEPT], error=error)
+    """A member accepts the first records; nothing moves for a while."""
+    return begun().acknowledged(1, [0, end - 1, ACCEPT], error=error).after(15_000)
 
 
 def answered_late(how: str, node: int = 0) -> Written:
@@ -217,6 +218,9 @@ EXCEPTIONS = {
     ),
     "what was deleted may be told of": begun().deleted(8).reported(5, 2),
     "nothing is reported but what is done": begun().reported(3, 17),
+    "a leader that still gives out records is slow": (
+        finished(3).acquired([3, 4, 2]).after(14_000).rest(3, 0, 5).reported(3, 0)
+    ),
     "what was aborted need not be finished": Written().aborted([0, 2]).rest(3, 17, 20),
     "aborted records are given to who read uncommitted": (
         begun().altered(stable=False).aborted([7, 7]).acquired([6, 8, 1])
@@ -403,12 +407,13 @@ def test_a_leader_that_resigned_before_its_state_was_read_is_a_cause_of_its_own(
 
 
 @pytest.mark.parametrize(
-    ("complete", "first", "is_known"), [(5, 4, True), (4, 4, False), (4, 3, True)]
+    ("start", "complete", "first", "is_known"),
+    [(3, 5, 4, True), (3, 4, 4, False), (3, 4, 3, True), (1, 2, 3, True), (1, 2, 4, False)],
 )
 def test_what_compaction_took_of_a_window_is_a_cause(
-    *, complete: int, first: int, is_known: bool
+    *, start: int, complete: int, first: int, is_known: bool
 ) -> None:
-    history = finished(3).compacted([first, first + 1]).rest(3, complete, 20, end=10)
+    history = finished(3).compacted([first, first + 1]).rest(start, complete, 20, end=10)
     (finding,) = judge_history(history.events())
     assert known_in_cluster(finding).startswith("fetches-from-a-gap") is is_known
 
