@@ -37,6 +37,9 @@ from replay.verdict import Verdict
 MORE_SLACK = (2, 5)
 """With how many times the slack a divergence is looked at again."""
 
+MOST_ALONE = 4
+"""How many times with missing lines are looked at alone, the last before a divergence."""
+
 _OF_COORDINATOR = frozenset({Kind.WRITE, Kind.READ, Kind.INITIALIZE})
 
 
@@ -111,8 +114,10 @@ def judge(
     unseen: if that explains it, it is undetermined, by the least that does.
     """
 
-    def again(some: Sequence[Allowance], slack: float) -> ObservedVerdict:
-        around = [*gaps, *(given.missing if Allowance.LOST_LINES in some else ())]
+    def again(
+        some: Sequence[Allowance], slack: float, missing: Sequence[Lapse] = given.missing
+    ) -> ObservedVerdict:
+        around = [*gaps, *(missing if Allowance.LOST_LINES in some else ())]
         known = given.with_slack(slack)
         return ObservationJudge(partition, seen, known, around, frozenset(some)).verdict()
 
@@ -130,11 +135,27 @@ def judge(
     loosest = again(unseen, slacks[-1])
     if loosest.divergence:
         return _certain(verdict, loosest)
-    for some, slack in [*(((), slack) for slack in slacks), *(((one,), least) for one in unseen)]:
-        explained = again(some, slack)
+    lost = _last_missing(given, seen, verdict.divergence)
+    for some, slack, missing in [
+        *(((), slack, ()) for slack in slacks),
+        *(((Allowance.LOST_LINES,), least, (gap,)) for gap in lost),
+        *(((one,), least, given.missing) for one in unseen),
+    ]:
+        explained = again(some, slack, missing)
         if not explained.divergence:
-            return _in_doubt(explained, verdict.divergence, _reasons(some, slack, given))
-    return _in_doubt(loosest, verdict.divergence, _reasons(unseen, slacks[-1], given))
+            return _in_doubt(explained, verdict.divergence, _reasons(some, slack, given, missing))
+    reasons = _reasons(unseen, slacks[-1], given, given.missing)
+    return _in_doubt(loosest, verdict.divergence, reasons)
+
+
+def _last_missing(
+    given: Premises, seen: Iterable[Observation], finding: Finding
+) -> Sequence[Lapse]:
+    """Return the last times before what diverges of which lines may be missing."""
+    where = finding.place.source, finding.place.line
+    time = next((each.end for each in seen if (each.source, each.line) == where), NEVER)
+    before = (gap for gap in given.missing if gap.begin <= time)
+    return sorted(before, key=lambda gap: gap.end, reverse=True)[:MOST_ALONE]
 
 
 def _certain(verdict: ObservedVerdict, loosest: ObservedVerdict) -> ObservedVerdict:
@@ -160,9 +181,11 @@ def _in_doubt(
     )
 
 
-def _reasons(some: Iterable[Allowance], slack: float, given: Premises) -> tuple[str, ...]:
-    missing = given.missing[0].reason if given.missing else ""
-    reasons = [cause.value.format(missing) for cause in some]
+def _reasons(
+    some: Iterable[Allowance], slack: float, given: Premises, missing: Sequence[Lapse]
+) -> tuple[str, ...]:
+    lost = missing[0].reason if missing else ""
+    reasons = [cause.value.format(lost) for cause in some]
     if slack > given.settings.slack_ms:
         reasons.append(f"the host was busy: it conforms with --slack {slack:g}")
     return tuple(reasons)
