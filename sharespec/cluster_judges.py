@@ -38,8 +38,6 @@ from sharespec.leader_traces import replay_leaders
 HISTORY = "history.jsonl"
 """The file with the history of a run, as ``conformance.cluster.history`` has it."""
 
-_READ_BACK, _CONFIRMED = "PERSISTED", "CONFIRMED_IS_WRITTEN"
-
 
 @attrs.frozen
 class JudgedCluster:
@@ -113,26 +111,8 @@ class JudgedCluster:
         )
 
     def known(self, finding: Finding) -> str:
-        """Return the name, the title and the page of what a finding is, if that is known.
-
-        What a leader reads may be what the fenced write left only where the rules saw that write.
-        """
-        if finding.name == _READ_BACK:
-            finding = next(
-                (rule for rule in self.rules if self._is_behind(rule, finding.place.partition)),
-                finding,
-            )
-        return known_in_cluster(finding)
-
-    def _is_behind(self, rule: Finding, share_partition: str) -> bool:
-        """Return whether a rule found a write that was confirmed and lost for a share-partition."""
-        if rule.name != _CONFIRMED:
-            return False
-        answered = json.loads(rule.place.event)["id"]
-        events = (event.what for event in read_history(self.history.lines))
-        writes = (what for what in events if isinstance(what, LeaderWrites))
-        partitions = (what.partition for what in writes if what.id == answered)
-        return share_partition.endswith(f":{next(partitions, None)}")
+        """Return the name, the title and the page of what a finding is, if that is known."""
+        return known_in_cluster(finding, self.rules, self.history.lines)
 
 
 def _starved_finding(starved: StarvedMember) -> Finding:

@@ -3,15 +3,18 @@
 The file is one of known deviations, as ``sharespec verify`` has them.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import attrs
 
 import conformance
+from conformance.cluster.history import LeaderWrites, read_history
 from conformance.known import REASON, KnownDeviation, free_name, read_known
 from judge.finding import CRASHED, Finding, FindingKind
 from judge.words import many
+from model.guards import Difference
 from replay.verdict import Replay
 
 KAFKA_KNOWN = Path(conformance.__file__).parent / "targets" / "kafka" / "known.toml"
@@ -112,15 +115,32 @@ def known_label(divergence: Finding, faults: Sequence[KnownDeviation]) -> str:
     return known_text(known) if known else ""
 
 
-def known_in_cluster(finding: Finding) -> str:
+def known_in_cluster(
+    finding: Finding, rules: Iterable[Finding] = (), lines: Iterable[str] = ()
+) -> str:
     """Return the name, the title and the page of what a finding is, if that is known.
 
-    A finding of the rules from end to end is known by its probable cause.
+    A finding of the rules from end to end is known by its probable cause. What a leader reads may
+    be what a fenced write left: only where ``rules``, which were judged by the history of
+    ``lines``, found that write.
     """
+    if finding.name == Difference.PERSISTED.name:
+        writes = _lost_writes(rules, lines)
+        behind = (rule for rule, at in writes if finding.place.partition.endswith(f":{at}"))
+        finding = next(behind, finding)
     among = read_known(CLUSTER_KNOWN)
     alike = (k for k in among if (k.signature, k.difference) == (finding.signature, finding.cause))
     known = next(alike, None)
     return known_text(known) if known else known_label(finding, default_known("kafka"))
+
+
+def _lost_writes(rules: Iterable[Finding], lines: Iterable[str]) -> Iterator[tuple[Finding, int]]:
+    """Yield each write that was confirmed and lost, and its partition."""
+    confirmed = [rule for rule in rules if rule.name == "CONFIRMED_IS_WRITTEN"]
+    answered = {json.loads(rule.place.event)["id"]: rule for rule in confirmed}
+    for event in read_history(lines) if answered else ():
+        if isinstance(event.what, LeaderWrites) and event.what.id in answered:
+            yield answered[event.what.id], event.what.partition
 
 
 def known_after(

@@ -8,7 +8,7 @@ network, the logs, the members and the faults are the simulation's.
 import hashlib
 import shutil
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from io import StringIO
@@ -68,6 +68,11 @@ class SimulatedRun:
     history: Path
     traces: Path
     judged: JudgedTraces = JudgedTraces()
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of its history."""
+        with self.history.open() as file:
+            yield from file
 
     def discard(self) -> None:
         """Remove what was written of it."""

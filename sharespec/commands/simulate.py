@@ -190,18 +190,18 @@ def _searched(  # noqa: PLR0913, PLR0917 - what a search is given
     return search
 
 
-def _known(finding: Finding) -> str:
+def _known(cause: _Cause) -> str:
     """Return the name, the title and the page of what a finding is, if it is known."""
     from sharespec.known_faults import known_in_cluster  # noqa: PLC0415 - as replay loads pyarrow
 
-    return known_in_cluster(finding)
+    return known_in_cluster(cause.finding, cause.run.findings, cause.run.lines())
 
 
 def _as_json(cause: _Cause) -> dict[str, object]:
     finding = cause.finding
     return {
         "rule": finding.name,
-        "known": _known(finding) or None,
+        "known": _known(cause) or None,
         "sentence": finding.sentence,
         "seed": cause.run.seed,
         "seeds": sorted(set(cause.seeds)),
@@ -256,7 +256,7 @@ def _section(cause: _Cause, out: Path | None) -> Section:
     options = (" --traces" if run.judged.events else "") + (
         f" --without {numbers}" if numbers else ""
     )
-    known = _known(finding)
+    known = _known(cause)
     kept = out is not None
     where = f"{finding.place.partition}, seq {finding.seq}" if finding.event_text else ""
     return (

@@ -100,7 +100,7 @@ def test_the_command_keeps_traces_that_replay_reads(tmp_path: Path) -> None:
     arguments = ["simulate", "kafka", "--runs", "1", "--seed", str(FENCED), "--out", str(tmp_path)]
     done = run(cli, [*arguments, "--traces"])
     assert done.exit_code == 1, done.output
-    assert "new: PERSISTED: initialize" in done.output
+    assert "known: PERSISTED: initialize" in done.output
     assert "--seed 17 --traces --without" in done.output
     assert "events were compared" in done.output
     replayed = run(cli, ["replay", str(tmp_path / "traces" / "17")])
