@@ -77,6 +77,10 @@ SHOWN = {
         "what a poll throws when all records are acknowledged ==> expected: <nothing>"
         " but was: <All records must be acknowledged in explicit acknowledgement mode.>"
     ),
+    "ShareConsumerRepeatedRecordTest.testNothingIsFetchedWhileRecordsWaitForRenewal": (
+        "whom a poll asks for records while some wait"
+        " ==> expected: <[]> but was: <[one:9092 (id: 1 rack: null isFenced: false)]>"
+    ),
     "ShareConsumerMissingNodeTest.testAcknowledgementOfRecordOfMissingNodeIsCompleted": (
         "how often the application is told of the acknowledgement ==> expected: <1> but was: <0>"
     ),
@@ -102,7 +106,7 @@ CONTROLS = {
     "PersisterStateManagerMergedWritesTest": 1,
     "SharePartitionManagerLateFailureTest": 2,
     "ShareConsumerRenewalTest": 1,
-    "ShareConsumerRepeatedRecordTest": 2,
+    "ShareConsumerRepeatedRecordTest": 3,
     "ShareConsumerMissingNodeTest": 2,
     "ShareConsumerUnreadableValueTest": 3,
 }

@@ -49,7 +49,7 @@ import org.junit.jupiter.api.Test;
 /**
  * While node 2 does not answer a renewal, polls return nothing, and what node 1 gives waits in the buffer. If the lock
  * of a record ends there, node 1 gives it again, and a poll returns it twice. From then on each poll throws, although
- * the application has acknowledged all that it got.
+ * the application has acknowledged all that it got. For node 1 is asked for more while records wait.
  */
 public class ShareConsumerRepeatedRecordTest {
     private static final Uuid TOPIC = Uuid.randomUuid();
@@ -88,18 +88,46 @@ public class ShareConsumerRepeatedRecordTest {
         assertEquals("nothing", thrownAfterRenewal(2, true), "what a poll throws when all records are acknowledged");
     }
 
-    /** Renews a record of node 2, and is given one of node 1 so many times before or after node 2 answers. */
-    private String thrownAfterRenewal(int acquisitions, boolean answersFirst) {
+    @Test
+    public void testNothingIsFetchedWhileRecordsWaitForRenewal() {
+        assertEquals(Set.of(), askedAfterRenewal(false), "whom a poll asks for records while some wait");
+    }
+
+    /** The control, in which the renewal is answered before: passes. */
+    @Test
+    public void testControlOfFetchWithAnsweredRenewal() {
+        assertEquals(Set.of(), askedAfterRenewal(true), "whom a poll asks for records while some wait");
+    }
+
+    /** Renews a record of node 2, and is given one of node 1; returns whom the next poll asks. */
+    private Set<Node> askedAfterRenewal(boolean answersFirst) {
+        renew(answersFirst);
+        for (int i = 0; i < 9 && !requests.containsKey(NODE_1); i++) {
+            poll(AcknowledgeType.ACCEPT);
+        }
+        gives(NODE_1, FIRST, 0, 1);
+        requests.clear();
+        poll(AcknowledgeType.ACCEPT);
+        return requests.keySet();
+    }
+
+    /** Renews a record of node 2, which answers or does not. */
+    private void renew(boolean answers) {
         poll(AcknowledgeType.ACCEPT);
         gives(NODE_1, FIRST, 0, 0);
         gives(NODE_2, RENEWED, 0, 1);
         poll(AcknowledgeType.RENEW);
         poll(AcknowledgeType.ACCEPT);
-        if (answersFirst) {
+        if (answers) {
             answerRenewal();
             poll(AcknowledgeType.ACCEPT);
             poll(AcknowledgeType.ACCEPT);
         }
+    }
+
+    /** Renews a record of node 2, and is given one of node 1 so many times before or after node 2 answers. */
+    private String thrownAfterRenewal(int acquisitions, boolean answersFirst) {
+        renew(answersFirst);
         for (int count = 1; count <= acquisitions; count++) {
             while (!requests.containsKey(NODE_1)) {
                 poll(AcknowledgeType.ACCEPT);
