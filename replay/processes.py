@@ -47,7 +47,7 @@ class Progress(Protocol):
         """Start a stage of ``total`` tasks."""
 
     def done(self, tasks: int, results: Sequence[Any]) -> None:
-        """Show that ``tasks`` of the stage are done; ``results`` are all of the stage so far."""
+        """Show that ``tasks`` of the stage are done; ``results`` are those since it was called."""
 
 
 class Silent:
@@ -154,6 +154,7 @@ class HereRunner:
         When interrupted, return the results so far of the task that was running too.
         """
         results: list[R_] = []
+        told = 0
         if tasks:
             progress.stage(name, len(tasks))
         try:
@@ -162,9 +163,10 @@ class HereRunner:
                 for result in function(task):
                     results.append(result)
                     if time.monotonic() >= shown + POLL_SECONDS:
-                        progress.done(done, results)
-                        shown = time.monotonic()
-                progress.done(done + 1, results)
+                        progress.done(done, results[told:])
+                        shown, told = time.monotonic(), len(results)
+                progress.done(done + 1, results[told:])
+                told = len(results)
         except KeyboardInterrupt:
             return results, False
         except Exception as error:
@@ -215,7 +217,7 @@ class ProcessRunner:
             for nth, results in self._results(name, tasks, function):
                 if nth is not None:
                     done[nth] = results
-                progress.done(len(done), flat(done))
+                progress.done(len(done), results)
         except KeyboardInterrupt:
             return flat(done), False
         finally:  # The next run would take a late answer for one of its own.

@@ -386,18 +386,20 @@ class Stages:
 
     def __init__(self, say: Callable[[str], None]) -> None:
         """Tell the function, as ``report.terminal.shown_progress`` has it."""
-        self._say, self._stage = say, ("", 0)
+        self._say = say
+        self.stage("", 0)
 
     def stage(self, name: str, total: int) -> None:
         """Start a stage of ``total`` tasks."""
-        self._stage = name, total
+        self._name, self._total = name, total
+        self._partitions = self._events = self._diverged = 0
 
     def done(self, tasks: int, results: Sequence[Any]) -> None:
-        """Say how many tasks are done, and how many share-partitions diverge."""
-        (name, total), checked = self._stage, ""
-        verdicts = [r.verdict for r in results if isinstance(r, CheckedPartition)]
-        if verdicts:
-            diverged = sum(v.verdict is Verdict.DIVERGES for v in verdicts)
-            events = sum(v.checked for v in verdicts)
-            checked = f": {events:,} events, {diverged:,} diverging"
-        self._say(f"{name} {tasks:,}/{total:,}{checked}")
+        """Say how many tasks are done, and how many share-partitions diverge so far."""
+        for verdict in (each.verdict for each in results if isinstance(each, CheckedPartition)):
+            self._partitions += 1
+            self._events += verdict.checked
+            self._diverged += verdict.verdict is Verdict.DIVERGES
+        checked = f": {self._events:,} events, {self._diverged:,} diverging"
+        told = checked if self._partitions else ""
+        self._say(f"{self._name} {tasks:,}/{self._total:,}{told}")

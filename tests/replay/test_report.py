@@ -191,8 +191,16 @@ def test_the_stages_of_a_replay_are_told() -> None:
     stages = Stages(said.append)
     stages.stage("check", 2)
     stages.done(0, [])
-    stages.done(1, [CheckedPartition(PartitionVerdict("c", Verdict.CONFORMS, 10, 10))])
-    assert said == ["check 0/2", "check 1/2: 10 events, 0 diverging"]
+    for number, verdict in ((1, Verdict.CONFORMS), (2, Verdict.DIVERGES)):
+        stages.done(number, [CheckedPartition(PartitionVerdict("c", verdict, 10, 10))])
+    stages.stage("segments", 1)
+    stages.done(0, [])
+    assert said == [
+        "check 0/2",
+        "check 1/2: 10 events, 0 diverging",
+        "check 2/2: 20 events, 1 diverging",
+        "segments 0/1",
+    ]
 
 
 def test_gaps_and_what_a_recorder_says_of_its_files_are_told() -> None:
