@@ -25,6 +25,9 @@ from judge.weighing import Evidence, too_little
 LAST_EVENTS = 12
 """How many events up to a violation are shown, but for heartbeats that change nothing."""
 
+AT_ONCE = 8
+"""How many scripts are played at once by default: clients wait most of their time."""
+
 _LONGEST = 400
 
 

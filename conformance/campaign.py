@@ -1,12 +1,11 @@
 """The search: many sequences, each deviation once, with the shortest sequence that shows it."""
 
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import count, islice, takewhile
+from itertools import count, takewhile
 from random import Random
 from typing import Any, Generic, TypeVar
 
@@ -16,12 +15,11 @@ from conformance.deviation import Signature, StepText
 from conformance.goals import Coverage
 from conformance.kit import Hello, Kit, Stage, features_of
 from conformance.known import KnownDeviation
+from conformance.plays import Plays
 from conformance.shrink import shrunk
 from conformance.target import TargetError
 from judge.finding import Finding
 
-A = TypeVar("A")
-B = TypeVar("B")
 C = TypeVar("C")
 C_co = TypeVar("C_co", covariant=True)
 T = TypeVar("T")
@@ -142,7 +140,8 @@ def campaign(  # noqa: PLR0913 - how long, with which chance, and beside what
     sequence and that shows no deviation.
     """
     hello = kit.hello(target)
-    search = _Search(target, hello, limits, kit, known)
+    plays = Plays(kit.at_once)
+    search = _Search(target, hello, limits, kit, known, plays)
     began = time.monotonic()
     sequences, interrupted, failure = 0, False, ""
 
@@ -156,10 +155,12 @@ def campaign(  # noqa: PLR0913 - how long, with which chance, and beside what
         return search.draw(random, 1 if (number + 1) % _LONG_EVERY else kit.longer)
 
     try:
-        for each in _in_order(drawn, takewhile(goes_on, count()), kit.at_once):
-            search.take(each)
-            sequences += 1
-            progress(sequences, len(search.faults))
+        with plays:
+            for each in plays.in_order(drawn, takewhile(goes_on, count())):
+                search.take(each)
+                sequences += 1
+                progress(sequences, len(search.faults))
+            plays.finish()
     except KeyboardInterrupt:
         interrupted = True
     except TargetError as error:
@@ -184,23 +185,6 @@ def campaign(  # noqa: PLR0913 - how long, with which chance, and beside what
         met=dict(search.met),
         unconfirmed=search.sorted_doubts(),
     )
-
-
-def _in_order(play: Callable[[A], B], given: Iterator[A], at_once: int) -> Iterator[B]:
-    """Yield what each play gives, in their order, while so many are played in threads."""
-    if at_once == 1:
-        yield from map(play, given)
-        return
-    pool, played = ThreadPoolExecutor(at_once), deque[Future[B]]()
-    try:
-        while True:
-            for each in islice(given, at_once - len(played)):
-                played.append(pool.submit(play, each))
-            if not played:
-                return
-            yield played.popleft().result()
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def alone(target: T, sequence: tuple[C, ...], kit: Kit[C, T, H, S]) -> Campaign[C]:
@@ -250,7 +234,8 @@ def replayed(
     target: T, hello: H, known: Sequence[KnownDeviation], kit: Kit[C, T, H, S]
 ) -> Iterator[Replayed[C]]:
     """Play the sequence of each known deviation, and yield what it shows. Raises TargetError."""
-    yield from _in_order(partial(_replayed, target, hello, kit=kit), iter(known), kit.at_once)
+    with Plays(kit.at_once) as plays:
+        yield from plays.in_order(partial(_replayed, target, hello, kit=kit), iter(known))
 
 
 def _replayed(target: T, hello: H, known: KnownDeviation, kit: Kit[C, T, H, S]) -> Replayed[C]:
@@ -314,16 +299,17 @@ def _kind(deviation: Finding) -> _Kind:
 class _Search(Generic[C, T, H, S]):
     """The results of a search so far."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - what a search is of
         self,
         target: T,
         hello: H,
         limits: Limits,
         kit: Kit[C, T, H, S],
         known: Sequence[KnownDeviation],
+        plays: Plays,
     ) -> None:
         self._target, self._hello, self._limits, self._kit = target, hello, limits, kit
-        self._known = known
+        self._known, self._plays = known, plays
         self.seen: Counter[_Kind] = Counter()
         self.asked: Counter[str] = Counter()
         self.exercised: Counter[str] = Counter()
@@ -355,7 +341,13 @@ class _Search(Generic[C, T, H, S]):
         self.exercised.update(drawn.exercised)
         self.unjudged += drawn.unjudged
         for fault in drawn.faults:
-            self._note(fault)
+            if accounting := next((each for each in self._known if _accounts(each, fault)), None):
+                self.met[accounting.name] += 1
+            else:
+                kind = _kind(fault.deviation)
+                self._plays.in_line(kind, partial(self._note, fault, kind))
+        if isinstance(drawn.error, TargetError):
+            self._plays.finish()
         if drawn.error is not None:
             raise drawn.error
 
@@ -389,11 +381,8 @@ class _Search(Generic[C, T, H, S]):
         counted = (attrs.evolve(fault, seen=self.seen[kind]) for kind, fault in faults)
         return tuple(sorted(counted, key=lambda f: (-f.seen, f.deviation.signature, f.kinds)))
 
-    def _note(self, fault: Fault[C]) -> None:
-        if accounting := next((each for each in self._known if _accounts(each, fault)), None):
-            self.met[accounting.name] += 1
-            return
-        kind = _kind(fault.deviation)
+    def _note(self, fault: Fault[C], kind: _Kind) -> None:
+        """Confirm and shrink a deviation; those of one kind one after another."""
         self.seen[kind] += 1
         if not self._is_example(fault, kind):
             return
@@ -411,7 +400,7 @@ class _Search(Generic[C, T, H, S]):
         number = self.seen[kind] - self.doubted[kind]
         if number <= self._limits.examples:
             return True
-        kept = (set(known.kinds) for (each, _), known in self.faults.items() if each == kind)
+        kept = (set(known.kinds) for (each, _), known in [*self.faults.items()] if each == kind)
         most = self._limits.examples + _MORE_EXAMPLES
         return self.examples[kind] < most and not any(kinds <= {*fault.kinds} for kinds in kept)
 
@@ -441,6 +430,9 @@ class _Search(Generic[C, T, H, S]):
 
     def _again(self, sequence: tuple[C, ...], kind: _Kind) -> Fault[C] | None:
         """Play a sequence; return what it shows of this kind."""
+        return self._plays.first(partial(self._shown, sequence, kind), 1)
+
+    def _shown(self, sequence: tuple[C, ...], kind: _Kind) -> Fault[C] | None:
         stage, index, found = _played(self._target, self._hello, sequence, self._kit)
         shown = (
             _fault(self._kit, stage, each, sequence[: index + 1])
@@ -457,16 +449,18 @@ class _Search(Generic[C, T, H, S]):
         until = time.monotonic() + self._limits.shrink_seconds
         plays_left = self._limits.shrink_plays
 
-        def shows(sequence: tuple[C, ...]) -> int | None:
+        def shown(sequence: tuple[C, ...]) -> Fault[C] | None:
             nonlocal plays_left
-            for _try in range(self._kit.shrink_tries):
-                plays_left -= 1
-                if plays_left < 0 or time.monotonic() > until:
-                    return None
-                if shown := self._again(sequence, kind):
-                    found.append(shown)
-                    return len(shown.sequence) - 1
-            return None
+            plays_left -= 1
+            is_over = plays_left < 0 or time.monotonic() > until
+            return None if is_over else self._shown(sequence, kind)
+
+        def shows(sequence: tuple[C, ...]) -> int | None:
+            fault = self._plays.first(partial(shown, sequence), self._kit.shrink_tries)
+            if fault is None:
+                return None
+            found.append(fault)
+            return len(fault.sequence) - 1
 
         shrunk(found[0].sequence, shows, self._kit)
         plays = range(self._kit.confirmations if len(found) > 1 else 0)

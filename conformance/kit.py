@@ -89,7 +89,7 @@ class Kit(ABC, Generic[C, T, H, S]):
 
     The type parameters are the kit's commands, targets, what these say of themselves, and stages.
     ``tries``: how often a known sequence is played before its deviation counts as gone, more than
-    once in real time, where a run can miss a deviation. ``at_once``: how many random sequences are
+    once in real time, where a run can miss a deviation. ``at_once``: how many sequences are
     played at once, each in a thread: more than one where a target for each can be started.
     """
 

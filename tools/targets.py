@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from clients.kit import CLIENTS
+from clients.kit import AT_ONCE, CLIENTS
 from clients.subjects import OLDEST_KAFKA, VERSIONS, Drivers, driver_of
 from clients.subjects import known_of as known_of_client
 from conformance.kit import AnyKit
@@ -41,7 +41,7 @@ def target_of(name: str) -> MeasuredTarget:
     if name.startswith(CLIENT):
         client = name.removeprefix(CLIENT)
         known = _read(known_of_client(client), CLIENTS)
-        kit = attrs.evolve(CLIENTS, at_once=4)  # As verify-client plays.
+        kit = attrs.evolve(CLIENTS, at_once=AT_ONCE)  # As verify-client plays.
         return MeasuredTarget(name, kit, known, VERSIONS[client], partial(_client, client))
     subject = TargetChoice(name, silence=_SILENCE_SECONDS)
     known = _read(subject.known, subject.kit)

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import click
 
-from clients.kit import CLIENTS
+from clients.kit import AT_ONCE, CLIENTS
 from clients.subjects import NAMES, Drivers, driver_of, known_of
 from conformance.known import KnownError
 from conformance.target import TargetError
@@ -41,7 +41,7 @@ from sharespec.verifying import VerifyOptions, read_plan, verify, verifying_opti
 @click.option(
     "--at-once",
     type=click.IntRange(1, 64),
-    default=4,
+    default=AT_ONCE,
     show_default=True,
     help="How many scripts are played at once, each with a client and a broker of its own.",
 )
