@@ -6,7 +6,7 @@ clock, in ms since the epoch, as all run on one machine.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -22,12 +22,14 @@ from conformance.cluster.history import (
     LeaderReads,
     LeaderWrites,
     ReadAnswered,
+    RecordsEndedUntold,
     StateCommitted,
     WriteAnswered,
     history_line,
 )
 from conformance.cluster.run_state import offsets_of
 from model.state_topic import ShareSnapshot, StateRecord
+from model.states import TERMINAL_STATES
 
 LATE_MS = 500
 """How much earlier than the row that grants it a lock may have begun, as ``--profile kafka``."""
@@ -85,22 +87,25 @@ class MadeHistory:
     unmatched: int
 
 
-def made_history(
+def made_history(  # noqa: PLR0913, PLR0917 - what a history is made of
     run: str,
     rows: Iterable[NodeRow],
     work: Sequence[WorkEvent],
     committed: Iterable[tuple[int, StateRecord]],
     others: Iterable[tuple[int, Happening]],
+    killed: Collection[int] = (),
 ) -> MadeHistory:
     """Return the history of a run in the order of its clock.
 
     ``committed`` are the records of the group in the state topic with their times, ``others`` what
-    neither traces nor members tell, such as faults.
+    neither traces nor members tell, such as faults. The traces of ``killed`` nodes may be cut.
     """
     asks = _Asks()
     timed: list[Timed] = [(ms, _FIRST, what) for ms, what in others]
-    timed += [(ms, _COMMITTED, what) for ms, record in committed for what in _committed(record)]
+    durable = [(ms, what) for ms, record in committed for what in _committed(record)]
+    timed += [(ms, _COMMITTED, what) for ms, what in durable]
     ordered = sorted(rows, key=_place)
+    timed += _untold(ordered, durable, killed)
     for _instance, some in groupby(ordered, key=lambda each: _place(each)[:-1]):
         timed += _instance_events(list(some), asks)
     told = list(_told(work, asks))
@@ -110,6 +115,30 @@ def made_history(
     promised = [bool(id_) for _ms, id_, error in told if error == _NONE]
     lines = tuple(history_line(run, ms, what) for ms, _rank, what in timed)
     return MadeHistory(lines, len(promised), promised.count(False))
+
+
+def _untold(
+    rows: Iterable[NodeRow], durable: Iterable[tuple[int, StateCommitted]], killed: Collection[int]
+) -> Iterator[Timed]:
+    """Yield the records that killed nodes finished without a row that writes so."""
+    leaders: dict[tuple[int, int], int] = {}
+    written: set[tuple[int, int, int, int]] = set()
+    for each in rows:
+        place = _partition(each.row), each.row["leader_epoch"]
+        leaders[place] = each.node
+        for write in each.row["writes"] if each.node in killed else ():
+            written |= {(*place, row[0], row[1]) for row in offsets_of(write["state_batches"])}
+    for ms, what in durable:
+        place = what.partition, what.leader_epoch
+        if what.kind == "update" and leaders.get(place) in killed:
+            states = (row[:2] for row in offsets_of(what.batches))
+            new = [o for o, state in states if state in _ENDS and (*place, o, state) not in written]
+            if new:
+                untold = tuple((offset, offset) for offset in new)
+                yield ms, _COMMITTED, RecordsEndedUntold(what.partition, untold)
+
+
+_ENDS = frozenset(state.value for state in TERMINAL_STATES)
 
 
 def _place(each: NodeRow) -> tuple[str, int, int, int]:

@@ -127,7 +127,8 @@ def _starved_finding(starved: StarvedMember) -> Finding:
 def judge_cluster(run: ClusterRun) -> JudgedCluster:
     """Judge a run by what its nodes and members left in its folder. Raises TargetError."""
     others = [(0, settings_to_judge(run.settings)), *run.happened]
-    history = made_history(f"seed {run.seed}", _rows(run), run.work, run.committed, others)
+    killed = {int(str(f.arguments["node"])) for f in run.plan if f.name == "kill"}
+    history = made_history(f"seed {run.seed}", _rows(run), run.work, run.committed, others, killed)
     if not run.committed:  # Nothing tells what was written, so nothing is missing.
         lines = (
             e.line for e in read_history(history.lines) if not isinstance(e.what, LeaderWrites)

@@ -11,6 +11,7 @@ import attrs
 
 import conformance
 from conformance.cluster.history import LeaderWrites, read_history
+from conformance.cluster.run_state import ENGINE
 from conformance.known import REASON, KnownDeviation, free_name, read_known
 from judge.finding import CRASHED, Finding, FindingKind
 from judge.words import many
@@ -26,6 +27,10 @@ NO_FAULT = "Not a fault"
 
 _SAME = {"expire": "advance_time", "skip_acquire": "acquire"}
 """Operations of a trace that a target has as another: with a real clock a timer ends locks."""
+
+_LOST_WRITE = "CONFIRMED_IS_WRITTEN"
+_OF_LOST_WRITES = {(Difference.PERSISTED.name, "initialize"), ("RECORD_IS_THE_WRITE", "")}
+"""What a write that was confirmed and lost leads to: the rule and the operation of findings."""
 
 _SHOWN_BY = {
     "Acknowledge": {"acknowledge"},
@@ -120,13 +125,18 @@ def known_in_cluster(
 ) -> str:
     """Return the name, the title and the page of what a finding is, if that is known.
 
-    A finding of the rules from end to end is known by its probable cause. What a leader reads may
-    be what a fenced write left: only where ``rules``, which were judged by the history of
-    ``lines``, found that write.
+    A finding of the rules from end to end is known by its probable cause. What another judge finds
+    is known where ``rules``, which were judged by the history of ``lines``, found what is known of
+    the same record; and what a lost write leads to, in its share-partition.
     """
-    if finding.name == Difference.PERSISTED.name:
-        writes = _lost_writes(rules, lines)
-        behind = (rule for rule, at in writes if finding.place.partition.endswith(f":{at}"))
+    if finding.engine != ENGINE:
+        leads = (finding.name, finding.operation) in _OF_LOST_WRITES
+        behind = (
+            rule
+            for rule, at in _placed(rules, lines)
+            if finding.place.partition.endswith(f":{at}")
+            and (finding.offset == rule.offset or (leads and rule.name == _LOST_WRITE))
+        )
         finding = next(behind, finding)
     among = read_known(CLUSTER_KNOWN)
     alike = (k for k in among if (k.signature, k.difference) == (finding.signature, finding.cause))
@@ -134,13 +144,22 @@ def known_in_cluster(
     return known_text(known) if known else known_label(finding, default_known("kafka"))
 
 
-def _lost_writes(rules: Iterable[Finding], lines: Iterable[str]) -> Iterator[tuple[Finding, int]]:
-    """Yield each write that was confirmed and lost, and its partition."""
-    confirmed = [rule for rule in rules if rule.name == "CONFIRMED_IS_WRITTEN"]
-    answered = {json.loads(rule.place.event)["id"]: rule for rule in confirmed}
-    for event in read_history(lines) if answered else ():
-        if isinstance(event.what, LeaderWrites) and event.what.id in answered:
-            yield answered[event.what.id], event.what.partition
+def _placed(rules: Iterable[Finding], lines: Iterable[str]) -> Iterator[tuple[Finding, int]]:
+    """Yield findings of the rules from end to end, each with its partition, as far as it is told.
+
+    The answer to a write names it by a number.
+    """
+    events = [(rule, json.loads(rule.place.event)) for rule in rules if rule.place.event]
+    answered = {event["id"] for _, event in events if "partition" not in event and "id" in event}
+    written = {
+        event.what.id: event.what.partition
+        for event in (read_history(lines) if answered else ())
+        if isinstance(event.what, LeaderWrites) and event.what.id in answered
+    }
+    for rule, event in events:
+        at = event.get("partition", written.get(event.get("id")))
+        if at is not None:
+            yield rule, at
 
 
 def known_after(

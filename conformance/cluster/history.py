@@ -92,6 +92,17 @@ class RecordsCompacted(Happening):
 
 
 @attrs.frozen
+class RecordsEndedUntold(Happening):
+    """The state topic has records as finished of whose end no history tells; ranges [first, last].
+
+    A node that was killed takes along what it has not yet recorded.
+    """
+
+    partition: int
+    ranges: tuple[tuple[int, int], ...]
+
+
+@attrs.frozen
 class RecordsAborted(Happening):
     """The transaction of records was aborted; ranges [first, last]."""
 
@@ -301,6 +312,7 @@ EVENTS: dict[str, type[Happening]] = {
     "fault": InjectedFault,
     "deleted": RecordsDeleted,
     "compacted": RecordsCompacted,
+    "untold": RecordsEndedUntold,
     "aborted": RecordsAborted,
     "buries": LettersGiven,
     "buried": LettersAnswered,
@@ -323,8 +335,8 @@ EVENTS: dict[str, type[Happening]] = {
     "reported": LagReported,
 }
 """What can happen, by the name of its events."""
-KINDS = frozenset(kind.__name__ for kind in EVENTS.values())
-"""What can happen, as the classes are named."""
+KINDS = frozenset(kind.__name__ for kind in EVENTS.values()) - {RecordsEndedUntold.__name__}
+"""What can happen where all is told, as in a simulation, as the classes are named."""
 _MALFORMED = (ValueError, KeyError, TypeError, AttributeError, cattrs.BaseValidationError)
 
 

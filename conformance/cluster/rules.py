@@ -33,6 +33,7 @@ from conformance.cluster.history import (
     RecordsAborted,
     RecordsCompacted,
     RecordsDeleted,
+    RecordsEndedUntold,
     RecordsPolled,
     RecordsReceived,
     StateCommitted,
@@ -67,9 +68,10 @@ def judge_history(events: Iterable[ClusterEvent]) -> Iterator[Finding]:
     for seq, event in enumerate(events):
         run = runs.get(event.run) or runs.setdefault(event.run, RunState(event.run))
         run.seq, run.ms, run.line = seq, event.ms, event.line
+        partition = _partition(run, event.what)
         for judge in _STEPS.get(type(event.what), ()):
             for finding in judge(run, event.what) or ():
-                key = (event.run, _partition(run, event.what), finding.name)
+                key = (event.run, partition, finding.name)
                 if key not in reported:
                     reported.add(key)
                     yield finding
@@ -79,6 +81,8 @@ def _partition(run: RunState, what: Happening) -> int:
     """Return the partition that an event is about, or -1."""
     if isinstance(what, LeaderAnswered) and what.id in run.asked:
         return run.asked[what.id][0].partition
+    if isinstance(what, WriteAnswered) and what.id in run.writes:
+        return run.writes[what.id][0].partition
     return getattr(what, "partition", -1)
 
 
@@ -130,6 +134,11 @@ def _note_deleted(run: RunState, what: RecordsDeleted) -> None:
     run.log_starts[partition] = start
     if {(partition, start - 1), (partition, start)} <= run.aborted:
         run.cut.add(partition)
+
+
+def _note_untold(run: RunState, what: RecordsEndedUntold) -> None:
+    """Note records that were finished by who cannot be known."""
+    run.ended |= keys_of(what.partition, what.ranges)
 
 
 def _note_compacted(run: RunState, what: RecordsCompacted) -> None:
@@ -428,6 +437,7 @@ _STEPS: Mapping[type[Happening], tuple[_Step, ...]] = {
     MemberLeft: (_note_left, deliveries.note_emptied),
     RecordsDeleted: (_note_deleted,),
     RecordsCompacted: (_note_compacted,),
+    RecordsEndedUntold: (_note_untold,),
     RecordsAborted: (_judge_aborted,),
     LettersGiven: (letters.note_given,),
     LettersAnswered: (letters.note_given_up,),

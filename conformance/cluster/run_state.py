@@ -16,6 +16,9 @@ from conformance.cluster.history import (
 from judge.finding import Finding, FindingKind, FindingPlace
 from model.rules import RULES, RuleKind
 
+ENGINE = "cluster"
+"""Who judges by the rules from end to end, as findings say."""
+
 NONE, FENCED = "NONE", "FENCED_LEADER_EPOCH"
 READ_COMMITTED = "read_committed"
 
@@ -152,7 +155,7 @@ class RunState:
         """Return what is wrong by the event that is judged: the rule, and what shows it."""
         return Finding(
             seq=self.seq,
-            engine="cluster",
+            engine=ENGINE,
             kind=FindingKind.INVARIANT,
             name=name,
             sentence=RULES[RuleKind.CLUSTER][name].sentence,

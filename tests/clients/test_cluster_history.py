@@ -1,15 +1,22 @@
 """What nodes recorded and members saw becomes a history that the rules from end to end judge."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 from uuid import UUID
 
 import attrs
+import pytest
 
 from clients.cluster_history import MadeHistory, NodeRow, made_history, starved_members
 from clients.events import ACCEPT, RELEASE, Delivered
 from clients.work import MemberAcknowledged, MemberPolled, MemberTold, WorkEvent
-from conformance.cluster.history import GroupSettings, LeaderAnswered, read_history
+from conformance.cluster.history import (
+    GroupSettings,
+    Happening,
+    LeaderAnswered,
+    LeaderAtRest,
+    read_history,
+)
 from conformance.cluster.rules import judge_history
 from model.ranges import StateBatch
 from model.state_topic import SharePartitionKey, ShareUpdate, StateRecord
@@ -74,9 +81,13 @@ def made(
     leaders: Sequence[Leader],
     work: Sequence[WorkEvent],
     committed: Sequence[tuple[int, StateRecord]] = (),
+    rest: LeaderAtRest | None = None,
+    killed: Collection[int] = (),
 ) -> MadeHistory:
     rows = [row for leader in leaders for row in reversed(leader.rows)]
-    return made_history("r", rows, work, committed, [(0, SETTINGS)])
+    others: list[tuple[int, Happening]] = [(0, SETTINGS)]
+    others += [(9000, rest)] if rest else []
+    return made_history("r", rows, work, committed, others, killed)
 
 
 def broken(history: MadeHistory) -> list[tuple[str, ...]]:
@@ -107,6 +118,23 @@ def test_a_write_that_is_confirmed_and_not_in_the_state_topic_is_found() -> None
     assert broken(made([well()], SAID)) == [("CONFIRMED_IS_WRITTEN", "nothing was committed")]
     of_another = made([well()], SAID, [durable(1250, 0, 1, epoch=5)])
     assert broken(of_another) == [("CONFIRMED_IS_WRITTEN", "a write of an older leader epoch")]
+
+
+@pytest.mark.parametrize(
+    ("killed", "ends", "found"),
+    [
+        ((), 5, [("EVERY_RECORD_IS_FINISHED", "no member ever had it")]),
+        ((2,), 5, [("EVERY_RECORD_IS_FINISHED", "no member ever had it")]),
+        ((1,), 5, []),
+        ((1,), 6, [("EVERY_RECORD_IS_FINISHED", "no member ever had it")]),
+    ],
+)
+def test_what_a_killed_node_finished_last_may_be_told_by_the_state_topic_alone(
+    killed: Collection[int], ends: int, found: list[tuple[str, str]]
+) -> None:
+    rest = LeaderAtRest(0, ends, 0, ends, ends, 0)
+    committed = [durable(1250, 0, 1), durable(1300, 2, 4)]
+    assert broken(made([well()], SAID, committed, rest, killed)) == found
 
 
 def test_clocks_may_differ_by_a_few_ms() -> None:

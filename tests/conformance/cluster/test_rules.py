@@ -440,3 +440,12 @@ def test_a_rule_is_reported_once_for_a_share_partition() -> None:
 def test_a_line_that_is_no_event_is_named(line: str) -> None:
     with pytest.raises(InvalidValueError, match="line 2 of the history"):
         list(read_history([Written().lines[0], line]))
+
+
+def test_a_rule_is_reported_once_for_each_share_partition() -> None:
+    history = Written()
+    for id_, partition in ((1, 0), (2, 1), (3, 1)):
+        batches = [[id_, id_, ACKNOWLEDGED, 1]]
+        history.add("writes", id=id_, partition=partition, batches=batches).written(id_)
+    lost = [finding.offset for finding in judge_history(history.events())]
+    assert lost == [1, 2]

@@ -173,6 +173,30 @@ def test_what_a_leader_reads_is_known_where_the_rules_saw_the_lost_write() -> No
     assert not judged().known(here)
 
 
+@pytest.mark.parametrize(
+    ("rule", "operation", "offset", "is_known"),
+    [
+        ("STATUS", "complete_write", 0, True),
+        ("WRITE_IS_DURABLE", "", 0, True),
+        ("WRITE_IS_DURABLE", "", 1, False),
+        ("RECORD_IS_THE_WRITE", "", 1, True),
+        ("STATUS", "complete_write", 1, False),
+    ],
+)
+def test_what_a_request_log_shows_of_the_record_of_a_known_fault_is_known(
+    rule: str, operation: str, offset: int, *, is_known: bool
+) -> None:
+    written = FAULTS["another is told that the write of the old leader is done"][0]
+    rules = tuple(judge_history(written.events()))
+    assert [each.offset for each in rules] == [0]
+    what = attrs.evolve(judged(rules), history=MadeHistory(tuple(written.lines), 10, 0))
+    place = FindingPlace(partition="g:t:0")
+    kind = FindingKind.DIFFERENCE
+    found = Finding(0, "request log", kind, rule, "", "", "", "", "", operation=operation)
+    found = attrs.evolve(found, place=place, offset=offset)
+    assert what.known(found).startswith("fenced-write-is-confirmed") is is_known
+
+
 def _all_findings() -> list[Finding]:
     return [found for written, *_ in FAULTS.values() for found in judge_history(written.events())]
 
