@@ -127,6 +127,7 @@ class Clients(Kit[Command, Callable[[], Driver], Hello, ScriptStage]):
     shrink_tries = 3
     confirmations = 5
     passes_over_known = True
+    sequences = 200
     shrink_seconds = 60.0
 
     def hello(self, start: Callable[[], Driver]) -> Hello:
