@@ -25,6 +25,7 @@ from clients.events import (
 )
 from clients.judge import LONGEST_BATCH
 from clients.membership import NOT_COORDINATOR, REFUSALS
+from model.ranges import offsets
 
 DELIVERED, ACKNOWLEDGED = "records are delivered", "records are acknowledged"
 REFUSED, CUT = "a request is refused", "a connection is cut in place of an answer"
@@ -69,7 +70,7 @@ class _Counting:
                 yield from self._failed(sent if error else len(refused))
                 yield REFUSED, len(refused) + bool(error)
                 yield Duty.THROTTLED, event.throttle_ms > 0
-                given = ((g.place, o) for g in event.granted for o in range(g.first, g.last + 1))
+                given = ((g.place, o) for g in event.granted for o in offsets((g,)))
                 gaps = sum(each in self.gaps for each in given)
                 yield from ((Duty.GAPS, gaps), (Duty.NO_CONTROL, gaps))
             case Cut():

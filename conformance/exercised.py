@@ -18,7 +18,7 @@ from model import operations as ops
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.operation_table import OPERATION_TABLE
 from model.outcome import Answer, Choice, Expiry
-from model.ranges import OffsetRange, offsets, runs
+from model.ranges import OffsetRange, offsets, ranges_of
 from model.states import AcknowledgeType, RecordState
 from model.trace import TraceEvent
 from spec.partition import SharePartition
@@ -134,11 +134,10 @@ def with_one_more(
     choice: Choice, read: Iterable[OffsetRange], taken: Collection[int]
 ) -> Iterator[Choice]:
     """Yield an acquisition with the first record of a read that it leaves out, and the next."""
-    left = [o for part in read for o in range(part.first, part.last + 1) if o not in taken]
+    left = [offset for offset in offsets(read) if offset not in taken]
     last = max(taken, default=-1)
     for offset in {*left[:1], *[offset for offset in left if offset > last][:1]}:
-        more = sorted((*taken, offset))
-        ranges = tuple(OffsetRange(*run[:2]) for run in runs((each, True) for each in more))
+        ranges = ranges_of(sorted((*taken, offset)))
         end = None if choice.end_offset is None else max(choice.end_offset, offset + 1)
         yield attrs.evolve(choice, acquired=ranges, end_offset=end)
 

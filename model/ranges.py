@@ -164,6 +164,16 @@ def offsets(ranges: Iterable[Ranged]) -> Iterator[int]:
     return (here for part in ranges for here in range(part.first, part.last + 1))
 
 
+def ranges_of(ascending: Iterable[int]) -> tuple[OffsetRange, ...]:
+    """Return ascending offsets as ranges that are as long as they can be."""
+    return tuple(OffsetRange(*run[:2]) for run in runs((here, True) for here in ascending))
+
+
+def delivery_counts(acquired: Iterable[AcquiredRange]) -> dict[int, int]:
+    """Return the delivery count of each acquired offset."""
+    return {here: part.delivery_count for part in acquired for here in offsets((part,))}
+
+
 def number_of_offsets(ranges: Iterable[Ranged]) -> int:
     """Return how many offsets the ranges have together."""
     return sum(part.last - part.first + 1 for part in ranges)

@@ -15,6 +15,7 @@ from conformance.wire.records import (
     TRANSACTIONAL,
     read_batches,
 )
+from model.ranges import number_of_offsets
 from serve.limits import Maxima
 
 _HIGHEST_CODEC = 4
@@ -92,7 +93,7 @@ def _check_records(data: bytes, attributes: int, delta: int, count: int, limits:
         (batch,) = read_batches(data)
     except MalformedError as error:
         raise RefusedError(KafkaError.invalid_record, str(error)) from None
-    if sum(part.last - part.first + 1 for part in batch.ranges) != count:
+    if number_of_offsets(batch.ranges) != count:
         raise RefusedError(KafkaError.invalid_record, "a batch whose offsets leave some out")
 
 

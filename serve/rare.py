@@ -10,7 +10,7 @@ from random import Random
 
 import attrs
 
-from model.ranges import AcquiredRange, OffsetRange
+from model.ranges import OffsetRange, number_of_offsets, offsets, ranges_of
 from model.share_messages import (
     Conduct,
     PartitionResponse,
@@ -125,42 +125,24 @@ class Rare:
         return {
             part.topic_partition: self._part(habit, part)
             for part in usual.partitions
-            if sum(map(_count, part.acquired)) >= _LEAST[habit]
+            if number_of_offsets(part.acquired) >= _LEAST[habit]
         }
 
     def _part(self, habit: Habit, part: PartitionResponse) -> tuple[OffsetRange, ...]:
         """Return fewer offsets; with holes the first and the last stay, the second does not."""
-        offsets = [offset for taken in part.acquired for offset in _offsets(taken)]
+        usual = [*offsets(part.acquired)]
         if habit is Habit.NOTHING:
             return ()
         if habit is Habit.FEWER:
-            return _ranges(offsets[: self.random.randint(1, len(offsets) - 1)])
-        first, _second, *others, last = offsets
+            return ranges_of(usual[: self.random.randint(1, len(usual) - 1)])
+        first, _second, *others, last = usual
         stays = [offset for offset in others if self.random.random() < _STAYS]
-        return _ranges([first, *stays, last])
+        return ranges_of([first, *stays, last])
 
 
 _STAYS = 0.6
 _LEAST = {Habit.NOTHING: 1, Habit.FEWER: 2, Habit.HOLES: 3}
 """How many acquired records of a share-partition each needs."""
-
-
-def _count(taken: AcquiredRange) -> int:
-    return taken.last - taken.first + 1
-
-
-def _offsets(taken: AcquiredRange) -> range:
-    return range(taken.first, taken.last + 1)
-
-
-def _ranges(offsets: list[int]) -> tuple[OffsetRange, ...]:
-    ranges: list[OffsetRange] = []
-    for offset in offsets:
-        if ranges and ranges[-1].last == offset - 1:
-            ranges[-1] = OffsetRange(ranges[-1].first, offset)
-        else:
-            ranges.append(OffsetRange(offset, offset))
-    return tuple(ranges)
 
 
 def with_acquired(

@@ -20,6 +20,7 @@ from model import operations as ops
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.guards import Difference
 from model.outcome import Outcome
+from model.ranges import number_of_offsets
 from model.rules import VERDICT_RULES
 from model.snapshot import SharePartitionSnapshot
 from model.states import TERMINAL_STATES, AcknowledgeType, RecordState
@@ -240,8 +241,7 @@ def _explaining(judged: _Judged) -> int | None:
 
 
 def _complete(state: SharePartitionSnapshot) -> int:
-    done = (r for r in state.records or () if r.state in TERMINAL_STATES)
-    return sum(r.last - r.first + 1 for r in done)
+    return number_of_offsets(r for r in state.records or () if r.state in TERMINAL_STATES)
 
 
 _State = tuple[str, int]

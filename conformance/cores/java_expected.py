@@ -15,7 +15,7 @@ from judge.words import ranges_text
 from model.guards import Difference
 from model.operations import Acknowledge, AcknowledgementBatch, Acquire
 from model.outcome import Choice, Write
-from model.ranges import OffsetRange, RecordRange, never_delivered
+from model.ranges import OffsetRange, RecordRange, delivery_counts, never_delivered
 from model.rules import VERDICT_RULES
 from model.snapshot import SharePartitionSnapshot
 from model.states import AcknowledgeType
@@ -210,10 +210,8 @@ def _whole_log(last: LastStep) -> Acquire:
 
 def _counts(last: LastStep, call: str) -> Iterator[str]:
     """Assert the delivery count with which each record is acquired of which it is another."""
-    recorded, expected = (
-        {o: r.delivery_count for r in ranges for o in range(r.first, r.last + 1)}
-        for ranges in (last.scene.events[-1].outcome.acquired, last.scene.expected.acquired)
-    )
+    recorded = delivery_counts(last.scene.events[-1].outcome.acquired)
+    expected = delivery_counts(last.scene.expected.acquired)
     yield f"List<AcquiredRecords> acquired = {call};"
     for offset in sorted(expected):
         if recorded.get(offset) != expected[offset]:

@@ -10,7 +10,7 @@ from model.config import IsolationLevel
 from model.errors import IllegalChoiceError
 from model.operations import Acquire, ArchiveAborted
 from model.outcome import Outcome
-from model.ranges import AcquiredRange, OffsetRange, offsets, runs
+from model.ranges import AcquiredRange, OffsetRange, delivery_counts, offsets, runs
 from model.states import RecordState
 from model.trace import TraceEvent
 from spec.partition import SharePartition
@@ -35,7 +35,7 @@ def parts_of(
     read = tuple(part for part in aborted if part in operation.log_batches)
     if not read:
         return (event,)
-    reported = dict(_counted(event.outcome.acquired))
+    reported = delivery_counts(event.outcome.acquired)
     kept = {
         offset: count for offset, count in _kept_back(event, before, read) if offset not in reported
     }
@@ -94,12 +94,6 @@ def _kept_back(
         passed = before.window.start_offset <= offset < event.after.start_offset
         if is_acquirable(record) and (passed or offset in archived):
             yield offset, archived.get(offset, record.delivery_count + 1)
-
-
-def _counted(acquired: Sequence[AcquiredRange]) -> Iterator[tuple[int, int]]:
-    for part in acquired:
-        for offset in range(part.first, part.last + 1):
-            yield offset, part.delivery_count
 
 
 def _ranges(counts: Mapping[int, int]) -> tuple[AcquiredRange, ...]:

@@ -8,7 +8,7 @@ import attrs
 from model.errors import ErrorCode, IllegalChoiceError
 from model.operations import Acknowledge, Acquire, AdvanceLogStart, AdvanceTime, Initialize
 from model.outcome import Choice
-from model.ranges import OffsetRange, runs
+from model.ranges import OffsetRange, number_of_offsets, ranges_of
 from model.trace import TraceEvent
 from spec.acknowledge import judge
 from spec.acquire import acquire_records
@@ -32,7 +32,7 @@ def free(before: SharePartition, event: TraceEvent) -> dict[str, Any]:
             allowed_values = {"status": allowed} if len(allowed) > 1 else {}
         case AdvanceTime():
             expired = [batch for write in event.outcome.writes for batch in write.state_batches]
-            if sum(batch.last - batch.first + 1 for batch in expired) > 1:
+            if number_of_offsets(expired) > 1:
                 allowed_values = {"writes": True}
     lowest, start = lowest_start(before, event), event.after.start_offset
     return allowed_values | ({"start_offset": [lowest, start]} if lowest < start else {})
@@ -81,7 +81,7 @@ def _most(
     free: tuple[OffsetRange, ...] = ()
     read = operation.log_batches
     for offset in range(read[0].first, read[-1].last + 1) if read else ():
-        more = tuple(OffsetRange(*part[:2]) for part in runs((o, True) for o in (*chosen, offset)))
+        more = ranges_of((*chosen, offset))
         try:
             acquire_records(before, operation, choice(more))
         except IllegalChoiceError:

@@ -22,7 +22,7 @@ from judge.view import durable
 from model.errors import ErrorCode, IllegalChoiceError
 from model.operations import Acquire, ArchiveAborted
 from model.outcome import Choice
-from model.ranges import OffsetRange, offsets, runs
+from model.ranges import OffsetRange, delivery_counts, number_of_offsets, offsets, ranges_of
 from model.rules import VERDICT_RULES
 from model.share_messages import (
     FINAL_EPOCH,
@@ -129,12 +129,10 @@ def explained(
 
 def _uncounted(request: ShareRequest, response: ShareResponse, conduct: Conduct) -> ShareRequest:
     """Return the request with a higher maximum if records were kept back: they may not count."""
-    given = sum(len(_counts(part)) for part in response.partitions)
+    given = sum(len(delivery_counts(part.acquired)) for part in response.partitions)
     if not isinstance(request, ShareFetch) or given > request.max_records:
         return request
-    kept = sum(
-        1 for _partition, chosen in conduct.partitions for _offset in offsets(chosen.aborted)
-    )
+    kept = sum(number_of_offsets(chosen.aborted) for _partition, chosen in conduct.partitions)
     return attrs.evolve(request, max_records=request.max_records + kept)
 
 
@@ -186,7 +184,7 @@ def past_aborted(belief: Belief, request: ShareRequest, logs: Logs) -> Belief:
         for batch in free_of_aborted(partition, log):
             if batch[0] > first:
                 break
-            ranges = tuple(OffsetRange(*run[:2]) for run in runs((o, True) for o in batch))
+            ranges = ranges_of(batch)
             fetch = Acquire(request.member_id, _WHOLE, len(batch), len(batch), batch[0], ranges)
             with suppress(IllegalChoiceError):
                 taken, _ = apply_to(load(broker, key, None)[1], key, fetch, (_NO_MORE, ()))
@@ -342,7 +340,7 @@ def _read(
     """Return what the fetch may have read: each readable log batch, and each acquired marker."""
     end = readable_end(partition.log, partition.config.isolation_level)
     batches = (b for b in log.batches if b.last < end)
-    acquired = (o for part in ranges for o in range(part.first, part.last + 1))
+    acquired = offsets(ranges)
     markers = (OffsetRange(o, o) for o in acquired if hole_end(partition.log, o) is not None)
     return _sorted((*batches, *markers))
 
@@ -366,7 +364,7 @@ def _about(broker: ShareBroker, request: ShareRequest, response: ShareResponse) 
         for part in response.partitions
         if (partition := broker.partitions.get((request.group_id, part.topic_partition)))
         is not None
-        for offset in _counts(part)
+        for offset in offsets(part.acquired)
         if (record := partition.window.records.get(offset)) is not None
     }
     return "fetch of what the member holds" if owners - {None} == {request.member_id} else "fetch"
@@ -418,22 +416,13 @@ def _difference(
 def _acquired(
     seen: PartitionResponse, possible: PartitionResponse, about: str
 ) -> AnswerMismatch | None:
-    counts = _counts(seen)
-    if counts == _counts(possible):
+    counts, allowed = delivery_counts(seen.acquired), delivery_counts(possible.acquired)
+    if counts == allowed:
         return None
     texts = acquired_text(seen.acquired), acquired_text(possible.acquired)
-    same = set(counts) == set(_counts(possible))
-    if same:
+    if counts.keys() == allowed.keys():
         return AnswerMismatch(WireDifference.DELIVERY_COUNT, "fetch", *texts, seen.topic_partition)
     return AnswerMismatch(WireDifference.ACQUIRED, about, *texts, seen.topic_partition)
-
-
-def _counts(response: PartitionResponse) -> dict[int, int]:
-    return {
-        offset: part.delivery_count
-        for part in response.acquired
-        for offset in range(part.first, part.last + 1)
-    }
 
 
 def described_wrong(

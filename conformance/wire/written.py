@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import attrs
 
 from model.config import IsolationLevel, SharePartitionConfig
-from model.ranges import OffsetRange, offsets, runs
+from model.ranges import OffsetRange, number_of_offsets, offsets, ranges_of
 from spec.log import readable_end
 from spec.partition import SharePartition
 from spec.share_request import acquirable
@@ -94,14 +94,12 @@ def kept_back(
     end = readable_end(partition.log, partition.config.isolation_level)
     until = next(deliverable(partition, log, last + 1), end)
     further = [batch for batch in free if last < batch[0] < until]
-    number = sum(part.last - part.first + 1 for part in given)
+    number = number_of_offsets(given)
     lengths = (
         _lengths(partition, log, further, most, number + len(certain)) if number < most else [0]
     )
     for length in lengths:
-        taken = certain + _joined(further)[:length]
-        ranges = runs((offset, True) for offset in taken)
-        yield tuple(OffsetRange(first, last) for first, last, _ in ranges)
+        yield ranges_of(certain + _joined(further)[:length])
 
 
 def _lengths(
