@@ -1,9 +1,9 @@
 """Encode requests of share sessions, and decode responses to values of the specification."""
 
-from collections.abc import Iterable
-from itertools import groupby
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, groupby
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from kio.schema.errors import ErrorCode as KafkaError
@@ -15,7 +15,7 @@ from conformance.wire.records import LogBatch, read_batches
 from conformance.wire.target import Exchange
 from model.errors import ErrorCode, InvalidValueError
 from model.operations import AcknowledgementBatch
-from model.ranges import AcquiredRange, OffsetRange
+from model.ranges import AcquiredRange
 from model.share_messages import (
     PartitionRequest,
     PartitionResponse,
@@ -26,6 +26,7 @@ from model.share_messages import (
 )
 from model.states import AcquireMode
 
+_T = TypeVar("_T")
 _NO_ID = UUID(int=0)
 _NO_ERROR = ErrorCode.NONE, ErrorCode.NONE
 _NOBODY = -1
@@ -139,23 +140,11 @@ def exchange(asked: ShareRequest, answer: Replied) -> Exchange:
         ShareResponse(error, tuple(part for part, _ in parts)),
         answer.sent_ms,
         answer.received_ms,
-        tuple(
-            (topic_partition, ranges)
-            for topic_partition, read in batches
-            if (ranges := _ranges(read))
-        ),
-        tuple(
-            (topic_partition, ranges)
-            for topic_partition, read in batches
-            if (ranges := _ranges(batch for batch in read if batch.control))
-        ),
+        _of_each(batches, lambda batch: batch.ranges),
+        _of_each(batches, lambda batch: batch.ranges if batch.control else ()),
         getattr(body, "acquisition_lock_timeout", None),
         tuple(unknown),
-        tuple(
-            (topic_partition, altered)
-            for topic_partition, read in batches
-            if (altered := tuple(offset for batch in read for offset in batch.altered))
-        ),
+        _of_each(batches, lambda batch: batch.altered),
         tuple(
             (part.topic_partition, each.current_leader.leader_id)
             for part, each in parts
@@ -192,5 +181,10 @@ def _error(code: int, unknown: list[str]) -> ErrorCode:
         return ErrorCode.UNKNOWN_SERVER_ERROR
 
 
-def _ranges(batches: Iterable[LogBatch]) -> tuple[OffsetRange, ...]:
-    return tuple(read for batch in batches for read in batch.ranges)
+def _of_each(
+    batches: Iterable[tuple[TopicPartition, Sequence[LogBatch]]],
+    told: Callable[[LogBatch], tuple[_T, ...]],
+) -> tuple[tuple[TopicPartition, tuple[_T, ...]], ...]:
+    """Return what is told of the log batches of each partition where that is anything."""
+    found = ((place, tuple(chain(*map(told, read)))) for place, read in batches)
+    return tuple((place, some) for place, some in found if some)
