@@ -51,13 +51,13 @@ EVICTED, LAPSED = "the broker ended its session", "its acquisition locks ended"
 
 
 def _in_its_thread(
-    method: "Callable[Concatenate[Broker, _P], _T]",
+    method: "Callable[Concatenate[Broker, Cluster, _P], _T]",
 ) -> "Callable[Concatenate[Broker, _P], _T]":
-    """Let a method of a broker run in the broker's thread, between two requests."""
+    """Let a method run in the broker's thread, between two requests, with what brokers hold."""
 
     @wraps(method)
     def asked(self: "Broker", /, *arguments: _P.args, **named: _P.kwargs) -> _T:
-        return self.do(lambda _cluster: method(self, *arguments, **named))
+        return self.do(lambda cluster: method(self, cluster, *arguments, **named))
 
     return asked
 
@@ -95,23 +95,24 @@ class Broker:
         return self.served.do(what)
 
     @_in_its_thread
-    def topic(self, name: str, partitions: int) -> None:
+    def topic(self, cluster: Cluster, name: str, partitions: int) -> None:
         """Create a topic."""
-        create_topic(self.served.cluster, name, partitions)
+        create_topic(cluster, name, partitions)
 
     @_in_its_thread
-    def places(self, topics: tuple[str, ...]) -> list[Place]:
+    def places(self, cluster: Cluster, topics: tuple[str, ...]) -> list[Place]:
         """Return the partitions of topics."""
-        logs = self.served.cluster.topics
+        logs = cluster.topics
         return [(name, nth) for name in topics for nth in range(len(logs[name].logs))]
 
     @_in_its_thread
-    def produce(self, place: Place, count: int, removed: frozenset[int] = frozenset()) -> None:
+    def produce(
+        self, cluster: Cluster, place: Place, count: int, removed: frozenset[int] = frozenset()
+    ) -> None:
         """Append one batch of records, each with a value that tells its offset.
 
         ``removed``: which of them, counted from 0, are gone as compaction leaves it.
         """
-        cluster = self.served.cluster
         topic = cluster.topics[place[0]]
         first = topic.logs[place[1]].end
         batch = produced_batch(record_batch(count, first=first), cluster.options.limits)
@@ -122,9 +123,8 @@ class Broker:
         produce(cluster, topic, place[1], batch)
 
     @_in_its_thread
-    def odd(self, do: Do, place: Place, count: int) -> None:
+    def odd(self, cluster: Cluster, do: Do, place: Place, count: int) -> None:
         """Append a batch of so many offsets that has no record, or none that can be read."""
-        cluster = self.served.cluster
         topic = cluster.topics[place[0]]
         first, noted = topic.logs[place[1]].end, Compacted if do is Do.PRODUCE_EMPTY else Corrupted
         if do is Do.PRODUCE_UNREADABLE:
@@ -138,9 +138,8 @@ class Broker:
         produce(cluster, topic, place[1], batch)
 
     @_in_its_thread
-    def transact(self, place: Place, count: int, *, commits: bool) -> None:
+    def transact(self, cluster: Cluster, place: Place, count: int, *, commits: bool) -> None:
         """Append a batch of a transaction, which then commits or aborts: a control record."""
-        cluster = self.served.cluster
         topic = cluster.topics[place[0]]
         log = topic.logs[place[1]]
         first, control = log.end, log.end + count
@@ -152,9 +151,8 @@ class Broker:
         produce(cluster, topic, place[1], control_batch(control, who, commits=commits))
 
     @_in_its_thread
-    def add_partition(self, name: str, *, late: bool) -> int | None:
+    def add_partition(self, cluster: Cluster, name: str, *, late: bool) -> int | None:
         """Add a partition to a topic, which Metadata may tell late; return as ``expel`` does."""
-        cluster = self.served.cluster
         topic = cluster.topics[name]
         if late:
             known = len(topic.leaders), time.monotonic() + START_SECONDS
@@ -165,25 +163,22 @@ class Broker:
         return self.journal.heartbeats if members else None
 
     @_in_its_thread
-    def set_group(self, name: str, value: str) -> None:
+    def set_group(self, cluster: Cluster, name: str, value: str) -> None:
         """Set a setting of the group, as an administrator does."""
-        cluster = self.served.cluster
         cluster.settings.setdefault(GROUP, {})[name] = value
         reconfigure(cluster, GROUP)
 
     @_in_its_thread
-    def second_member(self, topic: str) -> int | None:
+    def second_member(self, cluster: Cluster, topic: str) -> int | None:
         """Let another member join the group of the client; return as ``expel`` does."""
-        cluster = self.served.cluster
         if not any(_members(group) for group in cluster.groups.values()):
             return None
         heartbeat(cluster, Beat(GROUP, SECOND, 0, frozenset({topic})))
         return self.journal.heartbeats
 
     @_in_its_thread
-    def second_leaves(self) -> int | None:
+    def second_leaves(self, cluster: Cluster) -> int | None:
         """Let that member leave again; return as ``expel`` does."""
-        cluster = self.served.cluster
         group = cluster.groups.get(GROUP)
         second = group.members.get(SECOND) if group else None
         if group is None or second is None:
@@ -192,12 +187,11 @@ class Broker:
         return self.journal.heartbeats if group.members else None
 
     @_in_its_thread
-    def has_available(self, topics: tuple[str, ...]) -> bool:
+    def has_available(self, cluster: Cluster, topics: tuple[str, ...]) -> bool:
         """Whether a fetch could get records of these topics, or where it begins is not known yet.
 
         A member that tells the coordinator of them could be assigned what nobody is yet.
         """
-        cluster = self.served.cluster
         shares = [advance(node.share(GROUP), cluster.clock()) for node in cluster.nodes]
         parts = {key[1]: part for share in shares for key, part in share.partitions.items()}
         others = _of_others(cluster)
@@ -211,9 +205,8 @@ class Broker:
         )
 
     @_in_its_thread
-    def evict(self) -> None:
+    def evict(self, cluster: Cluster) -> None:
         """End every share session, as if it had been the one too many: its records are released."""
-        cluster = self.served.cluster
         for node in cluster.nodes:
             from_here = {each.connection for each in node.share(GROUP).sessions.values()}
             for connection in from_here:
@@ -223,9 +216,9 @@ class Broker:
                 self.journal.lose(EVICTED, node.id)
 
     @_in_its_thread
-    def misnumber(self) -> None:
+    def misnumber(self, cluster: Cluster) -> None:
         """Let the epoch of every session move on, as if a request had been taken twice."""
-        for node in self.served.cluster.nodes:
+        for node in cluster.nodes:
             sessions = node.share(GROUP).sessions
             for key, session in sessions.items():
                 later = attrs.evolve(session, epoch=next_epoch(session.epoch))
@@ -233,33 +226,31 @@ class Broker:
             node.put(GROUP, attrs.evolve(node.share(GROUP), sessions=sessions))
 
     @_in_its_thread
-    def expel(self) -> int | None:
+    def expel(self, cluster: Cluster) -> int | None:
         """Remove the members as if their heartbeats had stopped; their share sessions stay.
 
         Returns how many heartbeats were answered before, or None where there is no member.
         """
-        cluster = self.served.cluster
         members = [(group, one) for group in cluster.groups.values() for one in _members(group)]
         for group, member in members:
             remove(cluster, group, member)
         return self.journal.heartbeats if members else None
 
     @_in_its_thread
-    def fence(self) -> int | None:
+    def fence(self, cluster: Cluster) -> int | None:
         """Let each group's epoch move on twice, as if both answers that say so had been lost.
 
         Returns as ``expel`` does.
         """
-        groups = [group for group in self.served.cluster.groups.values() if group.members]
+        groups = [group for group in cluster.groups.values() if group.members]
         for group in groups:
             move_on(group)
             move_on(group)
         return self.journal.heartbeats if groups else None
 
     @_in_its_thread
-    def move_leader(self, place: Place, *, named: bool) -> None:
+    def move_leader(self, cluster: Cluster, place: Place, *, named: bool) -> None:
         """Let the next broker lead a partition; whether others tell clients which one it is."""
-        cluster = self.served.cluster
         topic = cluster.topics[place[0]]
         later = topic.leaders[place[1]].id % len(cluster.nodes) + 1
         cluster.rare.names_leaders = named
@@ -267,21 +258,19 @@ class Broker:
         move_leader(cluster, topic, place[1], later)
 
     @_in_its_thread
-    def restart(self, broker: int) -> None:
+    def restart(self, cluster: Cluster, broker: int) -> None:
         """Let a broker start again: its connections end, and for a while nobody leads its part."""
-        cluster = self.served.cluster
         self.journal.lose(RESTARTED, broker)
         cluster.rare.starting[broker] = time.monotonic() + START_SECONDS
         for connection in cluster.node(broker).connections:
             connection.cancel()
 
     @_in_its_thread
-    def hang_up(self) -> bool:
+    def hang_up(self, cluster: Cluster) -> bool:
         """End each connection with a share session on which nothing is under way, as idle ones end.
 
         Returns whether there was one.
         """
-        cluster = self.served.cluster
         busy = frozenset(self.journal.underway.values())
         sessions = (s for node in cluster.nodes for s in node.share(GROUP).sessions.values())
         idle = {session.connection for session in sessions} - busy
@@ -293,12 +282,11 @@ class Broker:
         return bool(ended)
 
     @_in_its_thread
-    def move_coordinator(self) -> int | None:
+    def move_coordinator(self, cluster: Cluster) -> int | None:
         """Let the next broker be the coordinator of each group.
 
         Returns how many heartbeats were answered without an error before, None without members.
         """
-        cluster = self.served.cluster
         for group in cluster.groups:
             later = cluster.coordinator(group).id % len(cluster.nodes) + 1
             move_coordinator(cluster, group, later)
@@ -306,9 +294,8 @@ class Broker:
         return self.journal.welcomed if members else None
 
     @_in_its_thread
-    def lapse(self) -> None:
+    def lapse(self, cluster: Cluster) -> None:
         """Put the clock of acquisition locks forward, until all have ended."""
-        cluster = self.served.cluster
         now = cluster.clock()
         ends = [
             part.window.records[offset].deadline
