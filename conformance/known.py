@@ -100,46 +100,34 @@ def _entries(
 def _known(entry: object, read: Reader | None) -> KnownDeviation:
     if not isinstance(entry, dict):
         raise KnownError("it is no table")
-    fields = {field.name: field for field in attrs.fields(KnownDeviation)}
+    fields = attrs.fields_dict(KnownDeviation)
     if read and (strange := sorted(set(entry) - set(fields))):
         raise KnownError(f"{strange[0]!r:.80} is no field; allowed: {', '.join(fields)}")
-    values: dict[str, Any] = {name: _text(entry, name) for name in _TEXTS if name in entry}
-    for name in filter(entry.__contains__, _LISTS):
-        kind_of = frozenset if fields[name].default == frozenset() else tuple
-        values[name] = kind_of(_texts(entry, name))
-    for name in _NEEDED:
-        if not entry.get(name):
-            raise KnownError(f"{name} is {entry.get(name)!r:.80}; allowed: {_form(name)}")
+    given = {"sequence": "[]", **dict.fromkeys(_NEEDED), **entry}
+    values = {name: _value(name, given[name]) for name in fields if name in given}
     if len(values["signature"]) < 2:  # noqa: PLR2004 - a rule and an operation
         found = list(values["signature"])
         raise KnownError(f"signature is {found!r:.80}; allowed: [rule, operation]")
     if (loses := values.get("loses", "")) and loses not in LOSSES:
         raise KnownError(f"loses is {loses!r:.80}; allowed: {', '.join(LOSSES)}")
-    known = KnownDeviation(**{"title": values["name"], **values})
-    sequence = _text(entry, "sequence", "[]")
-    return attrs.evolve(known, sequence=_commands(sequence, read)) if read else known
+    sequence = _commands(values.pop("sequence"), read) if read else ()
+    return KnownDeviation(**{"title": values["name"], **values, "sequence": sequence})
 
 
-_LISTS = ("signature", "needs", "vectors", "difference", "after")
-_TEXTS = ("name", "title", "reason", "consequence", "cause", "page", "loses")
+_LISTS: Mapping[str, Callable[[list[str]], Any]] = {
+    **dict.fromkeys(("signature", "difference"), tuple),
+    **dict.fromkeys(("needs", "vectors", "after"), frozenset),
+}
+"""The fields that are lists of texts, with what is made of each; the others are texts."""
 
 
-def _form(name: str) -> str:
-    return "a list of texts" if name in _LISTS else "a text"
-
-
-def _text(entry: Mapping[str, Any], name: str, default: str = "") -> str:
-    value = entry.get(name, default)
-    if not isinstance(value, str):
-        raise KnownError(f"{name} is {value!r:.80}; allowed: {_form(name)}")
-    return value
-
-
-def _texts(entry: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    values = entry[name]
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise KnownError(f"{name} is {values!r:.80}; allowed: {_form(name)}")
-    return tuple(values)
+def _value(name: str, given: Any) -> Any:  # noqa: ANN401 - as the field has it
+    texts = given if name in _LISTS else [given]
+    is_form = isinstance(texts, list) and all(isinstance(text, str) for text in texts)
+    if not is_form or (name in _NEEDED and not given):
+        allowed = "a list of texts" if name in _LISTS else "a text"
+        raise KnownError(f"{name} is {given!r:.80}; allowed: {allowed}")
+    return _LISTS[name](given) if name in _LISTS else given
 
 
 def _commands(text: str, read: Reader) -> tuple[Any, ...]:
