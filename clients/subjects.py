@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 import attrs
 
 from clients.drivers import Values
-from conformance.build import BuildRecipe, build
+from conformance.build import BuildRecipe, build, cargo_recipe, go_recipe, maven_recipe
 from conformance.cores.kafka import java_command
 from conformance.cores.process import ProcessTarget
 from conformance.releases import NEWEST, RELEASES
@@ -48,22 +48,6 @@ _NPM = BuildRecipe(
     ("package.json",),
     "node_modules",
     300,
-)
-_GO = BuildRecipe(
-    "the driver for franz-go",
-    "Go 1.26 or newer",
-    ("go", "build", "-o", "build/driver", "."),
-    ("go.mod", "go.sum", "driver.go"),
-    "build",
-    600,
-)
-_CARGO = BuildRecipe(
-    "the driver of a crate",
-    "Rust 1.95 or newer",
-    ("cargo", "build", "--locked"),
-    ("Cargo.toml", "Cargo.lock", "src/*.rs"),
-    "target",
-    1800,
 )
 _FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
@@ -167,22 +151,11 @@ def _spring_kafka(version: str | None) -> str:
 def _java(name: str, text: str, source: str, version: str) -> str:
     """Return what runs a driver of one file with the jars that Maven copies for a version."""
     java = java_command()
-    project = build(_FOLDERS[name], _maven(name, text, version))
+    setting = f"-D{name.partition('-')[0]}.version={version}"
+    recipe = maven_recipe(f"the driver for {text} {version}", setting, output=f"target/{version}")
+    project = build(_FOLDERS[name], recipe)
     jars = project / "target" / version / "lib" / "*"
     return f"{java} {_FLAGS} -cp {shlex.quote(str(jars))} {shlex.quote(str(project / source))}"
-
-
-def _maven(name: str, text: str, version: str) -> BuildRecipe:
-    setting = name.partition("-")[0]
-    return BuildRecipe(
-        f"the driver for {text} {version}",
-        "Maven",
-        ("mvn", "--quiet", "--batch-mode", "package", f"-D{setting}.version={version}"),
-        ("pom.xml",),
-        f"target/{version}",
-        600,
-        error_mark="ERROR",
-    )
 
 
 def _kafkats(version: str | None) -> str:
@@ -202,9 +175,8 @@ def _franz_go(version: str | None) -> str:
             return f"{head}require github.com/twmb/franz-go v{version}\n".encode()
         return None if path.name == "go.sum" else data
 
-    recipe = attrs.evolve(_GO, command=("go", "build", "-mod=mod", *_GO.command[2:]))
-    folder = _FOLDERS["franz-go"]
-    project = build(folder, recipe, content) if version else build(folder, _GO)
+    recipe = go_recipe("the driver for franz-go", "driver", *(["-mod=mod"] if version else []))
+    project = build(_FOLDERS["franz-go"], recipe, content if version else None)
     return shlex.quote(str(project / "build" / "driver"))
 
 
@@ -212,9 +184,7 @@ def _crate(name: str, *flags: str) -> Callable[[str | None], str]:
     """Return what builds the one release of a crate that can be driven, by Cargo with flags."""
 
     def built(_version: str | None) -> str:
-        command = (*_CARGO.command, *flags)
-        recipe = attrs.evolve(_CARGO, name=f"the driver for {name}", command=command)
-        project = build(_FOLDERS[name], recipe)
+        project = build(_FOLDERS[name], cargo_recipe(f"the driver for {name}", *flags))
         return shlex.quote(str(project / "target" / "debug" / f"sharespec-{name}"))
 
     return built

@@ -38,6 +38,29 @@ class BuildRecipe:
     error_mark: str = ""
 
 
+def go_recipe(name: str, output: str, *flags: str) -> BuildRecipe:
+    """Return how to build a program in Go, as ``build/`` and ``output``."""
+    command = ("go", "build", *flags, "-o", f"build/{output}", ".")
+    return BuildRecipe(
+        name, "Go 1.26 or newer", command, ("go.mod", "go.sum", "*.go"), "build", 600
+    )
+
+
+def cargo_recipe(name: str, *flags: str) -> BuildRecipe:
+    """Return how to build the programs of a crate, into ``target/debug``, which takes minutes."""
+    sources = ("Cargo.toml", "Cargo.lock", "src/**/*.rs")
+    command = ("cargo", "build", "--locked", *flags)
+    return BuildRecipe(name, "Rust 1.95 or newer", command, sources, "target", 3600)
+
+
+def maven_recipe(
+    name: str, *flags: str, sources: tuple[str, ...] = ("pom.xml",), output: str = "target"
+) -> BuildRecipe:
+    """Return how to build a project in Java."""
+    command = ("mvn", "--quiet", "--batch-mode", "package", *flags)
+    return BuildRecipe(name, "Maven", command, sources, output, 900, error_mark="ERROR")
+
+
 Content = Callable[[PurePosixPath, bytes], bytes | None]
 """Returns what a copy has for a file of a project, None if it has it not."""
 

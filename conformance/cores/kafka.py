@@ -4,9 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-import attrs
-
-from conformance.build import BuildRecipe, build
+from conformance.build import build, maven_recipe
 from conformance.cores.process import ProcessTarget
 from conformance.cores.protocol import DriverTarget
 from conformance.cores.target import K
@@ -19,16 +17,7 @@ KNOWN = _PROJECT / "known.toml"
 
 _RECORDER = Path(__file__).parents[2] / "recorder"
 
-_MAVEN = BuildRecipe(
-    "the driver for Apache Kafka",
-    "Maven",
-    ("mvn", "--quiet", "--batch-mode", "package"),
-    ("pom.xml", "src/**/*.*"),
-    "target",
-    600,
-    error_mark="ERROR",
-)
-_RECORDER_MAVEN = attrs.evolve(_MAVEN, name="the recorder", seconds=900)
+_SOURCES = ("pom.xml", "src/**/*.*")
 
 
 def kafka_driver(
@@ -52,11 +41,9 @@ def kafka_java(project: Path = _PROJECT, version: str = NEWEST) -> tuple[str, st
     """
     check_release(version)
     command = java_command()
-    if version == NEWEST:
-        project = build(project, _MAVEN)
-    else:
-        recipe = attrs.evolve(_MAVEN, name=f"{_MAVEN.name} {version}")
-        project = build(project, recipe, for_release(project, version))
+    older = "" if version == NEWEST else f" {version}"
+    recipe = maven_recipe(f"the driver for Apache Kafka{older}", sources=_SOURCES)
+    project = build(project, recipe, for_release(project, version) if older else None)
     classes = project / "target" / "classes"
     return command, f"{classes}{os.pathsep}{project / 'target' / 'lib' / '*'}"
 
@@ -66,7 +53,8 @@ def recorder_jar() -> Path:
 
     Raises TargetError as ``kafka_driver`` does.
     """
-    return build(_RECORDER, _RECORDER_MAVEN) / "target" / "sharespec-recorder.jar"
+    recipe = maven_recipe("the recorder", sources=_SOURCES)
+    return build(_RECORDER, recipe) / "target" / "sharespec-recorder.jar"
 
 
 def java_command() -> str:

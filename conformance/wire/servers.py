@@ -10,9 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path, PurePosixPath
 
-import attrs
-
-from conformance.build import BuildRecipe, build
+from conformance.build import build, cargo_recipe, go_recipe
 from conformance.cores.process import ProcessTarget
 from conformance.target import TargetError
 from conformance.wire.broker import BrokerTarget
@@ -27,24 +25,9 @@ _PSEUDO_VERSION = re.compile(r"v\d+\.\d+\.\d+-\d{14}-[0-9a-f]{12}")
 _MAX_LINE = 200
 _END_SECONDS = 5.0
 
-_KFAKE = BuildRecipe(
-    "kfake",
-    "Go 1.26 or newer",
-    ("go", "build", "-o", "build/kfake", "."),
-    ("go.mod", "go.sum", "*.go"),
-    "build",
-    600,
-)
-CRABKA = BuildRecipe(
-    "crabka",
-    "Rust 1.95 or newer",
-    # The manifest asks for Rust 1.96, but 1.95 suffices.
-    ("cargo", "build", "--locked", "--ignore-rust-version"),
-    ("Cargo.toml", "Cargo.lock", "src/**/*.rs"),
-    "target",
-    3600,
-)
-"""Builds both programs of crabka, in minutes."""
+# The manifest asks for Rust 1.96, but 1.95 suffices.
+CRABKA = cargo_recipe("crabka", "--ignore-rust-version")
+"""Builds both programs of crabka."""
 
 _SWEEP_MS, _LATE_MS = 20, 180
 _KFAKE_CAN = {
@@ -118,7 +101,9 @@ def kfake_target(
 
     Raises TargetError, with what Go says of a version that its module proxy does not serve.
     """
-    project = _kfake_of(project, version) if version else build(project, _KFAKE)
+    project = (
+        _kfake_of(project, version) if version else build(project, go_recipe("kfake", "kfake"))
+    )
     configs = {"share.record.lock.sweep.interval.ms": str(_SWEEP_MS)}
     server = _started(project / "build" / "kfake", configs)
     # The first fetch creates the group, so that no member has to join.
@@ -137,9 +122,7 @@ def _kfake_of(project: Path, version: str) -> Path:
             return re.sub(rb"(?<=pkg/kfake )v\S+", version.encode(), own)
         return None if path.name == "go.sum" else own
 
-    command = ("go", "build", "-mod=mod", *_KFAKE.command[2:])
-    named = f"kfake {version}"
-    return build(project, attrs.evolve(_KFAKE, name=named, command=command), content)
+    return build(project, go_recipe(f"kfake {version}", "kfake", "-mod=mod"), content)
 
 
 @contextmanager
