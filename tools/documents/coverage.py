@@ -16,25 +16,6 @@ MARKS = ("core", "supporting", "data")
 """Core: the rules of a share-partition; supporting: what they rest on; data: names and numbers."""
 
 _ROOT = Path(__file__).parents[2]
-_HEAD = """# Coverage
-
-Everything that the KIP texts name, and what covers it: the functions that are the specification of
-it, the properties that are proved of it (see [proofs.md](proofs.md)) and the tests that fail
-without it; or the reason why there is none. "core" items are the rules of a share-partition,
-"supporting" ones what these rest on, "data" ones names, numbers and interfaces. What of all this is
-not covered stands [at the end](#not-covered).
-
-Written from `tools/documents/coverage.toml` by `python -m tools.documents`. A test fails for an
-item with neither, for a name that does not exist, for a data item that only a constant lists, and
-if this document is not current.
-"""
-_NOT_COVERED = """## Not covered
-
-What the KIP texts name and this project does not do, or not all of it.
-
-| What | Where | Mark | What is missing, or why |
-|---|---|---|---|
-"""
 
 
 @attrs.frozen
@@ -87,14 +68,29 @@ def wrong(item: CoverageItem, root: Path = _ROOT) -> Iterator[str]:
             yield f"there is no {test}"
 
 
-def document() -> str:
-    """Return the document, a table for each section."""
-    parts = [_HEAD, _totals()]
+def totals() -> str:
+    """Return how many items of each mark are covered."""
+    counts = []
+    for mark in MARKS:
+        marked = [item for item in items() if item.mark == mark]
+        counts.append(f"{sum(map(covered, marked))} of {len(marked)} {mark}")
+    return f"Covered by functions and tests: {', '.join(counts)} items."
+
+
+def sections() -> str:
+    """Return a table for each section."""
+    parts = []
     for section, rows in groupby(items(), key=lambda item: item.section):
         head = f"## {section}\n\n| What | Where | Mark | Functions | Proved | Tests |\n"
         parts.append(f"{head}|---|---|---|---|---|---|\n" + "".join(map(_row, rows)))
+    return "\n".join(parts).strip()
+
+
+def not_covered() -> str:
+    """Return a table of what is not covered, or not all of it."""
     rest = (item for item in items() if not covered(item))
-    return "\n".join((*parts, _NOT_COVERED + "".join(map(_missing_row, rest))))
+    head = "| What | Where | Mark | What is missing, or why |\n|---|---|---|---|\n"
+    return head + "".join(map(_missing_row, rest)).strip()
 
 
 def _named(function: str) -> object | None:
@@ -113,14 +109,6 @@ def _tests_in(path: Path) -> frozenset[str]:
         return frozenset()
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
-
-
-def _totals() -> str:
-    counts = []
-    for mark in MARKS:
-        marked = [item for item in items() if item.mark == mark]
-        counts.append(f"{sum(map(covered, marked))} of {len(marked)} {mark}")
-    return f"Covered by functions and tests: {', '.join(counts)} items.\n"
 
 
 def _row(item: CoverageItem) -> str:

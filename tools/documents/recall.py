@@ -22,19 +22,6 @@ PARTS = {
 }
 """The parts that have faults and are measured, each with the name of its target."""
 
-_HEAD = """# Recall
-
-How many faults that others found would this project have found? [history.toml](history.toml) lists
-faults of Apache Kafka's parts and clients, of franz-go and of kfake that their projects mended. Of
-each part that is measured, `make recall` searches the release that has a fault, and the one that
-mended it, by chance alone, and plays the test vectors, which the leader of a share-partition has,
-on both. A fault is found if the first shows it and the second does not: the rule that it breaks,
-and of clients the steps or the words that tell it from others. What no rule is about counts as not
-found. Known violations of a client are passed over, as by `verify-client`. An interrupted run
-loses no release that was searched: `build/recall` keeps them, and the next run at the same commit
-with the same budget goes on with the others.
-"""
-
 
 def part_of(fault: Mapping[str, Any]) -> str:
     """Return the part of Apache Kafka that has a fault."""
@@ -42,14 +29,9 @@ def part_of(fault: Mapping[str, Any]) -> str:
     return part
 
 
-def document() -> str:
-    """Return the whole document."""
-    measured = json.loads(MEASURED.read_text(encoding="utf-8"))
-    faults = tomllib.loads(HISTORY.read_text(encoding="utf-8"))["fault"]
-    return "\n".join((_HEAD, _whole(measured, faults), "", *_parts(measured, faults)))
-
-
-def _whole(measured: Mapping[str, Any], faults: list[Mapping[str, Any]]) -> str:
+def total() -> str:
+    """Return how many faults there are, and how many of them chance alone finds."""
+    measured, faults = _read()
     found = [one["search"] for told in measured.values() for one in told["found"].values()]
     beyond = sum("beyond" in fault for fault in faults)
     rest = len(faults) - len(found) - beyond
@@ -59,6 +41,17 @@ def _whole(measured: Mapping[str, Any], faults: list[Mapping[str, Any]]) -> str:
         f"{len(found)} chance alone finds **{sum(found)}**, which is {sum(found)} of all "
         f"{len(faults)}."
     )
+
+
+def sections() -> str:
+    """Return a section for each part, with a table of its faults."""
+    return "\n".join(_parts(*_read())).strip()
+
+
+def _read() -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
+    """Return what was measured, and the faults."""
+    measured = json.loads(MEASURED.read_text(encoding="utf-8"))
+    return measured, tomllib.loads(HISTORY.read_text(encoding="utf-8"))["fault"]
 
 
 def _parts(measured: Mapping[str, Any], faults: list[Mapping[str, Any]]) -> Iterator[str]:

@@ -9,22 +9,12 @@ from tools.targets import MeasuredTarget, target_of
 
 _SIGNS = {"shows": "●", "does not show": "–"}
 
-_HEAD = """# Releases
 
-`sharespec verify TARGET --version X.Y.Z` verifies a release of Apache Kafka's classes and of its
-broker, `sharespec verify-client` one of a client. `make versions` plays the sequence of each known
-deviation on every release, in real time three times at most, and writes these tables: ● shows it,
-– does not, as it lacks the fault or another one ends the sequence, ○ lacks what the sequence needs,
-such as a dead-letter queue, or does not answer one of its requests. Releases
-without a column were not measured.
-"""
-
-
-def document() -> str:
-    """Return the whole document."""
+def sections() -> str:
+    """Return a section for each target."""
     measured = json.loads(RELEASES_MEASURED.read_text(encoding="utf-8"))
     parts = (_part(target_of(name), its) for name, its in measured.items())
-    return "\n".join((_HEAD, *(line for part in parts for line in part)))
+    return "\n".join(line for part in parts for line in part).strip()
 
 
 def _part(target: MeasuredTarget, measured: Mapping[str, Any]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from conformance.deviation import target_finding
 from conformance.releases import RELEASES
 from model.config import SharePartitionConfig
 from tools import recall
-from tools.documents.recall import HISTORY, MEASURED, PARTS, document, part_of
+from tools.documents.recall import HISTORY, MEASURED, PARTS, part_of, sections, total
 
 FAULTS = tomllib.loads(HISTORY.read_text())["fault"]
 
@@ -35,9 +35,9 @@ def test_what_is_looked_for_was_measured() -> None:
     measured = json.loads(MEASURED.read_text())
     listed = {(part_of(fault), fault["id"]) for fault in FAULTS if "shows" in fault}
     assert {(part, fault) for part in measured for fault in measured[part]["found"]} == listed
-    assert all(f"| {fault['id']} | {fault['in']} |" in document() for fault in FAULTS)
+    assert all(f"| {fault['id']} | {fault['in']} |" in sections() for fault in FAULTS)
     found = sum(one["search"] for told in measured.values() for one in told["found"].values())
-    assert f"**{found}**, which is {found} of all {len(FAULTS)}" in document()
+    assert f"**{found}**, which is {found} of all {len(FAULTS)}" in total()
 
 
 def _searched(form: dict[str, Any] | None) -> dict[str, Any]:
