@@ -221,10 +221,6 @@ def _produce(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
     )
 
 
-def _produce_aborted(random: Random, _mix: Mixture, _scene: Scene) -> asks.Ask:
-    return asks.ProduceAborted(random.randint(1, 4))
-
-
 def _fetch(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
     mode, size = random.choice(mix.modes), random.choice((1, 2, 500))
     most = random.choice((1, 2, 3, 5, 500))
@@ -239,10 +235,6 @@ def _acknowledge(random: Random, mix: Mixture, scene: Scene) -> asks.Ask:
     if mix.malformed and random.random() < 0.1:
         batches = (*batches[:-1], misshapen(batches[-1], random.choice(MISSHAPEN)))
     return asks.Acknowledge(member, batches, _answers(random, mix))
-
-
-def _release(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
-    return asks.MemberLeaves(random.choice(mix.members), _answers(random, mix))
 
 
 def _advance_time(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
@@ -270,14 +262,6 @@ def _advance_log_start(random: Random, _mix: Mixture, scene: Scene) -> asks.Ask:
     return asks.AdvanceLogStart(by if random.random() < 0.3 else max(1, to_start + inside))
 
 
-def _take_over(_random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
-    return asks.TakeOver(mix.config)
-
-
-def _finish_dead_letter(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
-    return asks.FinishDeadLetter(random.randint(0, 3), _answers(random, mix))
-
-
 def _alter_config(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
     """Alter one setting of the first configuration."""
     changes: list[dict[str, Any]] = [
@@ -296,14 +280,18 @@ _MAKERS: dict[type[asks.Ask], Callable[[Random, Mixture, Scene], asks.Ask]] = {
     asks.Produce: _produce,
     asks.Fetch: _fetch,
     asks.Acknowledge: _acknowledge,
-    asks.MemberLeaves: _release,
+    asks.MemberLeaves: lambda random, mix, _: asks.MemberLeaves(
+        random.choice(mix.members), _answers(random, mix)
+    ),
     asks.AdvanceTime: _advance_time,
     asks.CompleteWrite: _complete_write,
     asks.Compact: _compact,
     asks.AdvanceLogStart: _advance_log_start,
-    asks.TakeOver: _take_over,
-    asks.FinishDeadLetter: _finish_dead_letter,
-    asks.ProduceAborted: _produce_aborted,
+    asks.TakeOver: lambda _random, mix, _: asks.TakeOver(mix.config),
+    asks.FinishDeadLetter: lambda random, mix, _: asks.FinishDeadLetter(
+        random.randint(0, 3), _answers(random, mix)
+    ),
+    asks.ProduceAborted: lambda random, *_: asks.ProduceAborted(random.randint(1, 4)),
     AlterConfig: _alter_config,
 }
 

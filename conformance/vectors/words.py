@@ -79,27 +79,21 @@ def _altered(match: re.Match[str], config: SharePartitionConfig, _answers: Answe
 
 _STEPS: tuple[tuple[str, Maker], ...] = (
     (r"produce ((?:skip )?\d+(?:, (?:skip )?\d+)*)", _produce),
-    (
-        r"an aborted transaction of (\d+)",
-        lambda match, _config, _answers: asks.ProduceAborted(int(match[1])),
-    ),
+    (r"an aborted transaction of (\d+)", lambda match, *_: asks.ProduceAborted(int(match[1]))),
     (r"(m\d) fetches(?: (whole batches))?(?: at most (\d+))?(?: in (\d+) log batches)?", _fetch),
     (rf"(m\d) ({'|'.join(_VERBS)}) (.+)", _acknowledge),
-    (r"(m\d) leaves", lambda match, _config, answers: asks.MemberLeaves(match[1], answers)),
-    (r"(\d+) ms pass", lambda match, _config, answers: asks.AdvanceTime(int(match[1]), answers)),
+    (r"(m\d) leaves", lambda match, _, answers: asks.MemberLeaves(match[1], answers)),
+    (r"(\d+) ms pass", lambda match, _, answers: asks.AdvanceTime(int(match[1]), answers)),
     (
         r"write (\d+) ends (\w+)",
-        lambda match, _config, _answers: asks.CompleteWrite(int(match[1]), ErrorCode[match[2]]),
+        lambda match, *_: asks.CompleteWrite(int(match[1]), ErrorCode[match[2]]),
     ),
-    (r"the log loses batch (\d+)", lambda match, _config, _answers: asks.Compact(int(match[1]))),
-    (
-        r"the log start moves by (\d+)",
-        lambda match, _config, _answers: asks.AdvanceLogStart(int(match[1])),
-    ),
+    (r"the log loses batch (\d+)", lambda match, *_: asks.Compact(int(match[1]))),
+    (r"the log start moves by (\d+)", lambda match, *_: asks.AdvanceLogStart(int(match[1]))),
     (r"(\w+) becomes (\w+)", _altered),
     (
         r"dead letter (\d+) ends",
-        lambda match, _config, answers: asks.FinishDeadLetter(int(match[1]), answers),
+        lambda match, _, answers: asks.FinishDeadLetter(int(match[1]), answers),
     ),
-    (r"a new leader", lambda _match, config, _answers: asks.TakeOver(config)),
+    (r"a new leader", lambda _match, config, _: asks.TakeOver(config)),
 )
