@@ -1,7 +1,7 @@
 """The judge of a broker: which states explain all its answers; a deviation, if none does."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
+from itertools import pairwise, product
 
 import attrs
 
@@ -42,7 +42,7 @@ from judge.words import printable, ranges_text, snapshot_text
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.profile import Profile
-from model.ranges import AcquiredRange, OffsetRange, offsets
+from model.ranges import OffsetRange, offsets
 from model.share_messages import (
     FINAL_EPOCH,
     PartitionResponse,
@@ -359,13 +359,9 @@ class Judge:
             log = self.logs.get(part.topic_partition)
             if log is None or not part.acquired:
                 continue
-            yield from _outside(part, log)
-            if committed_only(self._config):
-                yield from _uncommitted(part, log)
-                yield from _unstable(part, log)
-            yield from _missing(part, log, read.get(part.topic_partition, ()))
-            written = {offset for acquired in part.acquired for offset in _data(acquired, log)}
-            yield from altered(part, written, exchange)
+            sent = read.get(part.topic_partition, ())
+            yield from _ill_acquired(part, log, sent, committed=committed_only(self._config))
+            yield from altered(part, {*_data(part, log)}, exchange)
             if lock_ms not in (None, self._timing.lock_ms):
                 kind = WireDifference.LOCK_TIMEOUT
                 texts = f"{lock_ms} ms", f"{self._timing.lock_ms} ms"
@@ -447,44 +443,35 @@ def _twice(exchange: Exchange) -> Iterator[AnswerMismatch]:
             yield AnswerMismatch(kind, "fetch", *texts, topic_partition)
 
 
-def _outside(answer: PartitionResponse, log: WrittenLog) -> Iterator[AnswerMismatch]:
-    kind = WireDifference.ONLY_LOGGED_IS_ACQUIRED
-    for part in answer.acquired:
-        if part.first < log.start or part.last >= log.end:
-            allowed = f"offsets of the log, {log.start} to {log.end - 1}"
-            texts = acquired_text(answer.acquired), allowed
-            yield AnswerMismatch(kind, "fetch", *texts, answer.topic_partition)
-
-
-def _uncommitted(answer: PartitionResponse, log: WrittenLog) -> Iterator[AnswerMismatch]:
-    kind = WireDifference.COMMITTED_IS_DELIVERED
-    aborted = set(offsets(log.aborted))
-    for offset in offsets(OffsetRange(part.first, part.last) for part in answer.acquired):
-        if offset in aborted:
-            texts = acquired_text(answer.acquired), f"nothing of {ranges_text(log.aborted)}"
-            yield AnswerMismatch(kind, "fetch", *texts, answer.topic_partition)
-
-
-def _unstable(answer: PartitionResponse, log: WrittenLog) -> Iterator[AnswerMismatch]:
-    kind = WireDifference.STABLE_IS_DELIVERED
-    if any(part.last >= log.stable for part in answer.acquired):
-        allowed = f"offsets below the last stable offset, which is {log.stable}"
-        texts = acquired_text(answer.acquired), allowed
-        yield AnswerMismatch(kind, "fetch", *texts, answer.topic_partition)
-
-
-def _missing(
-    answer: PartitionResponse, log: WrittenLog, read: tuple[OffsetRange, ...]
+def _ill_acquired(
+    answer: PartitionResponse, log: WrittenLog, read: tuple[OffsetRange, ...], *, committed: bool
 ) -> Iterator[AnswerMismatch]:
-    kind = WireDifference.ACQUIRED_IS_SENT
-    for part in answer.acquired:
-        for offset in _data(part, log):
-            if not any(batch.first <= offset <= batch.last for batch in read):
-                texts = f"records {ranges_text(read)}", f"record {offset} among them"
-                yield AnswerMismatch(kind, "fetch", *texts, answer.topic_partition)
+    """Yield why no broker acquires this, of a log of which the response has what was ``read``.
+
+    ``committed``: only what is committed may be acquired.
+    """
+    acquired, place = acquired_text(answer.acquired), answer.topic_partition
+    if any(part.first < log.start or part.last >= log.end for part in answer.acquired):
+        kind = WireDifference.ONLY_LOGGED_IS_ACQUIRED
+        allowed = f"offsets of the log, {log.start} to {log.end - 1}"
+        yield AnswerMismatch(kind, "fetch", acquired, allowed, place)
+    if committed and not set(offsets(log.aborted)).isdisjoint(offsets(answer.acquired)):
+        kind = WireDifference.COMMITTED_IS_DELIVERED
+        allowed = f"nothing of {ranges_text(log.aborted)}"
+        yield AnswerMismatch(kind, "fetch", acquired, allowed, place)
+    if committed and any(part.last >= log.stable for part in answer.acquired):
+        kind = WireDifference.STABLE_IS_DELIVERED
+        allowed = f"offsets below the last stable offset, which is {log.stable}"
+        yield AnswerMismatch(kind, "fetch", acquired, allowed, place)
+    for offset in _data(answer, log):
+        if not any(batch.first <= offset <= batch.last for batch in read):
+            kind = WireDifference.ACQUIRED_IS_SENT
+            texts = f"records {ranges_text(read)}", f"record {offset} among them"
+            yield AnswerMismatch(kind, "fetch", *texts, place)
 
 
-def _data(acquired: AcquiredRange, log: WrittenLog) -> Iterator[int]:
-    for batch in log.batches:
+def _data(answer: PartitionResponse, log: WrittenLog) -> Iterator[int]:
+    """Yield the acquired offsets that have a record."""
+    for acquired, batch in product(answer.acquired, log.batches):
         first, last = max(batch.first, acquired.first), min(batch.last, acquired.last)
         yield from range(first, last + 1)
