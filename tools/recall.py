@@ -3,7 +3,6 @@
 import json
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from conformance.kit import AnyKit, features_of
 from conformance.vectors.play import Played, all_cases, play_vectors
 from report.terminal import shown_progress
 from tools.documents.recall import HISTORY, MEASURED, PARTS, part_of
-from tools.documents.reproduced import commit_now
+from tools.documents.reproduced import commit_now, note, origin
 from tools.targets import MeasuredTarget, target_of
 
 SEARCHED = Path(__file__).parents[1] / "build" / "recall"
@@ -145,7 +144,7 @@ def main(
             if not release or version in release
         }
         if not release:
-            _note(each, _measured(faults, shown, limits, seed))
+            note(MEASURED, each, _measured(faults, shown, limits, seed))
 
 
 def _limits(kit: AnyKit, sequences: int | None, seconds: float | None) -> Limits:
@@ -161,17 +160,13 @@ def _kept(target: MeasuredTarget, version: str, limits: Limits, seed: int) -> di
     budget = f"{limits.sequences}-{limits.seconds:g}-{seed}"
     path = SEARCHED / f"{target.name.replace(' ', '-')}-{version}-{commit_now()}-{budget}.json"
     if not path.exists():
-        one = searched(target, version, limits, seed) | {"commit": commit_now(), "date": _today()}
+        one = searched(target, version, limits, seed) | origin()
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(one, indent=1) + "\n")
     one = json.loads(path.read_text())
     said = f"{one['sequences']:,} sequences in {one['seconds']} s, {len(one['search'])} forms"
     click.echo(f"{target.name} {version}: {said}{' and ended' if one['ended'] else ''}")
     return dict(one)
-
-
-def _today() -> str:
-    return datetime.now(UTC).date().isoformat()
 
 
 def _measured(
@@ -204,11 +199,6 @@ def _measured(
             for fault in faults
         },
     }
-
-
-def _note(part: str, told: Mapping[str, Any]) -> None:
-    measured = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
-    MEASURED.write_text(json.dumps({**measured, part: told}, indent=1, sort_keys=True) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,11 @@
 """``python -m tools.versions``: which known deviations each release of a target shows."""
 
-import json
-from datetime import UTC, datetime
-
 import click
 
 from conformance.campaign import replayed
 from conformance.target import TargetError
 from tools.documents.findings import RELEASES_MEASURED
-from tools.documents.reproduced import commit_now
+from tools.documents.reproduced import note, origin
 from tools.targets import WITH_RELEASES, MeasuredTarget, target_of
 
 
@@ -55,11 +52,7 @@ def main(versions: tuple[str, ...], names: tuple[str, ...], newest: int | None) 
 
 
 def _note(name: str, version: str, found: dict[str, str]) -> None:
-    measured = json.loads(RELEASES_MEASURED.read_text()) if RELEASES_MEASURED.exists() else {}
-    date = datetime.now(UTC).date().isoformat()
-    row = {"commit": commit_now(), "date": date, "deviations": found}
-    measured.setdefault(name, {})[version] = row
-    RELEASES_MEASURED.write_text(json.dumps(measured, indent=1, sort_keys=True) + "\n")
+    note(RELEASES_MEASURED, name, {version: {**origin(), "deviations": found}})
     count = list(found.values()).count("shows")
     click.echo(f"{name} {version}: {count} of {len(found)} known deviations show")
 

@@ -6,9 +6,10 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -21,29 +22,32 @@ def shown(lines: Iterable[str]) -> list[str]:
     return [row["name"] for row in rows if row["kind"] == "known" and row["shows"]]
 
 
-def noted(text: str, target: str, names: Iterable[str], commit: str, date: str) -> str:
-    """Return the JSON text of all reproductions with those of one run in place of older ones."""
-    table = json.loads(text)
-    rows = table.setdefault(target, {})
-    rows |= {name: {"commit": commit, "date": date} for name in names}
-    return json.dumps(table, indent=1, sort_keys=True) + "\n"
-
-
 def commit_now() -> str:
     """Return the short name of the project's commit."""
     head = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
     return subprocess.run(head, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603 - fixed arguments
 
 
+def origin() -> dict[str, str]:
+    """Return what is noted of a measurement: the commit and the date (ISO 8601)."""
+    return {"commit": commit_now(), "date": datetime.now(UTC).date().isoformat()}
+
+
+def note(path: Path, name: str, rows: Mapping[str, Any]) -> None:
+    """Put rows of a target or a part into a file of JSON, in place of older ones."""
+    table = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    table.setdefault(name, {}).update(rows)
+    path.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
 @click.command()
 @click.argument("target", type=click.Choice(list(PAGES)))
 def main(target: str) -> None:
     """Read the JSON lines of ``sharespec verify TARGET`` and note what they reproduced."""
-    commit = commit_now()
+    last = origin()
     names = shown(sys.stdin)
-    date = datetime.now(UTC).date().isoformat()
-    REPRODUCED.write_text(noted(REPRODUCED.read_text(), target, names, commit, date))
-    click.echo(f"{target}: {len(names)} reproduced at {commit}")
+    note(REPRODUCED, target, dict.fromkeys(names, last))
+    click.echo(f"{target}: {len(names)} reproduced at {last['commit']}")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +14,7 @@ from typing import Any
 
 import click
 
+from tools.documents.reproduced import origin
 from tools.mutation.mutants import Key, module_names, mutants_of, sampled
 from tools.mutation.scores import with_scores
 
@@ -96,10 +96,9 @@ def _write_table(
     named = [[key for key in of if key[1:3] != ("", "")] for of in found]
     sizes = {of[0][0]: len(of) for of in named if of and chosen.intersection(of) <= fates.keys()}
     if sizes:
-        head = ["git", "rev-parse", "--short", "HEAD"]
-        run = subprocess.run(head, cwd=ROOT, capture_output=True, check=True, text=True)  # noqa: S603 - fixed arguments
-        origin = run.stdout.strip(), f"{datetime.now(UTC):%Y-%m-%d}"
-        page = with_scores(PAGE.read_text("utf-8"), fates, sizes, listed, origin)
+        now = origin()
+        told = now["commit"], now["date"]
+        page = with_scores(PAGE.read_text("utf-8"), fates, sizes, listed, told)
         PAGE.write_text(page, "utf-8")
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +18,7 @@ from tools.documents.findings import (
     track_record,
 )
 from tools.documents.generated import ROOT
-from tools.documents.reproduced import noted, shown
+from tools.documents.reproduced import note, shown
 
 CLIENTS = FOLDER / "share-consumers.md"
 
@@ -71,14 +72,15 @@ def test_only_known_deviations_are_noted_as_reproduced() -> None:
         assert set(rows) <= {known.name for known in known_of(target)}
 
 
-def test_a_run_replaces_the_older_reproduction_of_what_it_showed() -> None:
+def test_a_run_replaces_the_older_reproduction_of_what_it_showed(tmp_path: Path) -> None:
     lines = [
         '{"kind": "known", "name": "a", "shows": true}',
         '{"kind": "known", "name": "b", "shows": false}',
         '{"kind": "summary"}',
     ]
     assert shown(lines) == ["a"]
-    older = noted("{}", "kafka", ["a", "b"], "1111111", "2026-01-01")
-    newer = json.loads(noted(older, "kafka", shown(lines), "2222222", "2026-02-02"))
-    assert newer["kafka"]["a"] == {"commit": "2222222", "date": "2026-02-02"}
-    assert newer["kafka"]["b"] == {"commit": "1111111", "date": "2026-01-01"}
+    table = tmp_path / "reproduced.json"
+    older, newer = ({"commit": commit} for commit in ("1111111", "2222222"))
+    note(table, "kafka", dict.fromkeys(["a", "b"], older))
+    note(table, "kafka", dict.fromkeys(shown(lines), newer))
+    assert json.loads(table.read_text()) == {"kafka": {"a": newer, "b": older}}
