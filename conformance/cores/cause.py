@@ -6,6 +6,7 @@ record's cause: with the record mended it would be right.
 """
 
 import re
+from collections.abc import Iterable
 
 import attrs
 
@@ -20,7 +21,7 @@ from model import operations as ops
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.guards import Difference
 from model.outcome import Outcome
-from model.ranges import number_of_offsets
+from model.ranges import RecordRange, StateBatch, number_of_offsets
 from model.rules import VERDICT_RULES
 from model.snapshot import SharePartitionSnapshot
 from model.states import TERMINAL_STATES, AcknowledgeType, RecordState
@@ -249,26 +250,16 @@ _State = tuple[str, int]
 
 
 def _written(outcome: Outcome, offset: int) -> _State | None:
-    return next(
-        (
-            (batch.state.name, batch.delivery_count)
-            for write in outcome.writes
-            for batch in write.state_batches
-            if batch.first <= offset <= batch.last
-        ),
-        None,
-    )
+    return _state_at(offset, (batch for write in outcome.writes for batch in write.state_batches))
 
 
 def _held(state: SharePartitionSnapshot, offset: int) -> _State | None:
-    return next(
-        (
-            (record.state.name, record.delivery_count)
-            for record in state.records or ()
-            if record.first <= offset <= record.last
-        ),
-        None,
-    )
+    return _state_at(offset, state.records or ())
+
+
+def _state_at(offset: int, ranges: Iterable[StateBatch | RecordRange]) -> _State | None:
+    found = (each for each in ranges if each.first <= offset <= each.last)
+    return next(((each.state.name, each.delivery_count) for each in found), None)
 
 
 def _name(state: _State | None) -> str:
