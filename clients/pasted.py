@@ -6,6 +6,8 @@ They drive confluent-kafka's share consumer, and the broker of this package does
 import re
 from collections.abc import Collection, Sequence
 from itertools import groupby
+from pathlib import Path
+from string import Template
 from textwrap import indent, wrap
 
 from clients.broker import Broker
@@ -16,49 +18,8 @@ from clients.scripts import ACKNOWLEDGE, HABITS, Do, Script
 from conformance.cores.java_calls import NoTestError
 from conformance.cores.java_test import JavaCase
 
-HEAD = '''\
-"""Found by sharespec: each test expects what share consumers owe, and fails where it is not so.
-
-It needs pytest, confluent-kafka and sharespec.
-"""
-
-import time
-from contextlib import suppress
-
-from confluent_kafka import AcknowledgeType, KafkaException, ShareConsumer
-from {package}broker import scripted
-
-
-def opened(broker, mode, most):
-    """Return a share consumer of the broker."""
-    consumer = ShareConsumer(
-        {{
-            "bootstrap.servers": broker.address,
-            "group.id": "g",
-            "share.acknowledgement.mode": mode,
-            "max.poll.records": most,
-            "log_level": 0,
-        }}
-    )
-    consumer.subscribe(["{topic}"])
-    return consumer
-
-
-def poll(consumer, broker):
-    """Poll until something comes, for ten seconds and as long as there may be something."""
-    until = time.monotonic() + 10
-    while True:
-        records = [each for each in consumer.poll(timeout=0.5) if not each.error()]
-        if records or not broker.has_available(("{topic}",)) or time.monotonic() > until:
-            return records
-
-
-def acknowledge(consumer, records, kind):
-    """Acknowledge records."""
-    for each in records:
-        place = each.topic(), each.partition(), each.offset()
-        consumer.acknowledge_offset(*place, AcknowledgeType(kind))
-'''
+_TEMPLATE = Path(__file__).parent / "targets" / "librdkafka" / "template.py.txt"
+"""What a module of tests begins with."""
 
 BY_WIRE = (
     *(Duty.EPOCHS, Duty.CLOSES, Duty.LEAVES, Duty.MEMBER_ID, Duty.MEMBER_EPOCH),
@@ -102,8 +63,8 @@ def python_test(case: JavaCase, taken: Collection[str] = ()) -> tuple[str, str]:
 
 def python_module(functions: Sequence[str]) -> str:
     """Return the source of a module with these tests."""
-    package = Broker.__module__.removesuffix("broker")
-    return HEAD.format(package=package, topic=TOPIC) + "".join(functions)
+    head = Template(_TEMPLATE.read_text(encoding="utf-8"))
+    return head.substitute(module=Broker.__module__, topic=TOPIC) + "".join(functions)
 
 
 def _statements(script: Script, duty: Duty) -> list[str]:
