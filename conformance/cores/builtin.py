@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import attrs
 
-from conformance.cores.scene import REPLIED
+from conformance.cores.scene import NOTHING, REPLIED
 from conformance.cores.target import Capabilities, Hello, Reply, Request
 from judge.engine import Engine, engines_for
 from model.config import IsolationLevel, SharePartitionConfig
@@ -28,14 +28,6 @@ from model.trace import TraceEvent
 from model.trace_codec import operation_from_row, row_from_event
 from model.trace_json import object_from_row, row_from_object
 from spec.aborted import committed
-
-_NOTHING_SEEN = {
-    "partition": "-",
-    "seq": 0,
-    "writes": [],
-    "completed": [],
-    "after": {"start_offset": 0, "end_offset": 0, "delivery_complete_count": 0},
-}
 
 
 class EngineTarget:
@@ -166,5 +158,6 @@ def _decoded(operation: Request, now: int) -> Operation:
     """Check a request as an event at ``now``, and return its operation."""
     result = {"status": operation.get("status", "NONE")}
     known = {k: v for k, v in operation.items() if k not in ("time_ms", "status")}
-    plain = {**_NOTHING_SEEN, **known, "time_ms": now, "result": result}
+    event = {"partition": "-", "seq": 0, "time_ms": now}
+    plain = {**NOTHING, **known, **event, "result": result}
     return operation_from_row(row_from_object(plain))

@@ -204,7 +204,7 @@ class Scene(Stage[asks.Ask]):
     def _unjudged(self, request: dict[str, Any], answered: str) -> None:
         """Add a step whose answer cannot be judged, or that has none."""
         name = request["op"]
-        reply = _NOTHING | _UNTOLD.get(name, {})
+        reply = NOTHING | _UNTOLD.get(name, {})
         if "status" in request:
             reply |= {"result": {"status": request["status"]}}
         operation = self._event(request, reply).operation
@@ -328,7 +328,7 @@ class Scene(Stage[asks.Ask]):
         self._waiting += (w.id for w in event.outcome.writes if w.status is ErrorCode.PENDING)
 
 
-_NOTHING: Reply = {
+NOTHING: Reply = {
     "result": {"status": "NONE"},
     "writes": [],
     "completed": [],
@@ -338,7 +338,7 @@ _UNTOLD: dict[str, Reply] = {
     "acquire": {"fetch_offset": 0, "log_batches": []},
     "finish_dead_letter": {"ranges": []},
 }
-"""A reply that is as good as none, for the words of a request, and what some operations add."""
+"""A reply that is as good as none, and what some operations add."""
 
 _READ = ", read at "
 """What the words of an acquire go on with that only an answer can tell."""
