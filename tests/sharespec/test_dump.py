@@ -5,15 +5,12 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 from model.checks import MAX_RANGE
-from sharespec.cli import cli
 from tests.replay.observed.real import DUMP, LOG
+from tests.sharespec.running import runner
 
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, ["replay", *(str(argument) for argument in arguments)])
+run = runner("replay")
 
 
 def written(folder: Path, text: str) -> Path:

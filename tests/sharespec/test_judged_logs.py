@@ -2,11 +2,11 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from sharespec.cli import cli
 from tests.replay.observed.real import altered
 from tests.replay.observed.test_run import _counted_twice
+from tests.sharespec.running import runner
 
 ARGUMENTS = ("--delivery-limit", "5", "--not-compacted")
 
@@ -18,8 +18,8 @@ def log(tmp_path: Path) -> Path:
     return file
 
 
-def replayed(log: Path, *more: str) -> Result:
-    return CliRunner().invoke(cli, ["replay", str(log), *ARGUMENTS, *more])
+def replayed(log: Path, *more: object) -> Result:
+    return runner("replay")(log, *ARGUMENTS, *more)
 
 
 def known(folder: Path, *signature: str) -> str:
@@ -55,7 +55,7 @@ def test_what_no_file_names_is_new(log: Path) -> None:
 def test_findings_are_in_every_document(log: Path) -> None:
     files = [log.with_name(name) for name in ("page.html", "findings.md", "findings.xml")]
     options = ("--html", "--markdown", "--junit")
-    result = replayed(log, *(str(one) for pair in zip(options, files, strict=True) for one in pair))
+    result = replayed(log, *(one for pair in zip(options, files, strict=True) for one in pair))
     assert result.exit_code == 1
     for file in files:
         assert "acquires with delivery count 3" in file.read_text()

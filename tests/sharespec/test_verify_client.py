@@ -3,16 +3,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from sharespec.cli import cli
+from tests.sharespec.running import runner
 
 DOUBLE = f"{sys.executable} -m tests.doubles.share_client"
 SCRIPT = '{"mode":"explicit","max_poll_records":5,"steps":[["produce",3],["poll"],["reject",0]]}'
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
-    result = CliRunner().invoke(cli, ["verify-client", *arguments])
+    result = runner("verify-client")(*arguments)
     return result.exit_code, result.stdout, result.stderr
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import attrs
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from clients.cluster_history import MadeHistory, StarvedMember
 from conformance.cluster.fault_plan import NODES, PlannedFault
@@ -24,15 +24,17 @@ from replay.observed.run import JudgedLogs
 from replay.observed.verdict import ObservedVerdict
 from replay.verdict import PartitionVerdict, Replay, Verdict
 from sharespec import cluster_run
-from sharespec.cli import cli
 from sharespec.cluster_judges import JudgedCluster, judge_cluster
 from sharespec.cluster_run import ClusterRun
 from tests.conformance.cluster.test_rules import FAULTS
 from tests.conformance.unbuilt import skip_unbuilt
+from tests.sharespec.running import runner
 
 SETTINGS = GroupSettings(5, 100, 2000, 5)
 PLAN = (PlannedFault(100, "reset", {"source": "1", "target": "2"}),)
 _START_S = 300
+
+command = runner("cluster", "kafka")
 
 
 def judged(
@@ -61,7 +63,7 @@ def judged(
 def told(monkeypatch: pytest.MonkeyPatch, what: JudgedCluster, *options: str) -> Result:
     """Run the command over a cluster that is not there."""
     monkeypatch.setattr(cluster_run, "run_cluster", lambda *_: what)
-    return CliRunner().invoke(cli, ["cluster", "kafka", *options])
+    return command(*options)
 
 
 FOUND = tuple(judge_history(FAULTS["two holders"][0].events()))
@@ -98,8 +100,8 @@ def test_faults_are_left_out_while_the_same_shows(
         return what
 
     monkeypatch.setattr(cluster_run, "run_cluster", run_cluster)
-    options = ("--shrink", "2", "--plan", str(plan), "--out", str(out), "--json")
-    result = CliRunner().invoke(cli, ["cluster", "kafka", *options])
+    options = ("--shrink", 2, "--plan", plan, "--out", out, "--json")
+    result = command(*options)
     left = [0, 1, 2, 3, 4, 5, 6, 7, 8] if interrupts else [3, 7]
     assert result.exit_code == (130 if interrupts else 1), result.output
     told_of = next(row for row in map(json.loads, result.stdout.splitlines()) if "fewest" in row)
@@ -204,7 +206,7 @@ def _all_findings() -> list[Finding]:
 def test_a_plan_is_refused_in_one_line(tmp_path: Path) -> None:
     plan = tmp_path / "plan"
     plan.write_text('[1, "explode", {}]\n')
-    result = CliRunner().invoke(cli, ["cluster", "kafka", "--plan", str(plan)])
+    result = command("--plan", plan)
     assert result.exit_code == 2
     assert result.stderr.startswith(f"sharespec: {plan}, line 1: no fault 'explode'; allowed: ")
     assert result.stderr.count("\n") == 1
@@ -248,8 +250,8 @@ def test_nodes_and_their_folder_go_with_a_process_that_is_killed(tmp_path: Path)
         "nodes.pause('2'); print('started', flush=True); sys.stdin.read()"
     )
     pipe = subprocess.PIPE
-    command = [sys.executable, "-c", code, str(folder)]
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+    node = [sys.executable, "-c", code, str(folder)]
+    with subprocess.Popen(node, stdin=pipe, stdout=pipe, stderr=pipe) as process:
         assert process.stdout is not None
         try:
             if process.stdout.readline() != b"started\n":

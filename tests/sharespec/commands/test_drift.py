@@ -4,11 +4,10 @@ import html
 import json
 
 import pytest
-from click.testing import CliRunner
 
 from conformance.drift import Compared, drift
 from conformance.vectors.source import cases
-from sharespec.cli import cli
+from tests.sharespec.running import runner
 
 CASES = [case for listed in cases().values() for case in listed]
 LIMIT = "the record moves into Archived state and is not eligible for additional delivery attempts."
@@ -66,7 +65,7 @@ def test_a_hostile_page_takes_one_pass(piece: str) -> None:
 
 
 def shown(text: str, *arguments: str) -> tuple[int, str]:
-    result = CliRunner().invoke(cli, ["drift", "-", *arguments], input=text)
+    result = runner("drift", "-")(*arguments, input=text)
     return result.exit_code, result.output
 
 

@@ -1,12 +1,10 @@
 import json
 
-from click.testing import CliRunner
-
-from sharespec.cli import cli
+from tests.sharespec.running import runner
 
 
 def shown(*arguments: str) -> tuple[int, str]:
-    result = CliRunner().invoke(cli, ["profiles", *arguments])
+    result = runner("profiles")(*arguments)
     return result.exit_code, result.output
 
 
@@ -33,5 +31,5 @@ def test_a_profile_has_its_own_rules() -> None:
 def test_the_version_of_the_package() -> None:
     from sharespec import __version__  # noqa: PLC0415 - computed when it is asked for
 
-    result = CliRunner().invoke(cli, ["--version"])
+    result = runner()("--version")
     assert (result.exit_code, result.output) == (0, f"cli {__version__}\n")

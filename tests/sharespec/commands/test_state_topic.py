@@ -5,15 +5,14 @@ from uuid import UUID
 
 import attrs
 import pytest
-from click.testing import CliRunner, Result
 
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, StateRecord
 from model.states import RecordState
-from sharespec.cli import cli
 from sharespec.commands.state_topic import MAX_PROBLEMS
 from tests.operations.test_state_topic_file import console, dump_log
+from tests.sharespec.running import runner
 
 KEY = SharePartitionKey("gs1", UUID(bytes=bytes(range(16))), 3)
 BATCH = StateBatch(5, 6, RecordState.ACKNOWLEDGED, 1)
@@ -23,8 +22,7 @@ LOWER = StateRecord(KEY, ShareUpdate(4, 7, 5, 9, ()))
 GOOD = console(SNAPSHOT) + console(UPDATE)
 
 
-def run(file: Path, *options: str, stdin: str = "") -> Result:
-    return CliRunner().invoke(cli, ["state-topic", str(file), *options], input=stdin)
+run = runner("state-topic")
 
 
 def written(folder: Path, text: str) -> Path:
@@ -86,7 +84,7 @@ def test_a_file_may_be_compressed_or_the_standard_input(tmp_path: Path) -> None:
     packed = tmp_path / "topic.txt.gz"
     packed.write_bytes(gzip.compress(GOOD.encode()))
     assert run(packed).exit_code == 0
-    assert run(Path("-"), stdin=GOOD).output == run(packed).output
+    assert run("-", input=GOOD).output == run(packed).output
 
 
 def test_a_deleted_share_partition_is_not_shown(tmp_path: Path) -> None:
