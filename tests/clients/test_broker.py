@@ -1,6 +1,6 @@
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import contextmanager
 from uuid import UUID
 
 import pytest
@@ -13,21 +13,19 @@ from conformance.target import TargetError
 from conformance.wire.messages import request
 from model.errors import ErrorCode
 from serve.rare import START_SECONDS
-from tests.serve.served import Client, acquired, part
+from tests.serve.served import Client, acquired, clients_of, part
 
 
 @contextmanager
 def holding() -> Iterator[tuple[Broker, Client, UUID]]:
     """Serve, and let a member acquire three records with its first fetch."""
-    with running() as broker:
+    with running() as broker, clients_of(broker.served.address) as (client,):
         broker.topic("t", 1)
         broker.produce(("t", 0), 3)
-        client = Client(broker.served.address)
-        with closing(client.wire):
-            topic = client.topic("t")
-            assert client.beat(0, ["t"]).error_code == 0
-            assert acquired(client.fetch(0, part(topic))) == [(0, 2, 1)]
-            yield broker, client, topic
+        topic = client.topic("t")
+        assert client.beat(0, ["t"]).error_code == 0
+        assert acquired(client.fetch(0, part(topic))) == [(0, 2, 1)]
+        yield broker, client, topic
 
 
 def lost(broker: Broker) -> list[str]:
@@ -99,11 +97,8 @@ def test_without_a_member_none_is_expelled_or_fenced() -> None:
 
 @pytest.mark.parametrize("named", [True, False])
 def test_a_leader_moves_to_the_next_broker_and_the_record_says_so(*, named: bool) -> None:
-    with running(count=2) as broker, ExitStack() as stack:
+    with running(count=2) as broker, clients_of(broker.served.address) as clients:
         broker.topic("t", 1)
-        clients = [Client(address) for address in broker.served.address.split(",")]
-        for client in clients:
-            stack.enter_context(closing(client.wire))
         coordinator = clients[broker.do(lambda cluster: cluster.coordinator("g").id) - 1]
         assert broker.move_coordinator() is None
         assert coordinator.beat(0, ["t"]).error_code == 0
@@ -124,11 +119,8 @@ def test_a_leader_moves_to_the_next_broker_and_the_record_says_so(*, named: bool
 
 
 def test_a_broker_that_starts_again_ends_its_connections_and_leads_nothing_for_a_while() -> None:
-    with running(count=2) as broker, ExitStack() as stack:
+    with running(count=2) as broker, clients_of(broker.served.address) as clients:
         broker.topic("t", 2)
-        clients = [Client(address) for address in broker.served.address.split(",")]
-        for client in clients:
-            stack.enter_context(closing(client.wire))
         topic = clients[0].topic("t")
         assert clients[0].fetch(0, part(topic)).response.error is ErrorCode.NONE
         began = time.monotonic()
@@ -161,18 +153,15 @@ def test_an_address_that_is_taken_is_said(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_what_only_the_second_member_is_to_fetch_nobody_waits_for() -> None:
-    with running() as broker:
+    with running() as broker, clients_of(broker.served.address) as (client,):
         broker.topic("t", 2)
-        client = Client(broker.served.address)
-        with closing(client.wire):
-            topic = client.topic("t")
-            assert client.beat(0, ["t"]).error_code == 0
-            broker.second_member("t")
-            client.fetch(0, part(topic), part(topic, partition=1))
-            (mine,) = [
-                parts.partitions[0] for parts in client.beat(0, ["t"]).assignment.topic_partitions
-            ]
-            broker.produce(("t", 1 - mine), 1)
-            assert not broker.has_available(("t",))
-            broker.produce(("t", mine), 1)
-            assert broker.has_available(("t",))
+        topic = client.topic("t")
+        assert client.beat(0, ["t"]).error_code == 0
+        broker.second_member("t")
+        client.fetch(0, part(topic), part(topic, partition=1))
+        (assigned,) = client.beat(0, ["t"]).assignment.topic_partitions
+        (mine,) = assigned.partitions
+        broker.produce(("t", 1 - mine), 1)
+        assert not broker.has_available(("t",))
+        broker.produce(("t", mine), 1)
+        assert broker.has_available(("t",))

@@ -4,7 +4,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import attrs
 from conformance.build import BuildRecipe, build
 from conformance.cores.kafka import java_command
 from tests.java_archive import archived
-from tests.serve.served import Client
+from tests.serve.served import clients_of
 
 _PROJECT = Path(__file__).with_name("tools")
 _MAVEN = BuildRecipe(
@@ -149,11 +149,10 @@ class Tools:
 
     def _start_at_earliest(self, group: str) -> None:
         """Let a group start at the first record: the default is the end of the log."""
-        client = Client(self.address)
         name = "share.auto.offset.reset"
         config = {"name": name, "config_operation": _SET, "value": "earliest"}
         resource = {"resource_type": _GROUP_RESOURCE, "resource_name": group, "configs": [config]}
-        with closing(client.wire):
+        with clients_of(self.address) as (client,):
             body = client.ask("incremental_alter_configs", resources=[resource])
         assert body.responses[0].error_code == 0
 

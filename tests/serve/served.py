@@ -2,7 +2,7 @@
 
 import socket
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from uuid import UUID
@@ -138,6 +138,11 @@ def acquired(answer: Exchange) -> list[tuple[int, int, int]]:
     ]
 
 
+def offsets_of(answer: Exchange) -> list[int]:
+    """Return each offset that was acquired."""
+    return [offset for first, last, _ in acquired(answer) for offset in range(first, last + 1)]
+
+
 @contextmanager
 def raw(address: str) -> Iterator[socket.socket]:
     """Connect without a client, to send anything."""
@@ -161,11 +166,19 @@ def serving(
 
 
 @contextmanager
+def clients_of(addresses: str) -> Iterator[list[Client]]:
+    """Connect to each of some brokers, whose addresses are separated by commas."""
+    with ExitStack() as stack:
+        clients = [Client(address) for address in addresses.split(",")]
+        for client in clients:
+            stack.enter_context(closing(client.wire))
+        yield clients
+
+
+@contextmanager
 def client_of(
     options: Options | None = None, speed: float = 1.0, trace: Path | None = None
 ) -> Iterator[Client]:
     """Serve, and connect."""
-    with serving(options, speed, trace) as address:
-        client = Client(address)
-        with closing(client.wire):
-            yield client
+    with serving(options, speed, trace) as address, clients_of(address) as (client,):
+        yield client

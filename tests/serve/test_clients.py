@@ -10,7 +10,7 @@ from confluent_kafka import Producer, ShareConsumer
 from conformance.cores.kafka import kafka_java
 from conformance.target import TargetError
 from tests.conformance.unbuilt import skip_unbuilt
-from tests.serve.served import Client, serving
+from tests.serve.served import clients_of, serving
 from tests.serve.test_tracing import judged
 
 RECORDS = 60
@@ -53,11 +53,9 @@ def test_librdkafka_produces_and_consumes(tmp_path: Path, compression: str) -> N
         assert list(consumer.poll(timeout=0.5)) == []  # It acknowledges what the last one gave.
         consumer.close()
         assert values == [b"%d" % number for number in range(RECORDS)]
-        client = Client(address)
-        (group,) = client.ask(
-            "describe_share_group_offsets", groups=[{"group_id": "g", "topics": None}]
-        ).groups
-        client.wire.close()
+        with clients_of(address) as (client,):
+            asked = {"group_id": "g", "topics": None}
+            (group,) = client.ask("describe_share_group_offsets", groups=[asked]).groups
         assert group.topics[0].partitions[0].lag == 0
     assert judged(trace)[0] == 0
 

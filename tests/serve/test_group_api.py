@@ -1,4 +1,3 @@
-from contextlib import ExitStack, closing
 from uuid import UUID
 
 import pytest
@@ -10,7 +9,7 @@ from serve.coordination import move_coordinator
 from serve.limits import Maxima
 from serve.node import Options
 from serve.running import EARLIEST
-from tests.serve.served import Client, acquired, client_of, part
+from tests.serve.served import Client, acquired, client_of, clients_of, part
 
 Assigned = dict[str, list[int]]
 
@@ -174,10 +173,7 @@ def test_a_topic_that_is_deleted_leaves_the_group() -> None:
 
 
 def test_a_group_has_one_coordinator_which_every_broker_names_and_which_moves() -> None:
-    with running(Options(brokers=2)) as broker, ExitStack() as stack:
-        clients = [Client(address) for address in broker.served.address.split(",")]
-        for client in clients:
-            stack.enter_context(closing(client.wire))
+    with running(Options(brokers=2)) as broker, clients_of(broker.served.address) as clients:
 
         def named() -> list[int]:
             how: dict[str, Message] = {"key_type": 0, "coordinator_keys": ["g"]}

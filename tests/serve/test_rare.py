@@ -11,7 +11,7 @@ from model.ranges import AcquiredRange
 from model.share_messages import PartitionResponse, ShareFetch, ShareResponse, TopicPartition
 from serve.rare import LATE_SECONDS, MOST_ARMED, SLOW_SECONDS, THROTTLE_MS, Habit, Rare
 from tests.clients.test_broker import holding
-from tests.serve.served import Client, acquired, part
+from tests.serve.served import acquired, clients_of, offsets_of, part
 
 PLACE = TopicPartition(str(UUID(int=1)), 0)
 
@@ -88,10 +88,9 @@ def test_what_was_not_acquired_comes_with_a_later_fetch(habit: Habit) -> None:
     with holding() as (broker, client, _topic):
         broker.produce(("t", 0), 6)
         broker.do(lambda cluster: cluster.rare.arm(habit))
-        first = [o for one in acquired(client.fetch(1)) for o in range(one[0], one[1] + 1)]
+        first = offsets_of(client.fetch(1))
         assert 0 < len(first) < 6
-        rest = [o for one in acquired(client.fetch(2)) for o in range(one[0], one[1] + 1)]
-        assert sorted([*first, *rest]) == [3, 4, 5, 6, 7, 8]
+        assert sorted([*first, *offsets_of(client.fetch(2))]) == [3, 4, 5, 6, 7, 8]
 
 
 def test_an_answer_without_records_is_followed_by_one_with_them() -> None:
@@ -128,10 +127,8 @@ def test_a_cut_comes_before_or_after_the_fetch_took_effect(
         broker.do(lambda cluster: cluster.rare.arm(habit))
         with pytest.raises(UnansweredError):
             client.fetch(1)
-        other = Client(broker.served.address)
-        again = other.fetch(0, part(topic), member="n")
-        other.wire.close()
-        assert acquired(again) == expected
+        with clients_of(broker.served.address) as (other,):
+            assert acquired(other.fetch(0, part(topic), member="n")) == expected
 
 
 def test_a_request_that_acknowledges_nothing_is_not_cut_for_it() -> None:

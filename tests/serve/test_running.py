@@ -7,7 +7,7 @@ from kio.schema.errors import ErrorCode as KafkaError
 from model.errors import InvalidValueError
 from serve.batches import RefusedError
 from serve.running import serving
-from tests.serve.served import Client, acquired, part
+from tests.serve.served import acquired, clients_of, part
 from tests.serve.test_tracing import judged
 
 
@@ -22,10 +22,9 @@ def test_what_a_broker_keeps_is_collected_rarely_while_one_runs() -> None:
 
 def test_records_from_before_a_group_are_delivered_and_come_again(tmp_path: Path) -> None:
     trace = tmp_path / "t.jsonl"
-    with serving(trace=trace) as broker:
+    with serving(trace=trace) as broker, clients_of(broker.address) as (client,):
         assert broker.lag("g", "t") is None
         assert [broker.produce("t", b"a", b"b"), broker.produce("t", b"c")] == [0, 2]
-        client = Client(broker.address)
         topic = client.topic("t")
         client.beat(0, ["t"])
         assert acquired(client.fetch(0, part(topic))) == [(0, 2, 1)]
@@ -35,7 +34,6 @@ def test_records_from_before_a_group_are_delivered_and_come_again(tmp_path: Path
         assert acquired(client.fetch(2, part(topic))) == []
         broker.pass_time(1)
         assert acquired(client.fetch(3, part(topic))) == [(1, 2, 2)]
-        client.wire.close()
     assert judged(trace)[0] == 0
 
 
@@ -50,11 +48,10 @@ def test_settings_topics_and_partitions_are_as_they_are_given() -> None:
         assert refused.value.error is KafkaError.topic_already_exists
         with pytest.raises(InvalidValueError, match="partition is 3; allowed: 0 to 2"):
             broker.produce("u", b"a", partition=3)
-        client = Client(broker.address)
-        topic = client.topic("t")
-        client.beat(0, ["t"])
-        assert acquired(client.fetch(0, part(topic, partition=1))) == []
+        with clients_of(broker.address) as (client,):
+            topic = client.topic("t")
+            client.beat(0, ["t"])
+            assert acquired(client.fetch(0, part(topic, partition=1))) == []
         assert broker.lag("g", "t", 1) is None
-        client.wire.close()
     with pytest.raises(InvalidValueError, match="nothing"), serving({"share.nothing": "1"}):
         pass

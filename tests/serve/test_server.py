@@ -22,7 +22,7 @@ from serve.limits import Maxima
 from serve.node import Options
 from serve.server import Server
 from tests.conformance.wire.serving import framed
-from tests.serve.served import Client, client_of, part, raw, serving
+from tests.serve.served import client_of, clients_of, part, raw, serving
 
 
 def closed(connection: socket.socket) -> bool:
@@ -54,9 +54,8 @@ def test_rubbish_costs_its_connection_and_one_line(
         with raw(address) as connection:
             connection.sendall(RUBBISH[name])
             assert closed(connection)
-        client = Client(address)
-        assert client.send(request("api_versions", 0)).error_code == 0
-        client.wire.close()
+        with clients_of(address) as (client,):
+            assert client.send(request("api_versions", 0)).error_code == 0
     lines = [record.getMessage() for record in caplog.records]
     assert len(lines) == 1
     assert len(lines[0]) < 250
@@ -115,8 +114,7 @@ def test_a_request_may_be_so_long() -> None:
 
 def test_a_client_that_does_not_read_is_dropped(caplog: pytest.LogCaptureFixture) -> None:
     limits = Maxima(stalled_seconds=0.2)
-    with serving(Options(limits=limits)) as address:
-        client = Client(address)
+    with serving(Options(limits=limits)) as address, clients_of(address) as (client,):
         client.topic("t")
         big = record_batch(5000)
         for _ in range(10):
@@ -131,7 +129,6 @@ def test_a_client_that_does_not_read_is_dropped(caplog: pytest.LogCaptureFixture
                 if any("read nothing" in record.getMessage() for record in caplog.records):
                     break
                 time.sleep(0.05)
-        client.wire.close()
     assert any("read nothing" in record.getMessage() for record in caplog.records)
 
 
@@ -168,9 +165,8 @@ def test_no_altered_request_costs_more_than_its_connection(
                 with suppress(ConnectionResetError):
                     while connection.recv(65_536):
                         pass
-        client = Client(address)
-        assert client.send(request("api_versions", 0)).error_code == 0
-        client.wire.close()
+        with clients_of(address) as (client,):
+            assert client.send(request("api_versions", 0)).error_code == 0
     lines = [record.getMessage() for record in caplog.records]
     assert 10 < len(lines) <= 150
     assert all(len(line) < 250 and line.isprintable() for line in lines)
@@ -235,11 +231,10 @@ def test_who_sends_half_of_much_makes_room(room: int, caplog: pytest.LogCaptureF
     options = Options(limits=Maxima(traffic_bytes=room))
     with serving(options) as address, raw(address) as half:
         half.sendall((30_000).to_bytes(4, "big") + bytes(20_000))
-        client = Client(address)
-        client.topic("t")
-        assert 20_000 < len(record_batch(500)) < 40_000
-        client.fill("t", 500)
-        client.wire.close()
+        with clients_of(address) as (client,):
+            client.topic("t")
+            assert 20_000 < len(record_batch(500)) < 40_000
+            client.fill("t", 500)
         if room == 40_000:
             assert closed(half)
         else:
@@ -284,7 +279,8 @@ def test_a_client_that_goes_within_a_request_is_noticed(
 
 def test_who_sends_a_byte_at_a_time_is_dropped_and_others_are_served() -> None:
     with serving(Options(limits=Maxima(stalled_seconds=1.5))) as address, ExitStack() as stack:
-        client, left = Client(address), [stack.enter_context(raw(address)) for _ in range(20)]
+        (client,) = stack.enter_context(clients_of(address))
+        left = [stack.enter_context(raw(address)) for _ in range(20)]
         for connection in left:
             connection.sendall((1000).to_bytes(4, "big"))
             connection.settimeout(0)
@@ -293,7 +289,6 @@ def test_who_sends_a_byte_at_a_time_is_dropped_and_others_are_served() -> None:
             assert client.send(request("api_versions", 0)).error_code == 0
             left = [connection for connection in left if still_open(connection)]
             time.sleep(0.05)
-        client.wire.close()
         assert not left
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,7 +20,7 @@ from serve.node import Cluster, Elected, Options
 from serve.running import EARLIEST
 from serve.topics import create_topic, lead, move_leader
 from spec.coordinator import Durable
-from tests.serve.served import Client, acquired, part
+from tests.serve.served import Client, acquired, clients_of, part
 from tests.serve.test_tracing import judged
 
 OPTIONS = Options(group={**EARLIEST}, brokers=3)
@@ -30,11 +30,8 @@ T0 = ("t", 0)
 @contextmanager
 def brokers(options: Options = OPTIONS) -> Iterator[tuple[Broker, list[Client]]]:
     """Serve with topic t of three partitions; yield a client of each broker."""
-    with running(options) as broker, ExitStack() as stack:
+    with running(options) as broker, clients_of(broker.served.address) as clients:
         broker.topic("t", 3)
-        clients = [Client(address) for address in broker.served.address.split(",")]
-        for client in clients:
-            stack.enter_context(closing(client.wire))
         yield broker, clients
 
 

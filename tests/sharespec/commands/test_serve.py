@@ -6,12 +6,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from conformance.wire.connection import Address, Wire
 from conformance.wire.messages import request
-from sharespec.cli import cli
-from tests.serve.served import Client, part
+from tests.serve.served import clients_of, part
+from tests.sharespec.running import runner
 
 EARLIEST = "share.auto.offset.reset=earliest"
 TOLD = f"a group gets what is produced after it began; all with --config {EARLIEST}\n".encode()
@@ -38,15 +36,12 @@ def started(*options: str) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
 def test_it_says_where_it_listens_and_ends_when_told(number: int, tmp_path: Path) -> None:
     trace = tmp_path / "t.jsonl"
     options = ["--listen", "127.0.0.1:0", "--topic", "t:3", "--trace", str(trace)]
-    with started(*options) as (server, address):
-        wire = Wire(Address.parse(address))
-        metadata = request("metadata", 1, topics=None)
-        (topic,) = wire.ask("c", metadata).body.topics
+    with started(*options) as (server, address), clients_of(address) as (client,):
+        (topic,) = client.send(request("metadata", 1, topics=None)).topics
         assert (topic.name, len(topic.partitions)) == ("t", 3)
         server.send_signal(number)
         assert server.wait(300) == 0
         assert server.communicate()[1] == TOLD
-        wire.close()
     assert trace.read_bytes() == b""
 
 
@@ -55,11 +50,10 @@ def test_several_brokers_say_each_where_it_listens() -> None:
         server,
         addresses,
     ):
-        for address in addresses.split(","):
-            wire = Wire(Address.parse(address))
-            body = wire.ask("c", request("metadata", 1, topics=None)).body
-            assert [f"{each.host}:{each.port}" for each in body.brokers] == addresses.split(",")
-            wire.close()
+        with clients_of(addresses) as clients:
+            for client in clients:
+                told = client.send(request("metadata", 1, topics=None)).brokers
+                assert [f"{each.host}:{each.port}" for each in told] == addresses.split(",")
         server.send_signal(signal.SIGINT)
         assert server.wait(300) == 0
         assert server.communicate()[1] == b""
@@ -75,18 +69,16 @@ def test_clients_are_told_what_is_advertised() -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
 def test_a_trace_that_cannot_be_written_ends_it_with_one_line() -> None:
     options = ["--listen", "127.0.0.1:0", "--trace", "/dev/full", "--config", EARLIEST]
-    with started(*options) as (server, address):
-        client = Client(address)
+    with started(*options) as (server, address), clients_of(address) as (client,):
         topic = client.topic("t")
         client.beat(0, ["t"])
         client.fetch(0, part(topic))
         assert server.wait(300) == 2
         assert server.communicate()[1] == b"sharespec: No space left on device\n"
-        client.wire.close()
 
 
 def test_it_warns_of_an_address_that_others_reach() -> None:
-    result = CliRunner().invoke(cli, ["serve", "--listen", "192.0.2.1:1"])
+    result = runner("serve")("--listen", "192.0.2.1:1")
     assert result.exit_code == 2
     assert "warning: who reaches" in result.output
     assert "sharespec: 192.0.2.1:1: " in result.output
