@@ -1,7 +1,7 @@
 """A broker in memory that speaks as much of Kafka's protocol as the kit's administration needs."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from itertools import count
 from typing import Any
@@ -9,11 +9,13 @@ from uuid import UUID
 
 from kio.records.readers import read_batch
 
-from conformance.wire.admin import SPOKEN
+from conformance.wire.admin import SPOKEN, Admin
+from conformance.wire.connection import Address, Wire
 from conformance.wire.messages import Message, answered, received
 from tests.conformance.wire.serving import framed, serving
 
 TOPIC_ID = UUID(int=99)
+LONG_S = 60.0  # A machine that stalls is no reason to fail.
 Handler = Callable[[Message], Message]
 _NAMES = {17: "sasl_handshake", 36: "sasl_authenticate"}
 _NAMES |= {api.key: name for name, api in SPOKEN.items()}
@@ -134,3 +136,10 @@ def faking(fake: Fake) -> Iterator[str]:
         for broker in fake.brokers:
             broker["port"] = broker["port"] or int(address.rpartition(":")[2])
         yield address
+
+
+@contextmanager
+def administrating(fake: Fake, seconds: float = LONG_S) -> Iterator[Admin]:
+    """Serve a fake broker until the block ends; yield who administrates it."""
+    with faking(fake) as address, closing(Wire(Address.parse(address))) as wire:
+        yield Admin(wire, seconds=seconds)

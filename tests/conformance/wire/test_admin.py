@@ -1,40 +1,18 @@
 """Administration waits for what may pass, and says in one line what does not."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import pytest
 
 from conformance.target import TargetError
 from conformance.wire.admin import SPOKEN, Admin, Transaction
-from conformance.wire.connection import Address, Wire
 from conformance.wire.messages import Message
 from conformance.wire.records import Producer, record_batch
-from tests.conformance.wire.fake import TOPIC_ID, Fake, faking, whole
+from tests.conformance.wire.fake import TOPIC_ID, Fake, administrating, whole
 
 LOADING, EXISTS = 14, 36
-LONG_S = 60.0  # A machine that stalls is no reason to fail.
 OTHERS = {"api_versions", "share_fetch", "share_acknowledge", "describe_cluster", "list_groups"}
 DRIVEN = set(SPOKEN) - OTHERS
-
-
-@pytest.fixture
-def fake() -> Fake:
-    return Fake()
-
-
-@contextmanager
-def administrating(fake: Fake, seconds: float) -> Iterator[Admin]:
-    with faking(fake) as address:
-        wire = Wire(Address.parse(address))
-        yield Admin(wire, seconds=seconds)
-        wire.close()
-
-
-@pytest.fixture
-def admin(fake: Fake) -> Iterator[Admin]:
-    with administrating(fake, LONG_S) as admin:
-        yield admin
 
 
 def everything(admin: Admin) -> None:

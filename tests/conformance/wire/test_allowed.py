@@ -1,30 +1,14 @@
 """What a broker can do follows from what it says of its versions and settings."""
 
-from collections.abc import Iterator
-
 import attrs
 import pytest
 
 from conformance.target import TargetError
 from conformance.wire.admin import SPOKEN, Admin
 from conformance.wire.allowed import allowed
-from conformance.wire.connection import Address, Wire
 from conformance.wire.target import WireCapabilities
-from tests.conformance.wire.fake import Fake, faking, whole
+from tests.conformance.wire.fake import Fake, whole
 from tests.doubles.spec_broker import CAPABILITIES
-
-
-@pytest.fixture
-def fake() -> Fake:
-    return Fake()
-
-
-@pytest.fixture
-def admin(fake: Fake) -> Iterator[Admin]:
-    with faking(fake) as address:
-        wire = Wire(Address.parse(address))
-        yield Admin(wire, seconds=60)
-        wire.close()
 
 
 def without(fake: Fake, *names: str) -> None:

@@ -20,11 +20,6 @@ HAS = ("auto.offset.reset", "record.lock.duration.ms")
 
 
 @pytest.fixture
-def fake() -> Fake:
-    return Fake()
-
-
-@pytest.fixture
 def target(fake: Fake) -> Iterator[BrokerTarget]:
     with faking(fake) as address:
         found = BrokerTarget(address, bounds=Bounds(seconds=60), can={"sweep_ms": 70})
