@@ -1,11 +1,12 @@
 """JUnit XML as systems for continuous integration read it."""
 
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import attrs
 import pytest
 
-from conformance.campaign import Limits, Replayed, campaign
+from conformance.campaign import Campaign, Fault, Replayed
 from conformance.cores.kit import CORES
 from conformance.goals import Coverage
 from conformance.junit import as_junit
@@ -18,17 +19,13 @@ from tests.report.test_junit import suite_of
 NONE = Coverage()
 
 
-@pytest.fixture(scope="module")
-def report() -> Report:
-    found = campaign(
-        SmallCore("does not count redeliveries"), Limits(sequences=40, examples=1), CORES, seed=3
-    )
-    fault = found.faults[0]
+@pytest.fixture
+def report(uncounted: Campaign[Any], fault: Fault[Any]) -> Report:
     known = KnownDeviation(
         "name", "A <title>", fault.deviation.signature, "It is so.", fault.sequence
     )
     gone = attrs.evolve(known, name="other")
-    return Report(CORES, found, (Replayed(known, fault), Replayed(gone, None)), (fault,))
+    return Report(CORES, uncounted, (Replayed(known, fault), Replayed(gone, None)), (fault,))
 
 
 def suite(report: Report) -> ET.Element:

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import pytest
 
-from conformance.campaign import Fault, Limits, Replayed, campaign, replayed, unknown
+from conformance.campaign import Fault, Replayed, replayed, unknown
 from conformance.commands import plain_commands
 from conformance.cores.kafka import KNOWN
 from conformance.cores.kit import CORES
@@ -16,11 +16,6 @@ from tests.conformance.counters import COUNTERS, Add, Hello, Meter
 from tests.doubles.small_core import SmallCore
 
 WRONG = SmallCore("does not count redeliveries")
-
-
-@pytest.fixture(scope="module")
-def fault() -> Fault[Any]:
-    return campaign(WRONG, Limits(sequences=40, examples=1), CORES).faults[0]
 
 
 def known(fault: Fault[Any], **changes: object) -> KnownDeviation:

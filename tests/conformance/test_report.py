@@ -11,7 +11,7 @@ import attrs
 import pytest
 from rich.console import Console
 
-from conformance.campaign import Limits, Replayed, campaign
+from conformance.campaign import Campaign, Fault, Replayed
 from conformance.cores.builtin import EngineTarget
 from conformance.cores.kit import CORES
 from conformance.goals import Coverage, goals
@@ -32,20 +32,15 @@ from conformance.wire.target import WireHello
 from report.html import html_text
 from report.markdown import markdown_text
 from report.terminal import section_text, show_document
-from tests.doubles.small_core import SmallCore
 
 NONE = Coverage()
 
 
-@pytest.fixture(scope="module")
-def report() -> Report:
-    found = campaign(
-        SmallCore("does not count redeliveries"), Limits(sequences=40, examples=1), CORES
-    )
-    fault = found.faults[0]
+@pytest.fixture
+def report(uncounted: Campaign[Any], fault: Fault[Any]) -> Report:
     one = KnownDeviation("name", "A | title", fault.deviation.signature, "r", fault.sequence)
     known = attrs.evolve(one, consequence="It hurts.", cause="A slip.")
-    return Report(CORES, found, (Replayed(known, fault),), (fault,))
+    return Report(CORES, uncounted, (Replayed(known, fault),), (fault,))
 
 
 def text(report: Report, width: int = 160) -> str:
