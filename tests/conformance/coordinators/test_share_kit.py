@@ -63,7 +63,8 @@ def test_what_a_release_lacks_is_no_deviation() -> None:
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_each_fault_is_found(fault: str) -> None:
-    assert searched(60, DoubleCoordinator(fault)).faults
+    tried = (searched(sequences, DoubleCoordinator(fault)) for sequences in (5, 60))
+    assert any(each.faults for each in tried)
 
 
 def test_the_defects_of_kafka_4_4_are_told_apart_and_end_no_sequence() -> None:
