@@ -1,6 +1,7 @@
 """Faulty clients of ours, which the judge finds and names; the same without a fault conforms."""
 
 from collections.abc import Callable, Container
+from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from typing import Any
 
@@ -43,6 +44,8 @@ from tests.clients.controls import CONTROLS, script
 from tests.doubles.share_client import ShareClient
 from tests.doubles.share_faults import Fault
 
+pytestmark = pytest.mark.xdist_group("client-judge")
+
 FAST = Pace(poll_ms=20)
 PLACE = ("t", 0)
 HASTY = Pace(poll_ms=20, patience_seconds=1)
@@ -53,11 +56,37 @@ PATIENCE = (
 )
 """The faults by which something never happens that the harness waits for."""
 
+TIMED = (Fault.BUSY, Fault.HASTY, Fault.LEAVES_ONCE)
+"""The faults that depend on how fast the client is, whose scripts are played alone."""
 
-def violated(script: Script, fault: Fault | None) -> dict[Duty, str]:
-    """Play a script with the double; return what is violated, with what is said of it first."""
-    pace = HASTY if fault in PATIENCE else FAST
-    record = play(script, lambda: ShareClient(fault), pace)
+TRIES = 3
+"""How often these are, as a busy machine may hide them."""
+
+AT_ONCE = 5
+"""How many scripts are played at a time: they wait more than they compute."""
+
+ABLE = Hello("", callbacks=True, acquire_modes=ACQUIRE_MODES, renews=True)
+DRAWN = [drawn(Random(seed), ABLE) for seed in range(40)]  # noqa: S311 - chance, no secret
+Played = Callable[[Fault | None, Script], Record]
+
+
+def played_by(fault: Fault | None, script: Script) -> Record:
+    return play(script, lambda: ShareClient(fault), HASTY if fault in PATIENCE else FAST)
+
+
+@pytest.fixture(scope="module")
+def played() -> Played:
+    """Return what gives the record of a script, most of which have been played already."""
+    shown = [(fault, script) for fault, _, script in CONTROLS if fault not in TIMED]
+    fine = [(None, script) for script in (*[script for *_, script in CONTROLS], *DRAWN)]
+    each = dict.fromkeys((*shown, *fine))
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        records = dict(zip(each, pool.map(played_by, *zip(*each, strict=True)), strict=True))
+    return lambda fault, script: records.get((fault, script)) or played_by(fault, script)
+
+
+def violated(record: Record) -> dict[Duty, str]:
+    """Return what is violated, with what is said of it first."""
     duties: dict[Duty, str] = {}
     for violation in judge(record):
         duties.setdefault(violation.duty, violation.text)
@@ -70,23 +99,31 @@ def violated(script: Script, fault: Fault | None) -> dict[Duty, str]:
     ids=[f"{fault.name}-{duty.name}-{nth}" for nth, (fault, duty, _) in enumerate(CONTROLS)],
 )
 def test_a_faulty_client_is_found_and_its_duty_named(
-    fault: Fault, duty: Duty, script: Script, monkeypatch: pytest.MonkeyPatch
+    fault: Fault, duty: Duty, script: Script, played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if fault is Fault.BUSY:  # How many fetches a second there are is a matter of the machine.
         monkeypatch.setattr(Journal, "now", lambda _journal: 0)
-    assert duty in violated(script, fault)
+    records = (played(fault, script) for _ in range(TRIES if fault in TIMED else 1))
+    assert any(duty in violated(record) for record in records)
 
 
 @pytest.mark.parametrize("script", dict.fromkeys(shown for *_, shown in CONTROLS), ids=str)
-def test_the_same_client_without_a_fault_conforms_and_has_the_duty_at_stake(script: Script) -> None:
-    record = play(script, ShareClient, FAST)
+def test_the_same_client_without_a_fault_conforms_and_has_the_duty_at_stake(
+    script: Script, played: Played
+) -> None:
+    record = played(None, script)
     assert judge(record) == ()
     owed = {duty.value for _, duty, shown in CONTROLS if shown == script}
     assert owed <= stakes(record).keys()
 
 
+@pytest.mark.parametrize("script", DRAWN, ids=range(len(DRAWN)))
+def test_a_client_without_a_fault_conforms_whatever_happens(script: Script, played: Played) -> None:
+    assert violated(played(None, script)) == {}, script
+
+
 def test_a_client_that_never_joined_need_not_leave() -> None:
-    assert violated(script("produce 5"), None) == {}
+    assert violated(played_by(None, script("produce 5"))) == {}
 
 
 def value(offset: int) -> str:
@@ -317,13 +354,6 @@ def test_what_a_member_is_sent_as_it_is_refused_it_need_not_deliver() -> None:
 def test_every_duty_and_every_fault_has_a_control() -> None:
     assert {duty for _, duty, _ in CONTROLS} == set(Duty)
     assert {fault for fault, *_ in CONTROLS} == set(Fault)
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_a_client_without_a_fault_conforms_whatever_happens(seed: int) -> None:
-    able = Hello("", callbacks=True, acquire_modes=ACQUIRE_MODES, renews=True)
-    script = drawn(Random(seed), able)  # noqa: S311 - chance, no secret
-    assert violated(script, None) == {}, script
 
 
 def test_a_record_acquired_anew_is_not_taken_for_the_one_that_was_renewed_before() -> None:

@@ -32,8 +32,8 @@ from tests.doubles.share_client import FailureError, ShareClient
 from tests.doubles.share_faults import Fault
 from tests.long import cases
 
-FAST = Clients(Pace(poll_ms=20), tries=1)
-HASTY = Clients(Pace(poll_ms=20, patience_seconds=1), tries=1)
+FAST = Clients(Pace(poll_ms=20), tries=1, at_once=5)
+HASTY = attrs.evolve(FAST, pace=Pace(poll_ms=20, patience_seconds=1))
 RARE = {
     Fault.DROPS_REVOKED: 5,
     Fault.FREEZES: 29,
@@ -71,8 +71,16 @@ def duties(result: Campaign[Any]) -> list[str]:
     return [fault.deviation.name for fault in result.faults]
 
 
-def test_a_faulty_client_is_found_by_chance_and_its_script_has_no_step_too_many() -> None:
-    faults = searched(Fault.ALWAYS_ACCEPTS, 12).faults
+@pytest.fixture(scope="module")
+def accepting() -> Campaign[Any]:
+    """What a search finds in a client that accepts whatever its application says."""
+    return searched(Fault.ALWAYS_ACCEPTS, 12)
+
+
+def test_a_faulty_client_is_found_by_chance_and_its_script_has_no_step_too_many(
+    accepting: Campaign[Any],
+) -> None:
+    faults = accepting.faults
     assert {fault.deviation.name for fault in faults} == {Duty.AS_SAID.value}
     shown = [tuple(step.do for step in fault.sequence[1:]) for fault in faults]
     kinds = (PRODUCES, (Do.POLL, Do.POLL_ONCE), (Do.RELEASE, Do.REJECT))
@@ -98,12 +106,10 @@ LONG = {Fault.KEEPS_ASSIGNMENT, Fault.STAYS_WITH_LEADER, Fault.SUBSCRIBES_ONCE, 
 def test_every_fault_is_found_by_chance(fault: Fault) -> None:
     expected = {duty.value for other, duty, _ in CONTROLS if other is fault}
     first = RARE.get(fault, 0)
-    kit = attrs.evolve(HASTY if fault in STARVING else FAST, at_once=5)
+    kit = HASTY if fault in STARVING else FAST
     # Scripts take real time, so that a busy machine may hide what one shows: some are played again.
     for seed in (*range(first, first + 20), *[*range(first, first + 5)] * 2):
-        result = campaign(
-            lambda: ShareClient(fault), limits(5, 0), attrs.evolve(kit, at_once=5), seed
-        )
+        result = campaign(lambda: ShareClient(fault), limits(5, 0), kit, seed)
         if expected & set(duties(result)):
             return
     pytest.fail(f"{expected} is not found in 100 scripts, of which 25 were played thrice")
@@ -142,14 +148,15 @@ def test_a_client_that_conforms_is_judged_by_the_duties_that_were_at_stake() -> 
     assert Report(FAST, result, (), ()).verdict is KitVerdict.CONFORMS
 
 
-def test_a_client_that_met_few_duties_is_unknown_unless_it_violates_one() -> None:
+def test_a_client_that_met_few_duties_is_unknown_unless_it_violates_one(
+    accepting: Campaign[Any],
+) -> None:
     result = searched(None, 1)
     report = Report(FAST, result, (), ())
     assert report.verdict is KitVerdict.UNKNOWN
     assert f" of {len(Duty)} duties were judged, at least 75% must be" in report.unknown
     assert not Report(FAST, played(lambda: ShareClient(None), PART), (), ()).unknown
-    wrong = searched(Fault.ALWAYS_ACCEPTS, 12)
-    assert Report(FAST, wrong, (), wrong.faults).verdict is KitVerdict.DEVIATES
+    assert Report(FAST, accepting, (), accepting.faults).verdict is KitVerdict.DEVIATES
 
 
 def test_nothing_is_shown_before_records_are_delivered_and_acknowledged() -> None:
@@ -242,7 +249,7 @@ def at_starts(fault: Fault, *faulty: int) -> Callable[[], Driver]:
 
 @pytest.mark.slow
 def test_what_does_not_come_back_is_unconfirmed_and_fails_nothing() -> None:
-    result = campaign(at_starts(Fault.STAYS, 2), limits(8, 0), FAST)
+    result = campaign(at_starts(Fault.STAYS, 2), limits(8, 0), attrs.evolve(FAST, at_once=1))
     (doubt,) = result.unconfirmed
     assert (result.faults, doubt.deviation.name) == ((), Duty.LEAVES.value)
     assert (doubt.seen, doubt.in_vain, result.sequences) == (1, FAST.confirmations, 8)
