@@ -10,9 +10,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from conformance.vectors.source import cases
 from replay.check import compile_ahead
 from replay.plan import Plan
 from sharespec.cli import cli
+from sharespec.commands import vectors
 from sharespec.exit import Exit
 from sharespec.reports import writable_file, write_reports
 from tests.replay.samples import kafka_rows, write_lines, write_parquet
@@ -131,6 +133,7 @@ def test_on_a_full_disk_no_folder_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(vectors, "cases", lambda: {"locks": cases()["locks"][:1]})
     with full_at(300):
         done = CliRunner().invoke(cli, line.split())
     assert done.exit_code == Exit.COULD_NOT_RUN

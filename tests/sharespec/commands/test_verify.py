@@ -31,7 +31,8 @@ from tools.promises.behaviour import HONEST
 from tools.promises.catalogue import BEHAVIOURS
 from tools.promises.faces import core
 
-QUICK = ["--sequences", "25"]
+QUICK, FEWEST = ["--sequences", "25"], ["--sequences", "2"]
+"""To search, and to see what comes after a search."""
 VECTOR = "under-record-limit-the-window-keeps-to-its-limit"
 LIMIT = "WITHIN_WINDOW_LIMIT"
 SAME = ("rule", "operation", "observed", "expected", "steps", "sequence", "cause")
@@ -108,7 +109,7 @@ def test_a_broker_is_verified_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_reports_are_written_to_files(tmp_path: Path) -> None:
     files = {kind: tmp_path / kind for kind in ("junit", "html", "markdown")}
     options = [word for kind, path in files.items() for word in (f"--{kind}", str(path))]
-    assert run("--exec", WRONG, *QUICK, *options).exit_code == 1
+    assert run("--exec", WRONG, *FEWEST, *options).exit_code == 1
     assert files["junit"].read_text().startswith("<?xml")
     assert files["html"].read_text().startswith("<!doctype html>")
     assert "\n## New: 1. WITHIN_WINDOW_LIMIT in acquire: " in files["markdown"].read_text()
@@ -283,10 +284,10 @@ def test_what_does_not_come_back_is_told_and_fails_no_run(
     stand_in(monkeypatch, broker)
     files = {kind: tmp_path / kind for kind in ("markdown", "junit", "html", "write-known")}
     options = [word for kind, path in files.items() for word in (f"--{kind}", str(path))]
-    result = run("kfake", "--sequences", "40", "--known", os.devnull, *options)
+    result = run("kfake", "--sequences", "6", "--known", os.devnull, *options)
     assert result.exit_code == 0, result.stdout
     assert (
-        "1 unconfirmed, nothing else new: 0 new, 0 known, 0 gone, 1 unconfirmed; 40 sequences"
+        "1 unconfirmed, nothing else new: 0 new, 0 known, 0 gone, 1 unconfirmed; 6 sequences"
         in result.stdout
     )
     assert "SENT_AS_WRITTEN" not in files.pop("write-known").read_text()
@@ -294,7 +295,7 @@ def test_what_does_not_come_back_is_told_and_fails_no_run(
         assert "SENT_AS_WRITTEN" in text
         assert "played again 3 times they did not" in text
     stand_in(monkeypatch, SlippingBroker(1))
-    lines = run("kfake", "--sequences", "40", "--known", os.devnull, "--json").stdout.splitlines()
+    lines = run("kfake", "--sequences", "6", "--known", os.devnull, "--json").stdout.splitlines()
     kinds = [json.loads(line)["kind"] for line in lines]
     assert (kinds.count("unconfirmed"), kinds.count("new")) == (1, 0)
 
@@ -329,7 +330,7 @@ def test_an_interruption_at_any_time_is_told(monkeypatch: pytest.MonkeyPatch, du
     listed = read_known(Path("conformance/targets/kafka/known.toml"), CORES.read)
     monkeypatch.setattr("sharespec.verifying.read_known", lambda *_: listed[:1])
     monkeypatch.setattr(f"sharespec.verifying.{during}", interrupts)
-    result = run("spec", *QUICK, "--known", "any")
+    result = run("spec", *FEWEST, "--known", "any")
     assert result.exit_code == Exit.INTERRUPTED
     assert "unknown: 0 new, 0 known, 0 gone" in result.output
 
@@ -338,7 +339,7 @@ def test_a_report_that_cannot_be_written_costs_nothing_else(tmp_path: Path) -> N
     page = tmp_path / "page"
     options = ["--junit", "/dev/full", "--markdown", "/dev/full", "--html", str(page)]
     for target, status in (["spec"], 2), (["--exec", WRONG], 1):
-        result = run(*target, *QUICK, *options)
+        result = run(*target, *FEWEST, *options)
         assert result.exit_code == status
         assert result.stderr.count("sharespec: /dev/full: No space left on device\n") == 2
         assert "0 gone; " in result.stdout
