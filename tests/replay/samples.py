@@ -6,7 +6,7 @@ import itertools
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,14 +23,17 @@ from replay.plan import CheckedPartition, InputFacts, Plan
 from replay.processes import HereRunner
 from replay.run import replay_sources
 from replay.sources import find_sources
-from replay.verdict import Replay
+from replay.verdict import PartitionVerdict, Replay
 
+T = TypeVar("T")
 Row = dict[str, Any]
 DRAFT = Path(__file__).parents[1] / "data" / "draft.jsonl"
 ABORTED = DRAFT.with_name("aborted.jsonl")
 TRACES = Path(__file__).parents[1] / "data" / "traces"
 RECORDED = TRACES.with_name("recorded")
 WHOLE = Plan()
+BOTH, IMPL = ("spec", "impl"), ("impl",)
+FAST = Plan(against=IMPL, invariants_every=0)
 
 
 @functools.cache
@@ -126,6 +129,17 @@ def check_rows(
     (checked,) = check_sorted(tables, plan, facts)
     assert isinstance(checked, CheckedPartition)
     return checked
+
+
+def places(verdict: PartitionVerdict) -> list[tuple[int, str]]:
+    """Return where a share-partition diverges, and the name of what is wrong there."""
+    return [(each.seq, each.name) for each in verdict.divergences]
+
+
+def present(value: T | None) -> T:
+    """Return what must not be missing."""
+    assert value is not None
+    return value
 
 
 def lag_of(rows: list[Row], plan: Plan) -> pa.Table:

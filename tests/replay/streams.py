@@ -55,7 +55,7 @@ def batches() -> list[list[Row]]:
 
 def arrived(rows: Sequence[Row]) -> pa.Table:
     """The rows as a batch has them."""
-    places = [{"source": "f", "line": row["seq"], **row} for row in rows]
+    places = [{"source": "f", "line": i + 1, **row} for i, row in enumerate(rows)]
     return table_from_rows(places, ARRIVED)
 
 

@@ -8,18 +8,14 @@ import pytest
 from impl.kernel import replay_partition
 from model.profile import KAFKA
 from model.trace_arrow import SCHEMA, table_from_rows
-from replay.judged import ARRIVED, Arrival, Patience, Waiting, arrival, without
+from replay.judged import Arrival, Patience, Waiting, arrival, without
 from replay.state_file import Carried
 from tests.replay.samples import Row, kafka_rows
+from tests.replay.streams import arrived
 
 PATIENT = Patience(batches=2, events=30)
 NEW = Waiting()
 ROWS = kafka_rows(count=20)
-
-
-def arrived(rows: list[Row]) -> pa.Table:
-    places = [{**row, "source": "f", "line": i + 1} for i, row in enumerate(rows)]
-    return table_from_rows(places, ARRIVED)
 
 
 def came(

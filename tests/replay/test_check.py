@@ -10,7 +10,7 @@ import pytest
 
 import replay.check
 from impl.kernel import KernelDivergence, KernelResult, replay_partition
-from judge.finding import FindingKind
+from judge.finding import Finding, FindingKind
 from model.errors import ErrorCode
 from model.guards import Difference, Guard
 from model.operations import CompleteWrite
@@ -20,17 +20,19 @@ from replay.plan import Plan, is_sampled
 from replay.verdict import LogKnowledge, PartitionVerdict, Problem, Verdict
 from tests.judge.test_written import Story, wrote
 from tests.replay.samples import (
+    BOTH,
+    IMPL,
     Row,
     aborted_rows,
     check_rows,
     draft_rows,
     first_of,
     kafka_rows,
+    places,
+    present,
     replayed,
     write_parquet,
 )
-
-BOTH, IMPL = ("spec", "impl"), ("impl",)
 
 
 def check(
@@ -61,9 +63,8 @@ def test_records_in_progress_are_checked(against: tuple[str, ...]) -> None:
     assert (verdict.verdict, verdict.checked) == (Verdict.CONFORMS, 9)
     rows = draft_rows()
     rows[2]["result"]["marked"][1] = "NONE"
-    found = check(rows, against, profile="draft_resolved").divergence
-    assert found
-    assert (found.seq, found.name) == (2, Difference.MARKED.name)
+    found = check(rows, against, profile="draft_resolved")
+    assert places(found) == [(2, Difference.MARKED.name)]
 
 
 @pytest.mark.parametrize("against", [IMPL, BOTH])
@@ -72,10 +73,7 @@ def test_withheld_records_of_aborted_transactions_are_checked(against: tuple[str
     assert (verdict.verdict, verdict.checked) == (Verdict.CONFORMS, 15)
     rows = aborted_rows()
     rows[0]["config"]["isolation_level"] = "read_uncommitted"
-    found = check(rows, against).divergence
-    assert found
-    assert (found.seq, found.kind) == (2, FindingKind.GUARD)
-    assert found.name == Guard.ONLY_COMMITTED_IS_ASKED_FOR.name
+    assert places(check(rows, against)) == [(2, Guard.ONLY_COMMITTED_IS_ASKED_FOR.name)]
 
 
 @pytest.mark.parametrize("against", [IMPL, BOTH])
@@ -83,8 +81,7 @@ def test_the_first_divergence_has_its_place_name_and_surroundings(against: tuple
     rows, seq = spoiled()
     verdict = check(rows, against)
     assert (verdict.verdict, verdict.events, verdict.checked) == (Verdict.DIVERGES, 60, seq + 1)
-    found = verdict.divergence
-    assert found
+    found = present(verdict.divergence)
     assert (found.place.source, found.place.line, found.seq) == ("trace.jsonl", seq + 1, seq)
     assert (found.kind, found.name) == (
         FindingKind.DIFFERENCE,
@@ -113,19 +110,16 @@ def test_a_row_that_holds_no_event_is_unreadable_and_those_before_are_checked(
     change(rows[40])
     verdict = check(rows, against)
     assert (verdict.verdict, verdict.events, verdict.checked) == (Verdict.UNREADABLE, 60, 40)
-    assert verdict.problem
-    assert (verdict.problem.source, verdict.problem.line) == ("trace.jsonl", 41)
-    assert message in verdict.problem.message
+    problem = present(verdict.problem)
+    assert (problem.source, problem.line) == ("trace.jsonl", 41)
+    assert message in problem.message
 
 
 @pytest.mark.parametrize("against", [IMPL, BOTH])
 def test_a_divergence_before_an_unreadable_row_is_still_found(against: tuple[str, ...]) -> None:
     rows, seq = spoiled()
     rows[50]["op"] = "conquer"
-    verdict = check(rows, against)
-    assert verdict.verdict is Verdict.DIVERGES
-    assert verdict.divergence
-    assert verdict.divergence.seq == seq
+    assert present(check(rows, against).divergence).seq == seq
 
 
 @pytest.mark.parametrize("leader", [{}, {"leader_epoch": 3, "instance": 0}])
@@ -137,9 +131,8 @@ def test_what_a_trace_claims_of_overtaken_answers_is_not_believed(leader: dict[s
     story.lead(DurableState(0, 0))
     assert story.verdict() is None
     rows = [{**row, **leader} for row in story.rows()]
-    checked = check_rows(rows, Plan("kip")).verdict
-    assert checked.divergence is not None
-    assert checked.divergence.name == Difference.PERSISTED.name
+    divergence = present(check_rows(rows, Plan("kip")).verdict.divergence)
+    assert divergence.name == Difference.PERSISTED.name
 
 
 def test_of_a_trace_without_a_leader_nothing_is_known() -> None:
@@ -147,6 +140,13 @@ def test_of_a_trace_without_a_leader_nothing_is_known() -> None:
     verdict = check(rows)
     assert (verdict.verdict, verdict.checked) == (Verdict.UNKNOWN, 0)
     assert "first event is not initialize" in verdict.reason
+
+
+def disagreement(rows: list[Row], seq: int, against: tuple[str, ...] = BOTH) -> Finding:
+    """Return what is found at an event where the kernel and the engines differ."""
+    found = present(check(rows, against, state="states").divergence)
+    assert (found.kind, found.seq) == (FindingKind.DISAGREEMENT, seq)
+    return found
 
 
 def _kernel(events: int, divergence: KernelDivergence | None) -> KernelResult:
@@ -172,13 +172,8 @@ def test_a_kernel_that_differs_from_the_engines_is_a_disagreement(
         return attrs.evolve(result, events=row, divergence=divergence)
 
     monkeypatch.setattr(replay.check, "replay_partition", differs)
-    verdict = check(kafka_rows(), against, state="states")
-    assert verdict.divergence
-    assert verdict.divergence.kind is FindingKind.DISAGREEMENT
-    assert (
-        f"kernel: {divergence.kind.name} at event {divergence.row}" in verdict.divergence.expected
-    )
-    assert verdict.divergence.seq == divergence.row
+    told = f"kernel: {divergence.kind.name} at event {divergence.row}"
+    assert told in disagreement(kafka_rows(), divergence.row, against).expected
 
 
 def test_a_kernel_that_finds_nothing_where_the_specification_does_is_shown(
@@ -186,10 +181,7 @@ def test_a_kernel_that_finds_nothing_where_the_specification_does_is_shown(
 ) -> None:
     rows, seq = spoiled()
     monkeypatch.setattr(replay.check, "replay_partition", lambda *_: _kernel(60, None))
-    verdict = check(rows, state="states")
-    assert verdict.divergence
-    assert verdict.divergence.kind is FindingKind.DISAGREEMENT
-    assert verdict.divergence.seq == seq
+    disagreement(rows, seq)
 
 
 @pytest.mark.parametrize("field", ["lag", "start_offsets", "end_offsets"])
@@ -202,11 +194,7 @@ def test_a_window_or_lag_of_the_kernel_that_is_not_the_specifications_is_shown(
         return result
 
     monkeypatch.setattr(replay.check, "replay_partition", altered)
-    verdict = check(kafka_rows(), state="states")
-    assert verdict.divergence
-    assert verdict.divergence.kind is FindingKind.DISAGREEMENT
-    assert verdict.divergence.seq == 20
-    assert "kernel: [" in verdict.divergence.expected
+    assert "kernel: [" in disagreement(kafka_rows(), 20).expected
 
 
 def test_the_sample_is_the_same_every_time_and_of_about_the_size_asked_for() -> None:
@@ -240,8 +228,7 @@ def test_a_damaged_place_in_a_file_loses_only_what_lies_there(tmp_path: Path, pl
         Verdict.CONFORMS,
     ]
     assert [each.events for each in found] == [20, 20, 20]
-    problem = found[1].problem
-    assert problem
+    problem = present(found[1].problem)
     assert problem.message.startswith("cannot be read: ")
     assert attrs.evolve(problem, message="") == Problem(str(path), None, "", "core:orders:1")
 

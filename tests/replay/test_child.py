@@ -10,14 +10,12 @@ from click.testing import CliRunner, Result
 
 from replay import gather as survey_module
 from replay.gather import DEADLY, in_child, survey, surveyed
-from replay.plan import Plan
 from replay.sources import find_sources
 from replay.verdict import Verdict
 from sharespec.commands.convert import convert_command
 from sharespec.commands.view import view_command
-from tests.replay.samples import kafka_rows, replayed, write_parquet
+from tests.replay.samples import FAST, kafka_rows, replayed, write_parquet
 
-FAST = Plan(against=("impl",), invariants_every=0)
 ENDS_PYARROW = Path("tests/data/ends-pyarrow.parquet.xz")
 """Of 1,500 files with one to four wrong bytes in the footer the one that ends PyArrow 26.0."""
 

@@ -16,6 +16,7 @@ from replay.processes import SessionError
 from replay.sources import NoSuchTraceError
 from replay.verdict import Recording, Replay, Verdict
 from tests.replay.samples import (
+    FAST,
     RECORDED,
     TRACES,
     replayed,
@@ -26,7 +27,6 @@ from tests.replay.samples import (
 
 pytestmark = pytest.mark.xdist_group("spark")
 
-FAST = Plan(against=("impl",), invariants_every=0)
 SPLIT = "spark.sql.files.maxPartitionBytes"
 
 

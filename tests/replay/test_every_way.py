@@ -19,13 +19,11 @@ from replay.run import replay_sources
 from replay.session import SparkRunner
 from replay.sources import find_sources
 from replay.verdict import Replay
-from tests.replay.samples import RECORDED, TRACES, kafka_rows, write_lines
+from tests.replay.samples import FAST, RECORDED, TRACES, kafka_rows, write_lines
 from tests.replay.watching import Watching
 from tests.traces import QUICK
 
 pytestmark = pytest.mark.xdist_group("spark")
-
-FAST = Plan(against=("impl",), invariants_every=0)
 
 
 @pytest.fixture(scope="module")

@@ -119,46 +119,38 @@ def test_memory_is_bounded_by_writing_in_lots(
 
 HEADER = b'{"recorder":{"version":"1"}}\n'
 TRAILER = b'{"trailer":{"written":80,"dropped":3,"faults":0}}\n'
+BODY = b"".join(LINES)
+CUT = (HEADER + BODY)[:-30]
 
 
 def test_the_header_and_the_trailer_of_a_recorder_are_no_rows(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
-    path.write_bytes(HEADER + b"".join(LINES) + TRAILER)
+    path.write_bytes(HEADER + BODY + TRAILER)
     found = gathered(path)
     assert (found.lines, found.events, found.problems) == (82, 80, [])
     assert found.recording == Recording(headers=1, trailers=1, dropped=3)
 
 
-@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
-def test_the_last_line_of_a_recording_may_be_cut(tmp_path: Path, packed: bool) -> None:  # noqa: FBT001 - a case
+@pytest.mark.parametrize(
+    ("content", "start", "found_in"),
+    [
+        (CUT, 0, (range(79, 80), 0, Recording(headers=1, cut=1))),
+        (gzip.compress(HEADER + BODY)[:-30], 0, (range(71, 80), 0, Recording(headers=1, cut=1))),
+        (CUT, len(CUT) // 2, (range(1, 79), 0, Recording(cut=1))),
+        (BODY[:-30], 0, (range(79, 80), 1, Recording())),
+        (HEADER + LINES[0] + b"{\n" + LINES[1], 0, (range(2, 3), 1, Recording(headers=1))),
+    ],
+    ids=["cut", "cut gzip", "cut part", "begun by no recorder", "bad in the middle"],
+)
+def test_only_the_last_line_of_a_recording_may_be_cut(
+    tmp_path: Path, content: bytes, start: int, found_in: tuple[range, int, Recording]
+) -> None:
+    events, problems, recording = found_in
     path = tmp_path / "t.jsonl"
-    whole = HEADER + b"".join(LINES)
-    cut = gzip.compress(whole)[:-30] if packed else whole[:-30]
-    path.write_bytes(cut)
-    found = gathered(path)
-    assert found.problems == []
-    assert found.recording == Recording(headers=1, cut=1)
-    assert 70 < found.events < 80
-
-
-def test_a_later_part_of_a_recording_may_be_cut_too(tmp_path: Path) -> None:
-    path = tmp_path / "t.jsonl"
-    whole = HEADER + b"".join(LINES)
-    path.write_bytes(whole[:-30])
-    assert gathered(path, start=len(whole) // 2).recording == Recording(cut=1)
-
-
-def test_a_file_that_no_recorder_began_is_whole(tmp_path: Path) -> None:
-    path = tmp_path / "t.jsonl"
-    path.write_bytes(b"".join(LINES)[:-30])
-    found = gathered(path)
-    assert (found.recording, len(found.problems)) == (Recording(), 1)
-
-
-def test_a_bad_line_in_the_middle_of_a_recording_is_a_problem(tmp_path: Path) -> None:
-    path = tmp_path / "t.jsonl"
-    path.write_bytes(HEADER + LINES[0] + b"{\n" + LINES[1])
-    assert len(gathered(path).problems) == 1
+    path.write_bytes(content)
+    found = gathered(path, start=start)
+    assert (len(found.problems), found.recording) == (problems, recording)
+    assert found.events in events
 
 
 def test_share_partitions_whose_rows_tell_their_leader_epoch_are_told(tmp_path: Path) -> None:

@@ -14,28 +14,27 @@ from replay.verdict import PartitionVerdict, Verdict
 from tests.lockstep.spoiled import cases
 from tests.replay.faulty import SPOILED, WRONG, broker, first_place, spoiled
 from tests.replay.samples import (
+    BOTH,
+    IMPL,
     Row,
     check_rows,
     kafka_rows,
     lag_of,
+    places,
+    present,
     recorded,
     replayed,
     write_trace,
 )
-from tests.replay.test_arrivals import arrived
+from tests.replay.streams import arrived
 from tests.replay.test_segments import placed_table, plan_for
 
-BOTH, IMPL = ("spec", "impl"), ("impl",)
 MOST = 100
 MANY = 80
 
 
 def check(rows: list[Row], against: tuple[str, ...] = BOTH, most: int = MOST) -> PartitionVerdict:
     return check_rows(rows, Plan(against=against, max_divergences=most)).verdict
-
-
-def places(verdict: PartitionVerdict) -> list[tuple[int, str]]:
-    return [(each.seq, each.name) for each in verdict.divergences]
 
 
 @pytest.mark.parametrize("name", SPOILED)
@@ -276,8 +275,7 @@ def test_days_answer_as_one_replay_with_states(name: str) -> None:
         found = {*places(one.verdict), *places(two.verdict)}
         assert found == {*places(whole.verdict)}
         assert one.verdict.checked + two.verdict.checked == whole.verdict.checked
-        assert two.left
-        assert two.left.state == whole.left.state
+        assert present(two.left).state == whole.left.state
 
 
 def test_a_stream_tells_each_divergence_once_and_goes_on() -> None:

@@ -7,7 +7,6 @@ import attrs
 import pytest
 
 from judge.engine import SpecEngine
-from judge.finding import Finding
 from judge.follower import Follower
 from judge.words import MAX_TEXT
 from model.guards import Difference, Guard
@@ -16,19 +15,23 @@ from model.profile import KAFKA
 from model.trace import TraceEvent
 from model.trace_codec import event_from_row, row_from_event
 from replay.plan import Plan
-from replay.verdict import Verdict
+from replay.verdict import PartitionVerdict, Verdict
 from tests.checkpoints import checkpoint_of
-from tests.replay.samples import Row, check_rows, kafka_rows, recorded
+from tests.replay.samples import Row, check_rows, kafka_rows, places, present, recorded
 
 QUICK = "kafka-4.4.0"
 CONFORM = ("kafka-4.3.1-renewals", "kafka-4.4.0-dead-letters")
 
 
-def found_in(rows: list[Row], *against: str) -> Finding | None:
+def judged(rows: list[Row], *against: str) -> PartitionVerdict:
     verdict = check_rows(rows, Plan(against=against or ("spec", "impl"))).verdict
     assert verdict.problem is None
     assert verdict.divergence or verdict.verdict is Verdict.CONFORMS
-    return verdict.divergence
+    return verdict
+
+
+def found_in(rows: list[Row], *against: str) -> list[tuple[int, str]]:
+    return places(judged(rows, *against))
 
 
 def _copied(rows: list[Row]) -> list[Row]:
@@ -40,7 +43,7 @@ def _copied(rows: list[Row]) -> list[Row]:
 
 def test_a_recording_of_4_4_conforms_whole_with_the_state_after_each_event() -> None:
     (rows,) = recorded(QUICK).values()
-    assert found_in(rows) is None
+    assert found_in(rows) == []
     assert sum(row["op"] == "expire" for row in rows) == 17
     assert all(row["after"].get("records") is not None for row in rows if row["op"] != "expire")
 
@@ -48,13 +51,12 @@ def test_a_recording_of_4_4_conforms_whole_with_the_state_after_each_event() -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CONFORM)
 def test_recordings_of_other_runs_conform_whole(name: str) -> None:
-    assert [found_in(rows) for rows in recorded(name).values()] == [None, None]
+    assert [found_in(rows) for rows in recorded(name).values()] == [[], []]
 
 
 def test_4_1_gives_an_attempt_back_where_a_member_leaves() -> None:
     (rows,) = recorded("kafka-4.1.2").values()
-    divergence = found_in(rows)
-    assert divergence
+    divergence = present(judged(rows).divergence)
     assert (divergence.seq, divergence.name) == (286, Difference.WRITTEN_STATE.name)
     assert rows[286]["op"] == "release"
     assert (divergence.recorded, divergence.expected) == (
@@ -71,8 +73,7 @@ def test_numbers_of_a_write_that_are_read_later_are_those_of_that_moment() -> No
             for write in row["writes"]:
                 moments += write.get("made_after", row["seq"]) > row["seq"]
                 write.pop("made_after", None)
-        divergence = found_in(rows, "impl")
-        assert divergence
+        divergence = present(judged(rows, "impl").divergence)
         assert divergence.name == Difference.WRITTEN_DELIVERY_COMPLETE_COUNT.name
     assert moments == 27
 
@@ -113,14 +114,12 @@ def test_a_divergence_says_when_if_the_clock_is_a_real_one() -> None:
     (rows,) = recorded(QUICK).values()
     rows = _copied(rows)
     rows[40]["after"]["end_offset"] += 1
-    divergence = found_in(rows)
-    assert divergence is not None
+    divergence = present(judged(rows).divergence)
     assert divergence.time_ms == rows[divergence.seq]["time_ms"]
     assert divergence.time == "1970-01-01T00:00:01.058Z"
     virtual = kafka_rows()
     virtual[30]["after"]["end_offset"] += 1
-    other = found_in(virtual)
-    assert other
+    other = present(judged(virtual).divergence)
     assert (other.time_ms, other.time) == (None, "")
 
 
@@ -132,9 +131,7 @@ def test_what_is_spoiled_in_a_recording_is_found(
     rows = _copied(rows)
     row = next(row for row in rows if where(row))
     spoil(row)
-    divergence = found_in(rows)
-    assert divergence
-    assert (divergence.seq, divergence.name) == (row["seq"] + after, name)
+    assert found_in(rows) == [(row["seq"] + after, name)]
 
 
 def _told(rows: list[Row], place: int) -> list[Row]:
@@ -184,7 +181,7 @@ def _with_checkpoint() -> list[Row]:
 def test_a_checkpoint_in_the_middle_of_a_recording_is_compared() -> None:
     rows = _with_checkpoint()
     assert rows[PLACE]["op"] == "checkpoint"
-    assert found_in(rows) is None
+    assert found_in(rows) == []
 
 
 def _from_the_middle() -> list[Row]:
@@ -204,13 +201,13 @@ def _from_the_middle() -> list[Row]:
 def test_a_recording_that_begins_in_the_middle_conforms() -> None:
     rows = _from_the_middle()
     assert rows[0]["deadlines"]
-    assert found_in(rows) is None
+    assert found_in(rows) == []
 
 
 def test_a_window_that_ends_after_its_last_record_is_taken_over() -> None:
     told, *_rest = _from_the_middle()
     told["after"]["end_offset"] += 5
-    assert found_in([told]) is None
+    assert found_in([told]) == []
 
 
 def test_a_gap_in_a_recording_hides_what_happened_in_it_and_nothing_else() -> None:
@@ -225,13 +222,11 @@ def test_a_gap_in_a_recording_hides_what_happened_in_it_and_nothing_else() -> No
     }
     lossy = [*rows[: PLACE - 30], gap, *rows[PLACE:]]
     lossy = _numbered(lossy, PLACE, -29)
-    assert found_in(lossy) is None
+    assert found_in(lossy) == []
     later = next(row for row in lossy[PLACE - 28 :] if row["op"] == "expire")
     later["time_ms"] -= 1
     later["due_ms"] = None
-    divergence = found_in(lossy)
-    assert divergence
-    assert (divergence.seq, divergence.name) == (later["seq"], Guard.LOCK_LASTS_ITS_DURATION.name)
+    assert found_in(lossy) == [(later["seq"], Guard.LOCK_LASTS_ITS_DURATION.name)]
 
 
 def _spoil_checkpoint(name: str, row: Row) -> None:
@@ -259,9 +254,7 @@ def _spoil_checkpoint(name: str, row: Row) -> None:
 def test_a_checkpoint_with_one_field_altered_is_found(name: str, kind: str) -> None:
     rows = copy.deepcopy(_with_checkpoint())
     _spoil_checkpoint(name, rows[PLACE])
-    divergence = found_in(rows)
-    assert divergence
-    assert (divergence.seq, divergence.name) == (PLACE, kind)
+    assert found_in(rows) == [(PLACE, kind)]
 
 
 @pytest.mark.parametrize(
@@ -278,25 +271,22 @@ def test_an_exception_diverges_with_its_text(result: Row) -> None:
     rows = _copied(rows)
     row = next(row for row in rows if row["op"] == "acquire")
     row["result"] = result
-    divergence = found_in(rows)
-    assert divergence
+    divergence = present(judged(rows).divergence)
     assert (divergence.seq, divergence.name) == (row["seq"], Difference.EXCEPTION.name)
     assert divergence.recorded == "UNKNOWN_SERVER_ERROR: IllegalStateException: no"
     row["result"] = {**result, "exception": "no" * 100_000}
-    divergence = found_in(rows)
-    assert divergence
+    divergence = present(judged(rows).divergence)
     assert len(divergence.recorded) == MAX_TEXT
 
 
 def test_what_the_agent_recorded_of_seven_members_conforms() -> None:
     (rows,) = recorded("agent-4.4.0-seven-members").values()
     assert sum(row["op"] == "acquire" for row in rows) == 91
-    assert found_in(rows) is None
+    assert found_in(rows) == []
 
 
 def test_an_answer_to_a_write_throws_after_records_were_deleted() -> None:
     (rows,) = recorded("agent-4.4.0-records-deleted").values()
-    divergence = found_in(rows)
-    assert divergence
+    divergence = present(judged(rows).divergence)
     assert (divergence.seq, divergence.name) == (36, Difference.EXCEPTION.name)
     assert "hasOngoingStateTransition" in divergence.recorded

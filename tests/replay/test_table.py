@@ -6,15 +6,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from replay.frame import replay_table
-from replay.plan import Plan
 from replay.processes import SessionError
 from replay.sources import NoSuchTraceError
-from tests.replay.samples import write_parquet
+from tests.replay.samples import FAST, write_parquet
 from tests.replay.test_frame import five_kinds
 
 pytestmark = pytest.mark.xdist_group("spark")
-
-FAST = Plan(against=("impl",), invariants_every=0)
 
 
 @pytest.fixture
