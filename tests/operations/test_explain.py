@@ -1,9 +1,10 @@
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from model.profile import DRAFT_RESOLVED, KAFKA, Profile
+from model.profile import KAFKA
 from model.trace import TraceEvent
 from operations.explain import (
     ExplainError,
@@ -14,11 +15,11 @@ from operations.explain import (
     steps,
     window_text,
 )
+from operations.frames import Frame
 from tests.replay.samples import (
     Row,
-    aborted_rows,
-    draft_rows,
     kafka_rows,
+    present,
     renamed,
     write_lines,
     write_trace,
@@ -70,45 +71,32 @@ def test_a_bad_line_of_another_share_partition_is_ignored(tmp_path: Path) -> Non
         partition_events(path, "core:orders:0")
 
 
-def _printed(
-    rows: list[Row], tmp_path: Path, profile: Profile = KAFKA, *, full: bool = False
-) -> str:
-    events = partition_events(write_lines(tmp_path / "t.jsonl", rows), None)
-    return "\n".join(step_text(frame, 80, full=full) for frame in steps(events, profile))
+def _events(rows: list[Row], tmp_path: Path) -> list[TraceEvent]:
+    return partition_events(write_lines(tmp_path / "t.jsonl", rows), None)
 
 
-def test_a_step_shows_what_it_changed_and_full_the_whole_window(tmp_path: Path) -> None:
-    rows = kafka_rows(partition=1, count=7)
-    text = _printed(rows, tmp_path)
-    for part in (
-        "acquire by m4, batch_optimized, at most 20",
-        "answer    NONE, 0–5 (1)",
-        "window    SPEO 0 → 6",
-        "new → ACQUIRED(1) m4: 0–5",
-        "ACQUIRED(1) m4 → below the start offset: 0–4",
-        "0–4 accept, 5 renew",
-        "lag       ",
-    ):
-        assert part in text
-    assert "\n              5 ACQUIRED(1) m4" not in text
-    assert "\n              5 ACQUIRED(1) m4" in _printed(rows, tmp_path, full=True)
+def _printed(shown: Iterable[Frame], width: int = 80, *, full: bool = False) -> str:
+    return "\n".join(step_text(frame, width, full=full) for frame in shown)
+
+
+def test_a_step_in_full_shows_the_whole_window(tmp_path: Path) -> None:
+    shown = list(steps(_events(kafka_rows(partition=1, count=7), tmp_path), KAFKA))
+    held = "\n              5 ACQUIRED(1) m4"
+    assert [held in _printed(shown, full=full) for full in (False, True)] == [False, True]
 
 
 def test_a_step_that_changes_nothing_repeats_nothing(tmp_path: Path) -> None:
     shown = list(steps(_events(kafka_rows(count=20), tmp_path), KAFKA))
     unchanged = [frame for frame in shown if frame.before == frame.state]
     assert 0 < len(unchanged) < len(shown)
-    texts = "".join(step_text(frame, 80) for frame in unchanged)
+    texts = _printed(unchanged)
     assert "    records " not in texts
     assert "    window " not in texts
 
 
 def test_lines_are_narrow_and_no_word_is_broken(tmp_path: Path) -> None:
-    rows = kafka_rows(count=30)
-    wide, narrow = (
-        "\n".join(step_text(frame, width) for frame in steps(_events(rows, tmp_path), KAFKA))
-        for width in (10_000, 80)
-    )
+    shown = list(steps(_events(kafka_rows(count=30), tmp_path), KAFKA))
+    wide, narrow = (_printed(shown, width) for width in (10_000, 80))
     assert wide.split() == narrow.split()
     assert max(map(len, narrow.splitlines())) <= 80 < max(map(len, wide.splitlines()))
 
@@ -130,15 +118,15 @@ def test_the_steps_to_show_are_chosen_by_seq_and_number(tmp_path: Path) -> None:
 def test_a_step_is_an_object_with_its_changes(tmp_path: Path) -> None:
     rows = kafka_rows(count=20)
     rows[15]["after"]["end_offset"] += 1
-    objects = [step_json(frame) for frame in steps(_events(rows, tmp_path), KAFKA)]
+    shown = list(steps(_events(rows, tmp_path), KAFKA))
+    objects = [step_json(frame) for frame in shown]
     assert json.loads(json.dumps(objects)) == objects
     assert [each["seq"] for each in objects] == list(range(16))
     taken = {"state": "ACQUIRED", "delivery_count": 1, "member": "m1", "pending": False}
     assert objects[2]["changes"] == [{"first": 0, "last": 3, "before": None, "after": taken}]
     assert objects[15]["divergence"]["name"] == "END_OFFSET"
     assert objects[14]["divergence"] is None
-    frame = list(steps(_events(rows, tmp_path), KAFKA))[2]
-    assert step_json(frame, full=True)["records"] == [{"first": 0, "last": 3, **taken}]
+    assert step_json(shown[2], full=True)["records"] == [{"first": 0, "last": 3, **taken}]
 
 
 def test_the_window_before_the_first_step_is_listed_by_state(tmp_path: Path) -> None:
@@ -155,36 +143,6 @@ def test_an_operation_that_makes_no_sense_is_one_line(tmp_path: Path) -> None:
         list(steps(_events(rows, tmp_path), KAFKA))
 
 
-def _events(rows: list[Row], tmp_path: Path) -> list[TraceEvent]:
-    return partition_events(write_lines(tmp_path / "t.jsonl", rows), None)
-
-
-def test_records_in_progress_and_dead_letters_are_shown(tmp_path: Path) -> None:
-    text = _printed(draft_rows(), tmp_path, DRAFT_RESOLVED)
-    for part in (
-        "acquisition 0",
-        "IN_PROGRESS(1) m1: 0–1",
-        "ARCHIVING(1)",
-        "INVALID_REQUEST",
-        "dead letters end: 0",
-    ):
-        assert part in text
-    events = partition_events(tmp_path / "t.jsonl", None)
-    assert not any(step.finding for step in steps(events, DRAFT_RESOLVED))
-
-
-def test_records_withheld_as_aborted_are_shown(tmp_path: Path) -> None:
-    text = _printed(aborted_rows(), tmp_path)
-    for part in (
-        "of aborted transactions: 2–4",
-        "ARCHIVED(1): 2–4",
-        "isolation_level read_committed",
-    ):
-        assert part in " ".join(text.split())
-    events = partition_events(tmp_path / "t.jsonl", None)
-    assert not any(step.finding for step in steps(events, KAFKA))
-
-
 def test_it_stops_at_a_divergence_and_shows_nothing_unescaped(tmp_path: Path) -> None:
     rows = renamed(kafka_rows(count=30), "p")
     for row in rows:
@@ -193,10 +151,8 @@ def test_it_stops_at_a_divergence_and_shows_nothing_unescaped(tmp_path: Path) ->
         for record in row["after"]["records"]:
             record["member"] = record["member"] and "\x1b[31m[red]" + record["member"]
     rows[12]["after"]["end_offset"] += 1
-    text = _printed(rows, tmp_path)
+    shown = list(steps(_events(rows, tmp_path), KAFKA))
+    text = _printed(shown)
     assert "\x1b" not in text
     assert "\\x1b[31m[red]" in text.replace("\n", "").replace(" ", "")
-    events = partition_events(write_lines(tmp_path / "t.jsonl", rows), None)
-    *_, last = steps(events, KAFKA)
-    assert last.finding
-    assert last.event.seq == last.finding.seq == 12
+    assert present(shown[-1].finding).seq == shown[-1].event.seq == 12

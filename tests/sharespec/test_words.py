@@ -1,4 +1,4 @@
-"""What commands say of themselves and of mistakes, as one file for who reads it.
+"""What commands say of themselves, of mistakes and of events, as one file for who reads it.
 
 ``python -m tests.sharespec.test_words`` writes the file anew. Who adds a mistake puts the line
 ``$ sharespec ...`` into it before.
@@ -7,6 +7,7 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from tempfile import TemporaryDirectory
 from click.testing import CliRunner
 
 from sharespec.cli import COMMANDS, cli
-from tests.replay.samples import kafka_rows, write_lines
+from tests.replay.samples import ABORTED, DRAFT, kafka_rows, write_lines
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden" / "words.txt"
 ASKED = "$ sharespec "
@@ -36,6 +37,8 @@ def text(folder: Path) -> Iterator[str]:
     lines = GOLDEN.read_text().splitlines()
     asked = [line.removeprefix(ASKED) for line in lines if line.startswith(ASKED)]
     write_lines(folder / "trace.jsonl", kafka_rows())
+    for path in (DRAFT, ABORTED):
+        shutil.copy(path, folder)
     for name in ("text.jsonl", "text.parquet"):
         folder.joinpath(name).write_text("good morning\n")
     folder.joinpath("empty").mkdir()
