@@ -38,7 +38,7 @@ def test_a_record_is_produced_acquired_acknowledged_written_and_passed() -> None
 
 def test_where_the_clock_is_a_real_one_times_are_in_iso_8601() -> None:
     (rows,) = recorded_rows("kafka-4.4.0").values()
-    lives = told(rows, 5)
+    lives = told(rows[:60], 5)
     assert all(re.fullmatch(r"1970-01-01T[\d:.]{12}Z", each.time) for each in lives)
     assert any(re.search(r"locked until 1970-.*Z", each.state) for each in lives)
     assert {each.time for each in told(kafka_rows(count=30), 5)} == {""}

@@ -82,25 +82,15 @@ def wrong_in(folder: Path, rows: list[Row]) -> set[str]:
     return {wrong.name for verdict in replay.verdicts for wrong in verdict.divergences}
 
 
-def check(folder: Path, name: str, kind: str, seeds: range) -> None:
-    for seed in seeds:
-        found = wrong_in(folder, KINDS[kind](rows_of(name), Random(f"{kind}:{seed}")))  # noqa: S311 - no secret
-        assert found <= OWN.get(name, set()), (name, kind, seed)
-
-
 @pytest.mark.slow
+@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 100), marks=pytest.mark.long)])
 @pytest.mark.parametrize(("name", "kind"), CASES)
 def test_a_disturbed_trace_of_apache_kafka_does_not_diverge(
-    tmp_path: Path, name: str, kind: str
+    tmp_path: Path, name: str, kind: str, seeds: range
 ) -> None:
-    check(tmp_path, name, kind, range(3))
-
-
-@pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.parametrize(("name", "kind"), CASES)
-def test_none_of_a_hundred_disturbed_traces_diverges(tmp_path: Path, name: str, kind: str) -> None:
-    check(tmp_path, name, kind, range(3, 100))
+    for seed in seeds:
+        found = wrong_in(tmp_path, KINDS[kind](rows_of(name), Random(f"{kind}:{seed}")))  # noqa: S311 - no secret
+        assert found <= OWN.get(name, set()), (name, kind, seed)
 
 
 def test_a_lock_that_ends_early_is_found_on_a_busy_host(tmp_path: Path) -> None:

@@ -35,9 +35,9 @@ def test_parts_of_a_file_hold_each_line_once(tmp_path: Path, size: int) -> None:
 
 def test_very_many_blank_lines_take_no_time_each(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl.gz"
-    path.write_bytes(gzip.compress(GOOD + b"\n \r\n" * 10_000_000 + GOOD, 1))
+    path.write_bytes(gzip.compress(GOOD + b"\n \r\n" * 1_000_000 + GOOD, 1))
     first, *blank, last = read(path)
-    assert (first, last) == (Line(1, GOOD[:-1]), Line(20_000_002, GOOD[:-1]))
+    assert (first, last) == (Line(1, GOOD[:-1]), Line(2_000_002, GOOD[:-1]))
     assert len(blank) < 100
 
 

@@ -15,32 +15,24 @@ from tests.replay.observed.test_simulated import KNOWN as OF_SIMULATED
 from tests.replay.observed.test_simulated import QUICK
 from tools.promises.routes import SEEN
 
-MORE = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 10)]
 
-
-def check(folder: Path, disturbance: str, seed: int) -> None:
-    text = disturbed(list(lines()), disturbance, seed)
-    settings, records = Assumed() if seed % 2 else KNOWN, () if seed % 3 else dump()
-    for verdict in judged(folder, text, settings, records=records).verdicts:
-        assert verdict.divergences == (), (disturbance, seed, verdict)
-
-
-@pytest.mark.parametrize("seed", [0, 1, *MORE])
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        range(2),
+        pytest.param(range(2, 10), marks=pytest.mark.slow),
+        pytest.param(range(10, 100), marks=[pytest.mark.slow, pytest.mark.long]),
+    ],
+)
 @pytest.mark.parametrize("disturbance", DISTURBANCES)
 def test_a_disturbed_log_of_a_released_broker_does_not_diverge(
-    tmp_path: Path, disturbance: str, seed: int
+    tmp_path: Path, disturbance: str, seeds: range
 ) -> None:
-    check(tmp_path, disturbance, seed)
-
-
-@pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.parametrize("disturbance", DISTURBANCES)
-def test_none_of_a_hundred_disturbed_logs_of_each_kind_diverges(
-    tmp_path: Path, disturbance: str
-) -> None:
-    for seed in range(100):
-        check(tmp_path, disturbance, seed)
+    for seed in seeds:
+        text = disturbed(list(lines()), disturbance, seed)
+        settings, records = Assumed() if seed % 2 else KNOWN, () if seed % 3 else dump()
+        for verdict in judged(tmp_path, text, settings, records=records).verdicts:
+            assert verdict.divergences == (), (disturbance, seed, verdict)
 
 
 @pytest.mark.parametrize("disturbance", ["busy host", "clock steps back"])

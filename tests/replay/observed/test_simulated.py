@@ -1,7 +1,5 @@
 """A legal broker never diverges, and a faulty one does, by the rule that it breaks."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -150,27 +148,9 @@ def test_a_legal_broker_offers_its_records_soon(tmp_path: Path, seed: int) -> No
     assert verdict.divergences == ()
 
 
-@pytest.mark.parametrize("name", QUICK)
-def test_a_faulty_broker_is_found(tmp_path: Path, name: str) -> None:
-    assert rule_of(tmp_path, fault_named(name)) in SEEN[name]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in SEEN if name not in QUICK])
-def test_every_other_faulty_broker_of_the_table_is_found(tmp_path: Path, name: str) -> None:
-    assert rule_of(tmp_path, fault_named(name)) in SEEN[name]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", UNSEEN)
-def test_a_faulty_broker_that_is_listed_as_unseen_is_not_found(tmp_path: Path, name: str) -> None:
-    assert rule_of(tmp_path, fault_named(name)) is None
-
-
-def test_a_seed_gives_one_log_whatever_the_order_of_sets() -> None:
-    code = f"from {Simulated.__module__} import Simulated; print(Simulated(9).run(3, 9000))"
-    logs = {
-        subprocess.check_output([sys.executable, "-c", code], env={"PYTHONHASHSEED": seed})
-        for seed in ("0", "11")
-    }
-    assert len(logs) == 1
+@pytest.mark.parametrize(
+    "name",
+    [*QUICK, *(pytest.param(n, marks=pytest.mark.slow) for n in SEEN | UNSEEN if n not in QUICK)],
+)
+def test_a_faulty_broker_is_found_unless_it_is_listed_as_unseen(tmp_path: Path, name: str) -> None:
+    assert rule_of(tmp_path, fault_named(name)) in SEEN.get(name, {None})
