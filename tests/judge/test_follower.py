@@ -18,21 +18,12 @@ from model.profile import DRAFT_RESOLVED, KAFKA, PROFILES, Profile
 from model.trace_arrow import table_from_rows
 from tests.impl.by_hand import after, fetched, spans, story
 from tests.replay.samples import Row, draft_rows, events, first_of, kafka_rows
-from tests.traces import EACH_TRACE, trace_events
 
 
 def found(rows: list[Row], engines: Mapping[str, Engine] | None = None, every: int = 1) -> Finding:
     finding = follow(events(rows), engines or engines_for(("spec", "impl"), KAFKA), every)
     assert finding is not None
     return finding
-
-
-@EACH_TRACE
-def test_every_event_of_a_kafka_trace_conforms_to_the_specification(name: str) -> None:
-    recorded = trace_events(name)
-    for each in {event.partition for event in recorded}:
-        mine = (event for event in recorded if event.partition == each)
-        assert follow(mine, {"spec": SpecEngine(KAFKA)}, invariants_every=10) is None
 
 
 DRAFT_ENGINES = ("spec", "impl")
@@ -69,80 +60,6 @@ def test_what_the_draft_has_is_no_event_of_another_profile() -> None:
 
 def _is_acquire(row: Row) -> object:
     return row["result"].get("acquired")
-
-
-def _is_written(row: Row) -> object:
-    return row["op"] == "acknowledge" and row["writes"]
-
-
-@pytest.mark.parametrize(
-    ("wanted", "change", "kind", "name"),
-    [
-        (
-            _is_acquire,
-            lambda r: r["result"]["acquired"][0].update(delivery_count=4),
-            FindingKind.DIFFERENCE,
-            Difference.ACQUIRED.name,
-        ),
-        (
-            _is_acquire,
-            lambda r: r["after"].update(start_offset=r["after"]["start_offset"] + 1),
-            FindingKind.GUARD,
-            Guard.START_STOPS_AT_UNFINISHED.name,
-        ),
-        (
-            _is_acquire,
-            lambda r: r.update(log_batches=r["log_batches"][1:]),
-            FindingKind.GUARD,
-            Guard.ONLY_READ_IS_ACQUIRED.name,
-        ),
-        (
-            _is_written,
-            lambda r: r["result"].update(status="INVALID_RECORD_STATE"),
-            FindingKind.GUARD,
-            Guard.ACKNOWLEDGEMENT_JUDGED.name,
-        ),
-        (
-            _is_written,
-            lambda r: r["writes"][0]["state_batches"][0].update(delivery_count=9),
-            FindingKind.DIFFERENCE,
-            Difference.WRITTEN_STATE.name,
-        ),
-        (
-            lambda r: r["op"] == "release" and r["writes"],
-            lambda r: r["after"]["records"].clear(),
-            FindingKind.DIFFERENCE,
-            Difference.RECORDS.name,
-        ),
-        (
-            lambda r: r["op"] == "advance_time" and r["writes"],
-            lambda r: r["writes"].clear(),
-            FindingKind.GUARD,
-            Guard.LOCK_ENDS_ON_TIME.name,
-        ),
-    ],
-)
-def test_the_first_event_that_was_spoiled_is_found_by_name(
-    wanted: Callable[[Row], object], change: Callable[[Row], None], kind: FindingKind, name: str
-) -> None:
-    rows = kafka_rows(count=450)
-    row = first_of(rows, wanted)
-    change(row)
-    finding = found(rows, every=0)
-    assert (finding.seq, finding.kind, finding.name) == (row["seq"], kind, name)
-    assert finding.engine == "spec, impl"
-    assert finding.sentence
-    assert finding.before.startswith("start ")
-    assert finding.after.startswith("start ")
-    assert finding.recorded != finding.expected
-
-
-def test_a_new_leader_that_read_something_else_is_found() -> None:
-    rows = kafka_rows("write-faults", count=450)
-    row = first_of(rows[1:], lambda r: r["op"] == "initialize")
-    row["persisted"]["delivery_complete_count"] += 1
-    finding = found(rows, every=0)
-    assert (finding.seq, finding.name) == (row["seq"], Difference.PERSISTED.name)
 
 
 def test_a_clock_that_is_wrong_is_no_event() -> None:

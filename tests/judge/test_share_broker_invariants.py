@@ -14,58 +14,40 @@ from spec.share_broker import ShareBroker, WaitingResponse
 from spec.share_session import SessionPartition, ShareSession
 from tests.spec.share_worlds import P0, P1, broker_of, opened
 
-
-def _broken(name: str) -> ShareBroker:
-    good = opened(broker_of())
-    session = good.sessions["g", "m"]
-    ready = good.partitions["g", P0]
-    return {
-        "sessions_within_limit": attrs.evolve(good, most_sessions=0),
-        "live_epoch_neither_opens_nor_closes": attrs.evolve(
-            good, sessions=Map({("g", "m"): attrs.evolve(session, epoch=0)})
-        ),
-        "session_names_each_once": attrs.evolve(
-            good, sessions=Map({("g", "m"): ShareSession(1, "c", (SessionPartition(P0),) * 2)})
-        ),
-        "idle_groups_are_dropped": attrs.evolve(good, sessions=Map()),
-        "awaited_is_outstanding": attrs.evolve(
-            good, waiting=Map({0: WaitingResponse("g", ShareResponse(), frozenset({P0}))})
-        ),
-        "elsewhere_is_not_in_memory": attrs.evolve(good, elsewhere=frozenset({P0})),
-        "fenced_is_not_in_memory": attrs.evolve(good, fenced=frozenset({("g", P0)})),
-        "clock_is_one": attrs.evolve(good, now=5),
-        "share_partitions_are_sound": attrs.evolve(
-            good,
-            partitions=good.partitions.set(
-                ("g", P0), attrs.evolve(ready, window=attrs.evolve(ready.window, complete=7))
-            ),
-        ),
-    }[name]
-
-
-NAMES = (
-    "sessions_within_limit",
-    "live_epoch_neither_opens_nor_closes",
-    "session_names_each_once",
-    "idle_groups_are_dropped",
-    "awaited_is_outstanding",
-    "elsewhere_is_not_in_memory",
-    "fenced_is_not_in_memory",
-    "clock_is_one",
-    "share_partitions_are_sound",
-)
+GOOD = opened(broker_of())
+SESSION, READY = GOOD.sessions["g", "m"], GOOD.partitions["g", P0]
+SPOILED = attrs.evolve(READY, window=attrs.evolve(READY.window, complete=7))
+BROKEN: dict[str, ShareBroker] = {
+    "sessions_within_limit": attrs.evolve(GOOD, most_sessions=0),
+    "live_epoch_neither_opens_nor_closes": attrs.evolve(
+        GOOD, sessions=Map({("g", "m"): attrs.evolve(SESSION, epoch=0)})
+    ),
+    "session_names_each_once": attrs.evolve(
+        GOOD, sessions=Map({("g", "m"): ShareSession(1, "c", (SessionPartition(P0),) * 2)})
+    ),
+    "idle_groups_are_dropped": attrs.evolve(GOOD, sessions=Map()),
+    "awaited_is_outstanding": attrs.evolve(
+        GOOD, waiting=Map({0: WaitingResponse("g", ShareResponse(), frozenset({P0}))})
+    ),
+    "elsewhere_is_not_in_memory": attrs.evolve(GOOD, elsewhere=frozenset({P0})),
+    "fenced_is_not_in_memory": attrs.evolve(GOOD, fenced=frozenset({("g", P0)})),
+    "clock_is_one": attrs.evolve(GOOD, now=5),
+    "share_partitions_are_sound": attrs.evolve(
+        GOOD, partitions=GOOD.partitions.set(("g", P0), SPOILED)
+    ),
+}
 
 
 def test_every_invariant_has_an_example() -> None:
-    assert tuple(one.name for one in BROKER_INVARIANTS) == NAMES
+    assert tuple(one.name for one in BROKER_INVARIANTS) == tuple(BROKEN)
 
 
 def test_a_write_that_is_outstanding_keeps_a_group_in_memory() -> None:
-    good, one = opened(broker_of()), Outstanding(Write(0, 0, 0, (), ErrorCode.PENDING))
+    one = Outstanding(Write(0, 0, 0, (), ErrorCode.PENDING))
     partitions = {
-        at: attrs.evolve(there, outstanding=Map({0: one})) for at, there in good.partitions.items()
+        at: attrs.evolve(there, outstanding=Map({0: one})) for at, there in GOOD.partitions.items()
     }
-    idle = attrs.evolve(good, sessions=Map(), partitions=Map(partitions))
+    idle = attrs.evolve(GOOD, sessions=Map(), partitions=Map(partitions))
     assert broken_names(BROKER_INVARIANTS, idle) == ["idle_groups_are_dropped"]
     idle = attrs.evolve(idle, unvalidated=frozenset(partitions))
     assert broken_names(BROKER_INVARIANTS, idle) == []
@@ -85,15 +67,14 @@ def test_a_write_that_is_outstanding_keeps_a_group_in_memory() -> None:
 def test_a_response_waits_for_the_writes_of_its_own_call(
     seq: int, group: str, left: set[TopicPartition], *, sound: bool
 ) -> None:
-    good = opened(broker_of())
     one = Outstanding(Write(0, 0, 0, (), ErrorCode.PENDING), seq=3)
-    ready = attrs.evolve(good.partitions["g", P0], outstanding=Map({0: one}))
+    ready = attrs.evolve(READY, outstanding=Map({0: one}))
     waiting = Map({seq: WaitingResponse(group, ShareResponse(), frozenset(left))})
-    broker = attrs.evolve(good, partitions=Map({("g", P0): ready}), waiting=waiting)
+    broker = attrs.evolve(GOOD, partitions=Map({("g", P0): ready}), waiting=waiting)
     assert ("awaited_is_outstanding" not in broken_names(BROKER_INVARIANTS, broker)) is sound
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", BROKEN)
 def test_each_invariant_notices_what_breaks_it(name: str) -> None:
-    assert broken_names(BROKER_INVARIANTS, opened(broker_of())) == []
-    assert broken_names(BROKER_INVARIANTS, _broken(name)) == [name]
+    assert broken_names(BROKER_INVARIANTS, GOOD) == []
+    assert broken_names(BROKER_INVARIANTS, BROKEN[name]) == [name]

@@ -44,6 +44,8 @@ def test_what_is_written_has_states_as_data_and_says_how_it_came_to_be(tmp_path:
     path = write_lines(tmp_path / "a.jsonl", [*rows, *kafka_rows(partition=1)])
     plan = Plan(max_divergences=5)
     replayed(path, plan=plan, out=tmp_path / "out")
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert written == {"divergences.parquet", "lag", "verdicts.parquet"}
     tables = {
         name: pq.read_table(tmp_path / "out" / f"{name}.parquet")
         for name in ("verdicts", "divergences")
