@@ -8,11 +8,11 @@ Read in this order:
 - ``points``: the records of a window at the offsets that a theorem names, whatever the others are;
 - ``situation``: what a theorem speaks about, as terms, as values, and as reached by a run;
 - ``record_operations``: what can happen to one record, in one table;
-- ``any_partition``: any share-partition, with a fetch that acquires and a start offset that moves;
+- ``any_partition``: any share-partition, with an operation on any two offsets, or a fetch;
 - ``theorem``: how modules state a theorem or a lemma, and the change to a rule under which it must
   fail; ``controls``: the changes that occur more than once;
 - ``count``: counts over ranges of any width;
-- ``operation_situation`` and ``operation_cases``: whole operations on any two offsets;
+- ``operation_cases``: the operations on records, in one table;
 - ``partition_operations``: whatever can happen to a share-partition, in one table;
 - ``record_theorems``, ``window_theorems``, ``operation_theorems``, ``acknowledge_theorems``,
   ``write_theorems``, ``takeover_theorems``, ``acquire_theorems``, ``acquire_guard_theorems``,

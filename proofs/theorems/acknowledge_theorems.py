@@ -15,7 +15,21 @@ from model.operations import Acknowledge, AcknowledgementBatch, EntryPoint
 from model.outcome import Choice
 from model.profile import KAFKA, KIP, Profile
 from model.states import AcknowledgeType, RecordState
-from proofs.theorems.any_partition import standing_in
+from proofs.theorems.any_partition import (
+    AnyPartition,
+    attempted,
+    changes_to,
+    completes,
+    is_possible,
+    is_whole,
+    names_no_others,
+    others_wait,
+    partition_of,
+    reports,
+    same_record,
+    standing_in,
+    waits_for_its_write,
+)
 from proofs.theorems.controls import becomes, called_with, changes_nothing, leaves, wrong
 from proofs.theorems.operation_cases import (
     ACCEPT,
@@ -29,20 +43,6 @@ from proofs.theorems.operation_cases import (
     is_named,
     may_acknowledge,
     places,
-)
-from proofs.theorems.operation_situation import (
-    OneOperation,
-    attempted,
-    changes_to,
-    completes,
-    is_possible,
-    is_whole,
-    names_no_others,
-    others_wait,
-    partition_of,
-    reports,
-    same_record,
-    waits_for_its_write,
 )
 from proofs.theorems.points import Places
 from proofs.theorems.symbolic import conjunction
@@ -89,10 +89,10 @@ FORGIVES = wrong(
 )
 ACCEPTS = wrong(JUDGE, "accepts whatever comes", becomes(lambda *_: Judgement(0, NONE, {NONE})))
 COUNTS_WRITES = wrong(WHOLE, "counts a write that it does not make", leaves(_one_write_more))
-_acknowledge = Subject("KIP-932, ShareAcknowledge", OneOperation, is_possible, names_no_others)
+_acknowledge = Subject("KIP-932, ShareAcknowledge", AnyPartition, is_possible, names_no_others)
 
 
-def _malformed_batch(s: OneOperation, kind: int = ACCEPT) -> tuple[AcknowledgementBatch, Term]:
+def _malformed_batch(s: AnyPartition, kind: int = ACCEPT) -> tuple[AcknowledgementBatch, Term]:
     """Return a batch of any two offsets, also negative ones, and whether it is well formed."""
     first, last = s.first - s.second, s.last - s.second
     types: Any = Places(s.seq, ((s.offset - first, ACCEPT),), kind)
@@ -105,7 +105,7 @@ def _malformed_batch(s: OneOperation, kind: int = ACCEPT) -> tuple[Acknowledgeme
 @_acknowledge.theorem(
     57, of={"validate": (ACCEPT,), "validate an unknown type": (9,)}, control=LENIENT
 )
-def request_is_well_formed(s: OneOperation, kind: int) -> Term:
+def request_is_well_formed(s: AnyPartition, kind: int) -> Term:
     """A batch is a range of offsets, with one known type for all or one for each."""
     batch, right = _malformed_batch(s, kind)
     answer = validation.validate(Acknowledge(s.member, (batch,)), KIP)
@@ -115,7 +115,7 @@ def request_is_well_formed(s: OneOperation, kind: int) -> Term:
 @_acknowledge.theorem(
     33, of="acknowledge", where=lambda s: negate(_malformed_batch(s)[1]), control=LENIENT
 )
-def malformed_changes_nothing(s: OneOperation) -> Term:
+def malformed_changes_nothing(s: AnyPartition) -> Term:
     """A malformed request is INVALID_REQUEST, and no more."""
     batch, before = _malformed_batch(s)[0], partition_of(s)
     for choice in (Choice(), Choice(refusal=INVALID_REQUEST)):
@@ -136,7 +136,7 @@ def malformed_changes_nothing(s: OneOperation) -> Term:
     },
     control=lambda _profile, entry: LENIENT if entry is EntryPoint.REQUEST else STRICT,
 )
-def batches_ascend(s: OneOperation, profile: Profile, entry: EntryPoint) -> Term:
+def batches_ascend(s: AnyPartition, profile: Profile, entry: EntryPoint) -> Term:
     """Batches of a request ascend; under kafka two may share an offset."""
     spans = (s.first, s.last), (s.second, s.second_last)
     batches = tuple(AcknowledgementBatch(*span, (ACCEPT,)) for span in spans)
@@ -157,7 +157,7 @@ class BatchesBefore:
     gap: bool = False
     beyond: bool = False
 
-    def judgement(self, s: OneOperation) -> Judgement:
+    def judgement(self, s: AnyPartition) -> Judgement:
         """Return a judgement of batches that changed or renewed the first record, or neither."""
         judgement = Judgement(s.now + s.lock, INVALID_REQUEST if self.beyond else NONE)
         if s.awaited:
@@ -179,11 +179,11 @@ BEFORE = {
 }
 
 
-def _renewed(s: OneOperation, record: Record) -> Record:
+def _renewed(s: AnyPartition, record: Record) -> Record:
     return attrs.evolve(record, deadline=s.seq)
 
 
-def _is_after_others(s: OneOperation, *_of: object) -> Term:
+def _is_after_others(s: AnyPartition, *_of: object) -> Term:
     """Whether the batches before can have left the first record so: as the second one is."""
     return is_whole(s.other_record)
 
@@ -201,7 +201,7 @@ def _are_equal(some: Records, others: Records) -> Term:
     where=_is_after_others,
     control=ANYBODY,
 )
-def batch_is_judged_after_those_before(s: OneOperation, kind: AcknowledgeType) -> Term:
+def batch_is_judged_after_those_before(s: AnyPartition, kind: AcknowledgeType) -> Term:
     """A batch acts on each record that it names as the batches before left it, and on no other."""
     judgement, expected = AFTER_OTHERS.judgement(s), AFTER_OTHERS.judgement(s)
     goes_on = acknowledge.judge_batch(partition_of(s), s.member, judgement, batch_of(s, kind))
@@ -232,7 +232,7 @@ def batch_is_judged_after_those_before(s: OneOperation, kind: AcknowledgeType) -
     ),
     control=lambda before: FORGIVES if before.beyond else FORGETS,
 )
-def batch_adds_the_answers_it_deserves(s: OneOperation, before: BatchesBefore) -> Term:
+def batch_adds_the_answers_it_deserves(s: AnyPartition, before: BatchesBefore) -> Term:
     """What may be answered is what the first batch deserves that is wrong."""
     judgement = before.judgement(s)
     goes_on = acknowledge.judge_batch(partition_of(s), s.member, judgement, batch_of(s, RENEW))
@@ -254,14 +254,14 @@ def batch_adds_the_answers_it_deserves(s: OneOperation, before: BatchesBefore) -
     )
 
 
-def _is_named_gap(s: OneOperation, place: Place) -> Term:
+def _is_named_gap(s: AnyPartition, place: Place) -> Term:
     """Whether the batch names an offset from the start offset on where no record is."""
     here = s.start <= place.offset, s.first <= place.offset, place.offset <= s.last
     return conjunction(negate(place.tracked), *here)
 
 
 @_acknowledge.theorem(32, 57, of="acknowledge three batches", control=ACCEPTS)
-def batches_are_judged_in_order(s: OneOperation) -> Term:
+def batches_are_judged_in_order(s: AnyPartition) -> Term:
     """Batches are judged in order, each after those before, until one is refused."""
     offsets = s.offset, s.other, s.elsewhere
     kinds = ((RENEW,), (ACCEPT,), (ACCEPT,))
@@ -294,11 +294,11 @@ def batches_are_judged_in_order(s: OneOperation) -> Term:
     )
 
 
-def _both_are_tracked(s: OneOperation, *_of: object) -> Term:
+def _both_are_tracked(s: AnyPartition, *_of: object) -> Term:
     return conjunction(s.tracked, s.other_tracked)
 
 
-def _end(s: OneOperation, before: SharePartition, judgement: Judgement, choice: Choice) -> Step:
+def _end(s: AnyPartition, before: SharePartition, judgement: Judgement, choice: Choice) -> Step:
     """Return the step of an acknowledgement that was judged so."""
     operation, answer = Acknowledge(s.member, ()), waits_for_its_write(s)
     with standing_in(acknowledge, judge=lambda *_of: judgement):
@@ -316,7 +316,7 @@ def _end(s: OneOperation, before: SharePartition, judgement: Judgement, choice: 
     control=COUNTS_WRITES,
 )
 def refusal_leaves_renewals_before_its_cause(
-    s: OneOperation, profile: Profile, status: ErrorCode
+    s: AnyPartition, profile: Profile, status: ErrorCode
 ) -> Term:
     """A refusal changes nothing, but that under kafka the renewals before its cause hold."""
     renewed, other_renewed = _renewed(s, s.record), _renewed(s, s.other_record)
@@ -342,7 +342,7 @@ def refusal_leaves_renewals_before_its_cause(
 @_acknowledge.theorem(
     32, of="acknowledge batches", where=_both_are_tracked, control=changes_nothing(WHOLE)
 )
-def judgement_is_applied_whole(s: OneOperation) -> Term:
+def judgement_is_applied_whole(s: AnyPartition) -> Term:
     """If no batch is refused, all renewals and changes hold, and one write reports the changes."""
     judgement = Judgement(s.now + s.lock, NONE, {NONE})
     for place, awaited in zip(places(s), (s.awaited, s.other_awaited), strict=True):

@@ -16,21 +16,23 @@ from model.states import AcquireMode, RecordState
 from model.whole_state import Delayed
 from proofs.theorems.any_partition import (
     AnyPartition,
+    Refusal,
+    attempted,
+    changes_to,
     either_of,
     fetch,
+    fetched_partition,
     first_broken,
     is_empty,
     is_fetched,
     is_in_a_batch,
     is_in_hole,
     log_of,
-    partition_of,
     refused_by,
     standing_in,
 )
 from proofs.theorems.controls import allows_everything, becomes, does_nothing, sets, wrong
 from proofs.theorems.operation_cases import Place, places
-from proofs.theorems.operation_situation import Refusal, attempted, changes_to
 from proofs.theorems.points import Places
 from proofs.theorems.symbolic import conjunction, implies, is_between, largest
 from proofs.theorems.theorem import Subject
@@ -87,12 +89,12 @@ def only_available_records_are_acquired(
     chosen = [places(s)[index] for index in named]
     operation = fetch(s) if reads else attrs.evolve(fetch(s), log_batches=())
     taken = [place.offset for place in chosen]
-    refused = refused_by(lambda: acquire.check_taken(partition_of(s), operation, taken))
+    refused = refused_by(lambda: acquire.check_taken(fetched_partition(s), operation, taken))
     rules = (
         _may_be_taken(
             s,
             place,
-            read=reads and is_between(s.first, place.offset, s.last),
+            read=reads and is_between(s.first, place.offset, s.second_last),
             again=place.index in named[:order],
         )
         for order, place in enumerate(chosen)
@@ -109,7 +111,7 @@ def only_available_records_are_acquired(
 def acquire_keeps_to_the_maximum(s: AnyPartition, mode: AcquireMode, profile: Profile) -> Term:
     """An acquire takes at most the maximum, or as many before the log batch of its last record."""
     width, last, before = s.entered, s.taken_last, s.taken
-    partition, taken = partition_of(s, profile), Places(s.entered, ((-1, s.taken_last),))
+    partition, taken = fetched_partition(s, profile), Places(s.entered, ((-1, s.taken_last),))
     made = is_between(s.made_first, last, s.made_last)
 
     def produced(log: Log, _offset: Term) -> tuple[Term, Term] | None:
@@ -123,9 +125,9 @@ def acquire_keeps_to_the_maximum(s: AnyPartition, mode: AcquireMode, profile: Pr
     if width == 0 or (profile.window_may_exceed_maximum and last < s.end):
         return refused is None
     begins = either(
-        is_between(s.first, last, s.first_last),
+        is_between(s.first, last, s.last),
         s.first,
-        either(is_between(s.second, last, s.last), s.second, last),
+        either(is_between(s.second, last, s.second_last), s.second, last),
     )
     return conjunction(
         refused is first_broken((before < s.maximum, Guard.WITHIN_MAXIMUM_AND_ONE_BATCH)),
@@ -138,7 +140,7 @@ def window_grows_over_no_record(s: AnyPartition) -> Term:
     """The window grows over an offset only if it comes in flight, or the log does not hold it."""
     # What is tracked here stands for what comes in flight.
     inside = {place.offset for place in places(s) if place.tracked}
-    refused = refused_by(lambda: acquire.check_growth(partition_of(s), inside, s.entered_last))
+    refused = refused_by(lambda: acquire.check_growth(fetched_partition(s), inside, s.entered_last))
     lost = (
         conjunction(
             is_between(s.end, p.offset, s.entered_last - 1), negate(is_in_hole(s, p.offset))
@@ -157,7 +159,7 @@ def window_stays_within_its_limit(s: AnyPartition, mode: AcquireMode, profile: P
     """A window is refused beyond its limit, but for the log batch that crosses it."""
     # It grew from furthest; missing says whether something is taken.
     old_end, first_new, taken = s.furthest, s.entered, [s.taken_last] if s.missing else []
-    asked = (partition_of(s, profile), fetch(s, mode), old_end, first_new, taken)
+    asked = (fetched_partition(s, profile), fetch(s, mode), old_end, first_new, taken)
     refused = refused_by(lambda: acquire.check_width(*asked))
     cap = s.start + s.width
     if profile.gap_at_the_end_is_free:
@@ -170,7 +172,7 @@ def window_stays_within_its_limit(s: AnyPartition, mode: AcquireMode, profile: P
         beyond = conjunction(bool(taken), s.taken_last >= cap, s.taken_last >= old_end)
         crosses = conjunction(crosses, negate(beyond))
     wide = conjunction(s.end > cap, negate(crosses))
-    size = either(crosses_second, s.last - s.second, s.first_last - s.first)
+    size = either(crosses_second, s.second_last - s.second, s.last - s.first)
     within = s.end <= cap + (size if profile.window_may_overshoot else 0)
     rightly = refused is first_broken((negate(wide), Guard.WITHIN_WINDOW_LIMIT))
     return conjunction(rightly, refused is not None or within)
@@ -179,7 +181,7 @@ def window_stays_within_its_limit(s: AnyPartition, mode: AcquireMode, profile: P
 @_FETCH.theorem(13, of="skip acquire", control=allows_everything("spec.acquire:check_full"))
 def acquire_is_skipped_only_when_full(s: AnyPartition) -> Term:
     """A fetch acquires nothing only if the window is full and no record is free."""
-    before, stuck = partition_of(s), Delayed(0, 1)
+    before, stuck = fetched_partition(s), Delayed(0, 1)
     operation, choice = SkipAcquire(s.member), Choice(start_offset=s.start)
     with standing_in(acquire, note_full=stuck) as asked:
         refused = refused_by(lambda: acquire.skip_acquire(before, operation, choice))
@@ -218,7 +220,7 @@ def _first_readable(s: AnyPartition) -> Term:
 )
 def read_shows_the_log(s: AnyPartition, level: IsolationLevel) -> Term:
     """A read is refused exactly if it goes past what can be read, shows other batches, or skips."""
-    before = partition_of(s)
+    before = fetched_partition(s)
     before = attrs.evolve(before, config=attrs.evolve(before.config, isolation_level=level))
     refused = refused_by(lambda: read.check_read(before, fetch(s)))
     committed = level is IsolationLevel.READ_COMMITTED
@@ -234,17 +236,19 @@ def read_shows_the_log(s: AnyPartition, level: IsolationLevel) -> Term:
         return either_of(low > high, conjunction(s.hole_first <= low, high <= s.hole_last))
 
     return refused is first_broken(
-        (conjunction(s.first_last < end, s.last < end), Guard.WITHIN_READABLE_LOG),
-        (is_part(s.first, s.first_last), Guard.READ_IS_OF_THE_LOG),
-        (is_part(s.second, s.last), Guard.READ_IS_OF_THE_LOG),
+        (conjunction(s.last < end, s.second_last < end), Guard.WITHIN_READABLE_LOG),
+        (is_part(s.first, s.last), Guard.READ_IS_OF_THE_LOG),
+        (is_part(s.second, s.second_last), Guard.READ_IS_OF_THE_LOG),
         (loses_nothing(place, s.first), Guard.NO_RECORD_LOST),
-        (loses_nothing(largest(place, s.first_last + 1), s.second), Guard.NO_RECORD_LOST),
+        (loses_nothing(largest(place, s.last + 1), s.second), Guard.NO_RECORD_LOST),
     )
 
 
 def _learned(s: AnyPartition, *, known: bool = True) -> SharePartition:
     """Return what is known after the read, of a log of which no hole was known."""
-    return read.learn(partition_of(s, log=attrs.evolve(log_of(s), holes=(), known=known)), fetch(s))
+    return read.learn(
+        fetched_partition(s, log=attrs.evolve(log_of(s), holes=(), known=known)), fetch(s)
+    )
 
 
 @_READ.theorem(53, of="learn", control=UNLEARNED)
@@ -253,7 +257,7 @@ def read_teaches_what_the_log_lacks(s: AnyPartition) -> Term:
     place = _first_readable(s)
     skipped = either_of(
         is_between(place, s.offset, s.first - 1),
-        conjunction(place <= s.offset, is_between(s.first_last + 1, s.offset, s.second - 1)),
+        conjunction(place <= s.offset, is_between(s.last + 1, s.offset, s.second - 1)),
         is_between(s.start, s.offset, s.log_start - 1),
     )
     known = logs.hole_end(_learned(s).log, s.offset) is not None
@@ -265,7 +269,10 @@ def read_teaches_what_the_log_lacks(s: AnyPartition) -> Term:
 )
 def log_lacks_what_nothing_was_produced_at(s: AnyPartition) -> Term:
     """Of what is produced the log lacks the offsets between the batches, and no other."""
-    before, end = partition_of(s, log=attrs.evolve(log_of(s), holes=())), s.last + s.fetches
+    before, end = (
+        fetched_partition(s, log=attrs.evolve(log_of(s), holes=())),
+        s.second_last + s.fetches,
+    )
     stable = _smaller(s.fetch_offset, end)
     appended = Produce(fetch(s).log_batches, end, stable)
     made = attempted(lambda: produce.produce(before, appended))
@@ -274,7 +281,7 @@ def log_lacks_what_nothing_was_produced_at(s: AnyPartition) -> Term:
     log, new = made.partition.log, is_between(s.log_end, s.offset, end - 1)
     lacks = logs.hole_end(log, s.offset) is not None
     lost = conjunction(new, negate(is_in_a_batch(s, s.offset)))
-    batches = ((s.first, s.first_last), (s.second, s.last))
+    batches = ((s.first, s.last), (s.second, s.second_last))
     return conjunction(
         lost if lacks else negate(lost),
         conjunction(log.end_offset == end, log.stable_offset == stable),
@@ -287,15 +294,15 @@ def log_lacks_what_nothing_was_produced_at(s: AnyPartition) -> Term:
 )
 def log_lacks_what_is_compacted(s: AnyPartition) -> Term:
     """Compaction takes from the log the offsets that it names, which all lie below its end."""
-    before = partition_of(s, log=attrs.evolve(log_of(s), holes=()))
+    before = fetched_partition(s, log=attrs.evolve(log_of(s), holes=()))
     with standing_in(produce, notice=before) as asked:
-        compacted = Compact((OffsetRange(s.first, s.last),))
+        compacted = Compact((OffsetRange(s.first, s.second_last),))
         made = attempted(lambda: produce.compact(before, compacted, Choice()))
     if isinstance(made, Refusal):
-        return s.last >= s.log_end
-    named = is_between(s.first, s.offset, s.last)
+        return s.second_last >= s.log_end
+    named = is_between(s.first, s.offset, s.second_last)
     lacks = logs.hole_end(asked["notice"][0].log, s.offset) is not None
-    return conjunction(s.last < s.log_end, named if lacks else negate(named))
+    return conjunction(s.second_last < s.log_end, named if lacks else negate(named))
 
 
 @_READ.theorem(
@@ -304,8 +311,8 @@ def log_lacks_what_is_compacted(s: AnyPartition) -> Term:
 def log_lacks_what_it_learns(s: AnyPartition) -> Term:
     """A log lacks the hole that it knew and the one that it learns, no other, and joins them."""
     before = log_of(s)
-    after = logs.learn_hole(before, s.first, s.last)
-    ranges = ((s.hole_first, s.hole_last), (s.first, s.last))
+    after = logs.learn_hole(before, s.first, s.second_last)
+    ranges = ((s.hole_first, s.hole_last), (s.first, s.second_last))
     lacked = either_of(*(is_between(first, s.offset, last) for first, last in ranges))
     lacks = logs.hole_end(after, s.offset) is not None
     apart = (one[1] + 1 < other[0] for one, other in pairwise(after.holes))
@@ -317,9 +324,9 @@ def log_lacks_what_it_learns(s: AnyPartition) -> Term:
 )
 def truncation_keeps_what_lies_below(s: AnyPartition) -> Term:
     """A log that ends earlier lacks what it lacked below its end, and beyond it nothing."""
-    after = logs.truncate(log_of(s), s.last)
-    lacked = conjunction(is_between(s.hole_first, s.offset, s.hole_last), s.offset < s.last)
-    made = conjunction(is_between(s.made_first, s.offset, s.made_last), s.offset < s.last)
+    after = logs.truncate(log_of(s), s.second_last)
+    lacked = conjunction(is_between(s.hole_first, s.offset, s.hole_last), s.offset < s.second_last)
+    made = conjunction(is_between(s.made_first, s.offset, s.made_last), s.offset < s.second_last)
     lacks = logs.hole_end(after, s.offset) is not None
     given = logs.batch_at(after, s.offset) is not None
     return conjunction(lacks == lacked, given == made)
@@ -328,7 +335,7 @@ def truncation_keeps_what_lies_below(s: AnyPartition) -> Term:
 @_LEARN.theorem(10, of="learn", control=UNLEARNED)
 def compacted_records_are_archived(s: AnyPartition) -> Term:
     """A read archives each AVAILABLE record that it skips, and changes nothing else."""
-    before = partition_of(s)
+    before = fetched_partition(s)
     with standing_in(read, learn_hole=before.log, learn_read=before.log):
         after = read.learn(before, fetch(s))
     return changes_to(s, before, after, [_after(s, place) for place in places(s)])
@@ -348,7 +355,7 @@ def _after(s: AnyPartition, place: Place) -> Record | None:
 def read_moves_only_an_unknown_end(s: AnyPartition) -> Term:
     """A read moves the log's end only where nobody said where it is."""
     known, unknown = _learned(s).log, _learned(s, known=False).log
-    end = largest(s.log_end, _first_readable(s), s.last + 1)
+    end = largest(s.log_end, _first_readable(s), s.second_last + 1)
     stable = either(end > s.log_end, largest(s.stable, end), s.stable)
     return conjunction(
         *(log.batches == log_of(s).batches for log in (known, unknown)),

@@ -17,17 +17,20 @@ from model.profile import DRAFT_RESOLVED, KIP, Profile
 from model.ranges import AcquiredRange, OffsetRange, PassedOver
 from proofs.theorems.any_partition import (
     AnyPartition,
+    Refusal,
+    attempted,
+    changes_to,
     either_of,
     fetch,
+    fetched_partition,
     is_fetched,
     is_in_a_batch,
     log_of,
-    partition_of,
+    same,
     standing_in,
 )
 from proofs.theorems.controls import becomes, called_with, sets, wrong
 from proofs.theorems.operation_cases import Place, places
-from proofs.theorems.operation_situation import Refusal, attempted, changes_to, same
 from proofs.theorems.symbolic import conjunction, implies, is_between
 from proofs.theorems.theorem import Subject
 from spec import acquire
@@ -121,7 +124,7 @@ def _lets_enter(s: AnyPartition, case: AcquireCase, place: Place) -> Term:
 
 def _run(s: AnyPartition, case: AcquireCase) -> RanAcquire:
     """Run the acquire, and note what it asks."""
-    before = partition_of(s, case.profile, log=Log(0, 0))
+    before = fetched_partition(s, case.profile, log=Log(0, 0))
     learned = attrs.evolve(before, log=log_of(s))
     operation, choice = fetch(s), _choice(s, case)
     own = [s.other if case.takes == "second" else s.offset]
@@ -307,7 +310,7 @@ def acquire_is_refused_for_what_it_may_not_choose(s: AnyPartition, case: Acquire
     ran = _run(s, case)
     start = s.target if case.moves else s.start
     unread = case.enters == "range" and either_of(
-        *(negate(is_between(s.first, p.offset, s.last)) for p in ran.entered)
+        *(negate(is_between(s.first, p.offset, s.second_last)) for p in ran.entered)
     )
     if not isinstance(ran.step, Refusal):
         stays = either_of(start == s.start, is_between(s.start, start, s.furthest))

@@ -13,9 +13,9 @@ from judge.invariants import RECORD_INVARIANTS
 from model.operations import AdvanceLogStart, Produce, ResetOffset
 from model.profile import KAFKA, KIP, Profile
 from model.snapshot import DurableState
+from proofs.theorems.any_partition import AnyPartition, partition_of
 from proofs.theorems.controls import adds, becomes, changes_nothing, keeps, returns, wrong
 from proofs.theorems.count import count, counts_on, has, put, unmarked
-from proofs.theorems.operation_situation import OneOperation, partition_of
 from proofs.theorems.record_operations import TRANSITIONS, Transition
 from proofs.theorems.situation import any_like, ends_in_the_log, flag, number
 from proofs.theorems.symbolic import conjunction, implies, is_between
@@ -157,7 +157,7 @@ COMPLEMENT = _lemma(
 Change = Callable[[SharePartition], SharePartition]
 
 
-def _state(s: OneOperation, profile: Profile = KIP) -> SharePartition:
+def _state(s: AnyPartition, profile: Profile = KIP) -> SharePartition:
     """Return the share-partition, whose log has a hole."""
     log = Log(0, s.log_end, ((s.second, s.second_last),))
     return attrs.evolve(partition_of(s, profile), log=log)
@@ -167,36 +167,36 @@ def _with_window(before: SharePartition, now: Window) -> SharePartition:
     return attrs.evolve(before, window=now)
 
 
-def _in_hole(s: OneOperation) -> Term:
+def _in_hole(s: AnyPartition) -> Term:
     return is_between(s.second, s.offset, s.second_last)
 
 
-def _is_alone(s: OneOperation) -> Term:
+def _is_alone(s: AnyPartition) -> Term:
     """Whether the window has a record at the first offset only, if at all."""
     ordered = s.start <= s.end, s.second <= s.second_last, s.limit <= s.highest
     return conjunction(*ordered, negate(s.other_tracked), s.offset < s.other, s.end < s.other)
 
 
-def _is_inside(s: OneOperation) -> Term:
+def _is_inside(s: AnyPartition) -> Term:
     """Whether the offset lies in the window, and its record is sound."""
     inside = s.start <= s.offset, s.offset < s.end, s.end <= s.log_end
     sound = (known.holds(s.record, s.highest, s.now) for known in RECORD_INVARIANTS)
     return conjunction(*inside, *sound)
 
 
-def _is_tracked(s: OneOperation) -> Term:
+def _is_tracked(s: AnyPartition) -> Term:
     return conjunction(_is_inside(s), s.tracked)
 
 
-def _is_first(s: OneOperation) -> Term:
+def _is_first(s: AnyPartition) -> Term:
     return conjunction(_is_tracked(s), s.offset == s.start)
 
 
-def _is_gap(s: OneOperation) -> Term:
+def _is_gap(s: AnyPartition) -> Term:
     return conjunction(_is_inside(s), negate(s.tracked))
 
 
-def _adds(s: OneOperation, change: Change, expected: Term) -> Term:
+def _adds(s: AnyPartition, change: Change, expected: Term) -> Term:
     """Whether the change adds so much to the lag, as both profiles count it."""
     befores = [_state(s, profile) for profile in (KIP, KAFKA)]
     return conjunction(*(lag(change(before)) - lag(before) == expected for before in befores))
@@ -219,8 +219,8 @@ EXPECTED = dict.fromkeys(("acquire", "renew", "mark", "stay for the grace", "com
     "vanish": -1,
 }
 """What each transition adds to the lag; others take one where they end the record, or undo that."""
-_lag = Subject("KIP-1226, Lag", OneOperation, _is_alone)
-_complete = Subject("KIP-1226, Delivery complete count", OneOperation, _is_alone)
+_lag = Subject("KIP-1226, Lag", AnyPartition, _is_alone)
+_complete = Subject("KIP-1226, Delivery complete count", AnyPartition, _is_alone)
 
 
 @_lag.theorem(
@@ -231,7 +231,7 @@ _complete = Subject("KIP-1226, Delivery complete count", OneOperation, _is_alone
     where=lambda s, transition: conjunction(_is_tracked(s), transition.happens(s)),
     control=MISCOUNTS,
 )
-def lag_follows_each_record(s: OneOperation, transition: Transition) -> Term:
+def lag_follows_each_record(s: AnyPartition, transition: Transition) -> Term:
     """The end of a record takes one from the lag, undoing it gives that back; no more happens."""
     after = transition.after(s)
     if after is None:
@@ -250,7 +250,7 @@ def lag_follows_each_record(s: OneOperation, transition: Transition) -> Term:
     where=lambda s: conjunction(s.offset == s.end, negate(s.tracked), negate(_in_hole(s))),
     control=MISCOUNTS,
 )
-def lag_ignores_what_enters(s: OneOperation) -> Term:
+def lag_ignores_what_enters(s: AnyPartition) -> Term:
     """A record that enters the window changes no lag."""
 
     def enter(before: SharePartition) -> SharePartition:
@@ -266,13 +266,13 @@ def lag_ignores_what_enters(s: OneOperation) -> Term:
     where=lambda s: conjunction(_is_tracked(s), s.first >= s.log_end, s.second_last < s.log_end),
     control=STANDS,
 )
-def lag_grows_by_what_is_produced(s: OneOperation) -> Term:
+def lag_grows_by_what_is_produced(s: AnyPartition) -> Term:
     """Producing n offsets adds n to the lag."""
     produced = Produce((), s.first)
     return _adds(s, lambda now: log_end.produce(now, produced).partition, s.first - s.log_end)
 
 
-def _pass_the_offset(s: OneOperation) -> Change:
+def _pass_the_offset(s: AnyPartition) -> Change:
     return lambda now: _with_window(now, window.drop_below(now.window, s.offset + 1))
 
 
@@ -282,7 +282,7 @@ def _pass_the_offset(s: OneOperation) -> Change:
     where=lambda s: conjunction(_is_first(s), is_finished(s.record)),
     control=FORGETFUL,
 )
-def lag_ignores_the_start_offset(s: OneOperation) -> Term:
+def lag_ignores_the_start_offset(s: AnyPartition) -> Term:
     """The start offset passes a finished record without changing the lag."""
     return _adds(s, _pass_the_offset(s), 0)
 
@@ -293,7 +293,7 @@ def lag_ignores_the_start_offset(s: OneOperation) -> Term:
     where=lambda s: conjunction(_is_gap(s), s.offset == s.start, _in_hole(s)),
     control=COUNTS_GAPS,
 )
-def lag_includes_natural_gaps(s: OneOperation) -> Term:
+def lag_includes_natural_gaps(s: AnyPartition) -> Term:
     """A natural gap that was not acknowledged is lag until the start offset passes it."""
     return _adds(s, _pass_the_offset(s), -1)
 
@@ -304,21 +304,21 @@ def lag_includes_natural_gaps(s: OneOperation) -> Term:
     where=lambda s: conjunction(_is_gap(s), negate(_in_hole(s))),
     control=MOVES_THE_END,
 )
-def lag_ignores_what_is_learnt(s: OneOperation) -> Term:
+def lag_ignores_what_is_learnt(s: AnyPartition) -> Term:
     """Learning of a natural gap changes no lag."""
     at = s.offset, s.offset
     return _adds(s, lambda now: attrs.evolve(now, log=logs.learn_hole(now.log, *at)), 0)
 
 
 @_lag.theorem(20, of="advance log start", where=_is_first, control=FORGETFUL)
-def lag_falls_by_the_unfinished_that_the_log_loses(s: OneOperation) -> Term:
+def lag_falls_by_the_unfinished_that_the_log_loses(s: AnyPartition) -> Term:
     """The log start offset takes from the lag the records it passes that were not complete."""
     operation, expected = AdvanceLogStart(s.offset + 1), either(is_terminal(s.record), 0, -1)
     return _adds(s, lambda now: log_start.advance_log_start(now, operation).partition, expected)
 
 
 @_lag.theorem(50, of="report the lag", control=UNKNOWN)
-def reported_lag_is_that_of_the_durable_state(s: OneOperation) -> Term:
+def reported_lag_is_that_of_the_durable_state(s: AnyPartition) -> Term:
     """The reported lag is that of the durable state, or none where that does not know it."""
     state = DurableState(s.start - 1, s.complete - 1, (), 0, 0)
     reported = lags.durable_lag(s.log_end, state)
@@ -333,7 +333,7 @@ def reported_lag_is_that_of_the_durable_state(s: OneOperation) -> Term:
     where=lambda s: conjunction(_is_tracked(s), negate(is_held(s.record))),
     control=ONE_MORE,
 )
-def reset_starts_afresh(s: OneOperation) -> Term:
+def reset_starts_afresh(s: AnyPartition) -> Term:
     """After a reset the lag is what lies after the new start offset; nothing is complete."""
     states = (_state(s, profile) for profile in (KIP, KAFKA))
     after = [initialize.reset_offset(each, ResetOffset(s.first)).partition for each in states]
@@ -344,12 +344,12 @@ def reset_starts_afresh(s: OneOperation) -> Term:
     )
 
 
-def _is_marked_rightly(s: OneOperation) -> Term:
+def _is_marked_rightly(s: AnyPartition) -> Term:
     """Whether the offset is marked exactly if it needs no further delivery."""
     return has(s.finished, s.offset) == conjunction(s.tracked, is_terminal(s.record))
 
 
-def _counts_rightly(s: OneOperation) -> Term:
+def _counts_rightly(s: AnyPartition) -> Term:
     """Whether the delivery complete count is the number of marks, one of which is the offset's."""
     return conjunction(
         ends_in_the_log(s.start, s.end, s.log_end),
@@ -359,47 +359,47 @@ def _counts_rightly(s: OneOperation) -> Term:
     )
 
 
-def _unknown(s: OneOperation) -> SharePartition:
+def _unknown(s: AnyPartition) -> SharePartition:
     """Return the share-partition before it had a record."""
     return _state(attrs.evolve(s, tracked=False))
 
 
-def _counts_up_to_the_offset(s: OneOperation) -> Term:
+def _counts_up_to_the_offset(s: AnyPartition) -> Term:
     """Whether the window ends at the offset, and counts rightly what lies before."""
     narrow = complete_count(_unknown(s)) == count(s.finished, s.start, s.end)
     grows = counts_on(s.finished, s.start, s.end + 1)
     return conjunction(s.offset == s.end, _is_marked_rightly(s), narrow, grows)
 
 
-def _counts_from_the_offset(s: OneOperation) -> Term:
+def _counts_from_the_offset(s: AnyPartition) -> Term:
     begins = (counts_on(s.finished, s.start, s.start + more) for more in (0, 1))
     return conjunction(s.offset == s.start, s.start < s.end, _counts_rightly(s), *begins)
 
 
-def _begin(s: OneOperation) -> Term:
+def _begin(s: AnyPartition) -> Term:
     empty = _with_window(_state(s), Window(s.start, s.start))
     return partition.complete_count(empty) == count(s.finished, s.start, s.start)
 
 
-def _grow(s: OneOperation) -> Term:
+def _grow(s: AnyPartition) -> Term:
     wide = window.extend(_unknown(s).window, s.end + 1)
     if s.tracked:
         wide = window.replace(wide, {s.offset: s.record})
     return complete_count(_with_window(_state(s), wide)) == count(s.finished, s.start, s.end + 1)
 
 
-def _become_the_other(s: OneOperation) -> Term:
+def _become_the_other(s: AnyPartition) -> Term:
     after = window.replace(_state(s).window, {s.offset: s.other_record})
     marks = put(s.finished, s.offset, marked=is_terminal(s.other_record))
     return complete_count(_with_window(_state(s), after)) == count(marks, s.start, s.end)
 
 
-def _start_later(s: OneOperation) -> Term:
+def _start_later(s: AnyPartition) -> Term:
     after = window.drop_below(_state(s).window, s.start + 1)
     return complete_count(_with_window(_state(s), after)) == count(s.finished, s.start + 1, s.end)
 
 
-def _range(s: OneOperation) -> Range:
+def _range(s: AnyPartition) -> Range:
     changed = is_terminal(s.other_record)
     return Range(s.finished, s.start, s.end, s.start + 1, s.offset, changed)
 
@@ -421,7 +421,7 @@ def _range(s: OneOperation) -> Range:
     cites=(LemmaCitation(PUT, _range), LemmaCitation(SPLIT, _range)),
 )
 def complete_count_is_the_number_of_complete_offsets(
-    s: OneOperation, _given: object, counts: Claim, _control: object
+    s: AnyPartition, _given: object, counts: Claim, _control: object
 ) -> Term:
     """The delivery complete count is how many offsets of the window need no further delivery."""
     return counts(s)
@@ -434,7 +434,7 @@ def complete_count_is_the_number_of_complete_offsets(
     control=COUNTS_THE_NEXT,
     cites=(LemmaCitation(WITHIN, _range),),
 )
-def complete_count_within_window(s: OneOperation) -> Term:
+def complete_count_within_window(s: AnyPartition) -> Term:
     """The delivery complete count is at least 0 and at most the width of the window."""
     complete = partition.complete_count(_state(s))
     return conjunction(complete >= 0, complete <= s.end - s.start)
@@ -450,7 +450,7 @@ def complete_count_within_window(s: OneOperation) -> Term:
         LemmaCitation(WITHIN, lambda s: attrs.evolve(_range(s), marks=unmarked(s.finished))),
     ),
 )
-def lag_counts_the_unfinished(s: OneOperation) -> Term:
+def lag_counts_the_unfinished(s: AnyPartition) -> Term:
     """The lag is what is unfinished; it is not negative, unless the start lies beyond the log."""
     now, unfinished = lag(_state(s)), count(unmarked(s.finished), s.start, s.end)
     right = now == (s.log_end - s.end) + unfinished

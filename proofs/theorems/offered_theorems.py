@@ -20,19 +20,20 @@ from model.states import AcquireMode, RecordState
 from model.whole_state import Delayed
 from proofs.theorems.any_partition import (
     AnyPartition,
+    Refusal,
+    attempted,
     either_of,
     fetch,
+    fetched_partition,
     furthest_of,
     is_fetched,
     is_in_a_batch,
     is_in_hole,
-    partition_of,
     refused_by,
     standing_in,
 )
 from proofs.theorems.controls import adds, becomes, called_with, returns, wrong
 from proofs.theorems.operation_cases import Place, places
-from proofs.theorems.operation_situation import Refusal, attempted
 from proofs.theorems.points import Points
 from proofs.theorems.symbolic import conjunction, implies, is_between
 from proofs.theorems.theorem import Control, Subject
@@ -64,7 +65,7 @@ def _before(s: AnyPartition) -> SharePartition:
     """Return the share-partition, of which the first record waits, and its start offset too."""
     profile = attrs.evolve(KIP, offered_within=s.bound)
     waits, stuck = (PassedOver(s.offset, s.offset, s.fetches),), Delayed(s.offset, s.fetches)
-    return partition_of(s, profile, passed_over=waits, stuck=stuck)
+    return fetched_partition(s, profile, passed_over=waits, stuck=stuck)
 
 
 @_FETCH.theorem(
@@ -75,19 +76,19 @@ def _before(s: AnyPartition) -> SharePartition:
 )
 def what_a_fetch_could_acquire_is_offered(s: AnyPartition, level: IsolationLevel) -> Term:
     """Offered is what is AVAILABLE and in the log, or read past, or new and has room."""
-    before = partition_of(s)
+    before = fetched_partition(s)
     before = attrs.evolve(before, config=attrs.evolve(before.config, isolation_level=level))
-    read = attrs.evolve(fetch(s), log_batches=(OffsetRange(s.first, s.first_last),))
+    read = attrs.evolve(fetch(s), log_batches=(OffsetRange(s.first, s.last),))
     with standing_in(offered, first_unfinished=furthest_of(before, s.furthest)):
         offers = list(offered._offerable(before, read))  # noqa: SLF001 - the rule
     at, committed = s.offset, level is IsolationLevel.READ_COMMITTED
     inside = conjunction(s.start <= at, s.log_start <= at, at < s.log_end)
     inside = conjunction(inside, not committed or at < s.stable)
     if s.tracked:  # What the fetch has read past could have been archived.
-        known = either_of(is_between(s.fetch_offset, at, s.first_last), negate(is_in_hole(s, at)))
+        known = either_of(is_between(s.fetch_offset, at, s.last), negate(is_in_hole(s, at)))
         may = conjunction(inside, known, is_acquirable(s.record))
     else:
-        new = (is_between(s.made_first, at, s.made_last), is_between(s.first, at, s.first_last))
+        new = (is_between(s.made_first, at, s.made_last), is_between(s.first, at, s.last))
         full = conjunction(s.other_tracked, at >= s.end, at >= s.furthest + s.width)
         may = conjunction(inside, either_of(*new), negate(is_in_hole(s, at)), negate(full))
     return any(offer == at for offer in offers) == may
@@ -195,15 +196,15 @@ def _can_choose(s: AnyPartition) -> Term:
         s.start <= s.furthest,
         s.furthest <= s.end,
         implies(conjunction(negate(s.tracked), negate(s.other_tracked)), s.start == s.end),
-        _is_part(s, s.first, s.first_last),
-        _is_part(s, s.second, s.last),
+        _is_part(s, s.first, s.last),
+        _is_part(s, s.second, s.second_last),
     )
 
 
 def _names_no_others(s: AnyPartition) -> Term:
     """Whether the log batches have no offset before the second but the two."""
-    first_batch = conjunction(s.first == s.offset, s.first_last <= s.other, s.other == s.offset + 1)
-    return conjunction(first_batch, s.second == s.first_last + 1, s.last == s.second)
+    first_batch = conjunction(s.first == s.offset, s.last <= s.other, s.other == s.offset + 1)
+    return conjunction(first_batch, s.second == s.last + 1, s.second_last == s.second)
 
 
 @attrs.frozen
@@ -220,7 +221,7 @@ def _choose(s: AnyPartition, mode: AcquireMode, profile: Profile) -> OwnChoice:
     """Choose. Past ``furthest`` the start offset may not move."""
     records: Any = Points(tuple((p.offset, p.record) for p in places(s) if p.tracked))
     bare = attrs.evolve(s, tracked=False, other_tracked=False)
-    before = partition_of(bare, profile, window=Window(s.start, s.end, records))
+    before = fetched_partition(bare, profile, window=Window(s.start, s.end, records))
     operation = fetch(s, mode)
     with standing_in(policies, first_unfinished=furthest_of(before, s.furthest)):
         taken = policies.chosen_offsets(before, operation)
@@ -287,8 +288,8 @@ def own_choice_leaves_only_what_it_must(
     for place in free:
         first, last = place.offset, place.offset
         if mode is OPTIMIZED:
-            whole = place.offset <= s.first_last
-            first, last = (s.first, s.first_last) if whole else (s.second, s.last)
+            whole = place.offset <= s.last
+            first, last = (s.first, s.last) if whole else (s.second, s.second_last)
         earlier = len([offset for offset in own.taken if offset < first])
         of_batch = [p.offset for p in free if is_between(first, p.offset, last)]
         new = [offset for offset in of_batch if offset >= s.end]

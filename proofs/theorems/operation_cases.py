@@ -26,15 +26,15 @@ from model.operations import (
 from model.outcome import Choice, Expiry
 from model.ranges import OffsetRange
 from model.states import AcknowledgeType, RecordState
-from proofs.theorems.controls import also_allows, becomes, wrong
-from proofs.theorems.operation_situation import (
-    OneOperation,
+from proofs.theorems.any_partition import (
+    AnyPartition,
     Refusal,
     has_held_state,
     is_owned_by,
     partition_of,
     waits_for_its_write,
 )
+from proofs.theorems.controls import also_allows, becomes, wrong
 from proofs.theorems.points import Places
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Control
@@ -81,37 +81,37 @@ class OperationCase:
 
     name: str
     target: str
-    operate: Callable[[OneOperation, SharePartition], Step]
-    change: Callable[[OneOperation, Place], Record | None]
+    operate: Callable[[AnyPartition, SharePartition], Step]
+    change: Callable[[AnyPartition, Place], Record | None]
     destroyed: Control | None = None
-    refuses: Callable[[OneOperation], Refusal | None] = lambda _s: None
-    writes: Callable[[OneOperation, Place], Term] = lambda _s, _place: True
+    refuses: Callable[[AnyPartition], Refusal | None] = lambda _s: None
+    writes: Callable[[AnyPartition, Place], Term] = lambda _s, _place: True
     waits: bool = False
     elapses: bool = False
     moves: bool = False
     writes_always: bool = False
     settings: dict[str, Any] = attrs.Factory(dict)
 
-    def before(self, s: OneOperation) -> SharePartition:
+    def before(self, s: AnyPartition) -> SharePartition:
         """Return the share-partition before the operation."""
         return partition_of(s, **self.settings)
 
 
-def failed_state(s: OneOperation) -> Term:
+def failed_state(s: AnyPartition) -> Term:
     """Return the state of a record that has failed for good."""
     return rules.failed_state(s.dead_letter_queue)
 
 
-def is_named(s: OneOperation, place: Place) -> Term:
+def is_named(s: AnyPartition, place: Place) -> Term:
     """Whether the range of the operation holds a record of the window."""
     return conjunction(place.tracked, s.first <= place.offset, place.offset <= s.last)
 
 
-def _is_named_from_the_start(s: OneOperation, place: Place) -> Term:
+def _is_named_from_the_start(s: AnyPartition, place: Place) -> Term:
     return conjunction(s.start <= place.offset, s.first <= place.offset, place.offset <= s.last)
 
 
-def _parts(s: OneOperation) -> tuple[OffsetRange, ...]:
+def _parts(s: AnyPartition) -> tuple[OffsetRange, ...]:
     return (OffsetRange(s.first, s.last),)
 
 
@@ -123,7 +123,7 @@ ANYBODY = wrong(
 
 
 def batch_of(
-    s: OneOperation, kind: AcknowledgeType, other: AcknowledgeType | None = None
+    s: AnyPartition, kind: AcknowledgeType, other: AcknowledgeType | None = None
 ) -> AcknowledgementBatch:
     """Return a batch of one type, or of one for each offset: those of the two are given."""
     if other is None:
@@ -133,7 +133,7 @@ def batch_of(
     return AcknowledgementBatch(s.first, s.last, types)
 
 
-def may_acknowledge(s: OneOperation, record: Record, kind: AcknowledgeType) -> Term:
+def may_acknowledge(s: AnyPartition, record: Record, kind: AcknowledgeType) -> Term:
     """Return whether the member may acknowledge the record by that type."""
     mine = is_owned_by(record, s.member)
     if kind is not RENEW:
@@ -141,7 +141,7 @@ def may_acknowledge(s: OneOperation, record: Record, kind: AcknowledgeType) -> T
     return conjunction(mine, s.renewable, record.state == RecordState.ACQUIRED)
 
 
-def after_acknowledging(s: OneOperation, record: Record, kind: AcknowledgeType) -> Record:
+def after_acknowledging(s: AnyPartition, record: Record, kind: AcknowledgeType) -> Record:
     """Return the record after an acknowledgement that it may have."""
     if kind is RENEW:
         return rules.renew(record, s.now + s.lock)
@@ -149,7 +149,7 @@ def after_acknowledging(s: OneOperation, record: Record, kind: AcknowledgeType) 
 
 
 def acknowledged(
-    s: OneOperation, before: SharePartition, batch: AcknowledgementBatch, choice: Choice
+    s: AnyPartition, before: SharePartition, batch: AcknowledgementBatch, choice: Choice
 ) -> Step:
     """Return the step of an acknowledgement of one batch."""
     operation, answer = Acknowledge(s.member, (batch,)), waits_for_its_write(s)
@@ -160,15 +160,15 @@ def _acknowledgement(name: str, *kinds: AcknowledgeType) -> OperationCase:
     """Return the case of one type for all, or of one type for each of the two offsets."""
     of_both = kinds[0], kinds[-1]
 
-    def operate(s: OneOperation, before: SharePartition) -> Step:
+    def operate(s: AnyPartition, before: SharePartition) -> Step:
         return acknowledged(s, before, batch_of(s, *kinds), Choice(refusal=ErrorCode.NONE))
 
-    def change(s: OneOperation, place: Place) -> Record | None:
+    def change(s: AnyPartition, place: Place) -> Record | None:
         if not is_named(s, place):
             return None
         return after_acknowledging(s, place.record, of_both[place.index])
 
-    def refuses(s: OneOperation) -> Refusal | None:
+    def refuses(s: AnyPartition) -> Refusal | None:
         for place, kind in zip(places(s), of_both, strict=True):
             if is_named(s, place) and not may_acknowledge(s, place.record, kind):
                 return MISJUDGED
@@ -195,18 +195,18 @@ ACKNOWLEDGEMENTS = (
 )
 
 
-def _leave(s: OneOperation, before: SharePartition) -> Step:
+def _leave(s: AnyPartition, before: SharePartition) -> Step:
     leaves, answer = MemberLeaves(s.member), waits_for_its_write(s)
     return release.release_member(before, leaves, Choice(), answer, s.seq)
 
 
-def _stays(s: OneOperation, place: Place) -> Term:
+def _stays(s: AnyPartition, place: Place) -> Term:
     progress = place.record.last_progress
     fresh = False if progress is None else s.now < progress + s.threshold
     return conjunction(place.record.state == RecordState.IN_PROGRESS, fresh)
 
 
-def _after_leaving(s: OneOperation, place: Place) -> Record | None:
+def _after_leaving(s: AnyPartition, place: Place) -> Record | None:
     if negate(conjunction(place.tracked, is_owned_by(place.record, s.member))):
         return None
     if _stays(s, place):
@@ -214,28 +214,28 @@ def _after_leaving(s: OneOperation, place: Place) -> Record | None:
     return rules.release(place.record, s.limit, failed_state(s))
 
 
-def _is_over(s: OneOperation, place: Place) -> Term:
+def _is_over(s: AnyPartition, place: Place) -> Term:
     record, now = place.record, s.now + s.elapsed
     over = False if record.deadline is None else record.deadline <= now
     held = conjunction(has_held_state(record), negate(record.pending))
     return conjunction(place.tracked, held, over)
 
 
-def _pass_time(s: OneOperation, before: SharePartition, choice: Choice) -> Step:
+def _pass_time(s: AnyPartition, before: SharePartition, choice: Choice) -> Step:
     return expire.advance_time(before, AdvanceTime(s.elapsed), choice, (waits_for_its_write(s),))
 
 
-def _after_expiry(s: OneOperation, place: Place) -> Record | None:
+def _after_expiry(s: AnyPartition, place: Place) -> Record | None:
     if not _is_over(s, place):
         return None
     return rules.expire(place.record, s.limit, failed_state(s))
 
 
-def _refuses_time(s: OneOperation) -> Refusal | None:
+def _refuses_time(s: AnyPartition) -> Refusal | None:
     return None if s.now + s.elapsed <= MAX_INT64 else Refusal(None)
 
 
-def _refuses_expiry(s: OneOperation) -> Refusal | None:
+def _refuses_expiry(s: AnyPartition) -> Refusal | None:
     """Return why not exactly the locks that are over may expire."""
     over = [bool(_is_over(s, place)) for place in places(s)]
     named = [bool(_is_named_from_the_start(s, place)) for place in places(s)]
@@ -244,12 +244,12 @@ def _refuses_expiry(s: OneOperation) -> Refusal | None:
     return _refuses_time(s) or (Refusal(Guard.LOCK_ENDS_ON_TIME) if over != named else None)
 
 
-def _finish(s: OneOperation, before: SharePartition) -> Step:
+def _finish(s: AnyPartition, before: SharePartition) -> Step:
     operation = FinishDeadLetter(_parts(s))
     return dead_letters.finish_dead_letters(before, operation, waits_for_its_write(s))
 
 
-def _refuses_finishing(s: OneOperation) -> Refusal | None:
+def _refuses_finishing(s: AnyPartition) -> Refusal | None:
     for place in places(s):
         archiving = place.record.state == RecordState.ARCHIVING
         ready = conjunction(place.tracked, archiving, negate(place.record.pending))
@@ -258,7 +258,7 @@ def _refuses_finishing(s: OneOperation) -> Refusal | None:
     return None
 
 
-def _after_abortion(s: OneOperation, place: Place) -> Record | None:
+def _after_abortion(s: AnyPartition, place: Place) -> Record | None:
     acquired = place.record.state == RecordState.ACQUIRED
     if negate(conjunction(is_named(s, place), acquired, negate(place.record.pending))):
         return None

@@ -16,19 +16,8 @@ from model.guards import Guard
 from model.operations import AdvanceTime, ArchiveAborted, Expire
 from model.outcome import Answer, Choice, Expiry, Write
 from model.ranges import AcquiredRange, OffsetRange
-from proofs.theorems.any_partition import standing_in
-from proofs.theorems.controls import (
-    adds,
-    becomes,
-    called_with,
-    changes_nothing,
-    does_nothing,
-    returns,
-    wrong,
-)
-from proofs.theorems.operation_cases import CASES, EARLY, OperationCase, Place, places
-from proofs.theorems.operation_situation import (
-    OneOperation,
+from proofs.theorems.any_partition import (
+    AnyPartition,
     Refusal,
     attempted,
     changes_to,
@@ -41,8 +30,19 @@ from proofs.theorems.operation_situation import (
     partition_of,
     reports,
     same_record,
+    standing_in,
     waits_for_its_write,
 )
+from proofs.theorems.controls import (
+    adds,
+    becomes,
+    called_with,
+    changes_nothing,
+    does_nothing,
+    returns,
+    wrong,
+)
+from proofs.theorems.operation_cases import CASES, EARLY, OperationCase, Place, places
 from proofs.theorems.symbolic import conjunction, is_between, largest
 from proofs.theorems.theorem import Control, Subject
 from spec import aborted, expire
@@ -52,8 +52,8 @@ from spec.partition import SharePartition, Step
 from spec.record import Record
 from spec.window import Window
 
-_operation = Subject("KIP-932; KIP-1191", OneOperation, is_possible, names_no_others)
-_aborted = Subject("KIP-932, Group configuration", OneOperation, is_possible, names_no_others)
+_operation = Subject("KIP-932; KIP-1191", AnyPartition, is_possible, names_no_others)
+_aborted = Subject("KIP-932, Group configuration", AnyPartition, is_possible, names_no_others)
 MISREPORTS = wrong(
     "spec.writes:make_write",
     "says that the start offset is one further on",
@@ -72,12 +72,12 @@ def _writes_wrongly(target: str) -> Control:
     return wrong(target, "writes what nothing changed", more)
 
 
-def _step(s: OneOperation, case: OperationCase) -> tuple[SharePartition, Step | Refusal]:
+def _step(s: AnyPartition, case: OperationCase) -> tuple[SharePartition, Step | Refusal]:
     before = case.before(s)
     return before, attempted(lambda: case.operate(s, before))
 
 
-def _record_after(s: OneOperation, case: OperationCase, place: Place, now: Window) -> Record | None:
+def _record_after(s: AnyPartition, case: OperationCase, place: Place, now: Window) -> Record | None:
     """Return the record that must be at the place; the start offset may have moved past it."""
     moved = case.moves and bool(place.offset < now.start_offset)
     if not place.tracked or (moved and bool(_is_finished(place.record))):
@@ -90,7 +90,7 @@ def _is_finished(record: Record) -> Term:
     return conjunction(is_complete(record), negate(record.pending))
 
 
-def _starts_rightly(s: OneOperation, case: OperationCase, step: Step) -> Term:
+def _starts_rightly(s: AnyPartition, case: OperationCase, step: Step) -> Term:
     """Whether the start offset is where it was, or where no finished record follows."""
     start = step.partition.window.start_offset
     if not (case.moves and step.outcome.writes):
@@ -105,14 +105,14 @@ def _starts_rightly(s: OneOperation, case: OperationCase, step: Step) -> Term:
 @_operation.theorem(
     11, of=[case for case in CASES if case.destroyed], control=lambda case: case.destroyed
 )
-def operation_is_accepted_when_each_record_allows_it(s: OneOperation, case: OperationCase) -> Term:
+def operation_is_accepted_when_each_record_allows_it(s: AnyPartition, case: OperationCase) -> Term:
     """An operation is accepted exactly if each record that it names allows it."""
     _before, step = _step(s, case)
     return (step if isinstance(step, Refusal) else None) == case.refuses(s)
 
 
 @_operation.theorem(11, 32, of=CASES, control=lambda case: changes_nothing(case.target))
-def operation_changes_the_records_it_names(s: OneOperation, case: OperationCase) -> Term:
+def operation_changes_the_records_it_names(s: AnyPartition, case: OperationCase) -> Term:
     """An operation changes each record that it names as its rule says, and nothing else."""
     before, step = _step(s, case)
     if isinstance(step, Refusal):
@@ -133,7 +133,7 @@ def operation_changes_the_records_it_names(s: OneOperation, case: OperationCase)
     of=CASES,
     control=lambda case: _writes_wrongly(case.target) if case.name in QUIET else MISREPORTS,
 )
-def operation_writes_its_changes(s: OneOperation, case: OperationCase) -> Term:
+def operation_writes_its_changes(s: AnyPartition, case: OperationCase) -> Term:
     """One write reports each record that changed, and no other, with start offset and counts."""
     _before, step = _step(s, case)
     if isinstance(step, Refusal):
@@ -158,11 +158,11 @@ def operation_writes_its_changes(s: OneOperation, case: OperationCase) -> Term:
     )
 
 
-def _is_written(s: OneOperation, case: OperationCase, place: Place) -> Term:
+def _is_written(s: AnyPartition, case: OperationCase, place: Place) -> Term:
     return place.tracked and case.change(s, place) is not None and case.writes(s, place)
 
 
-def _waits(s: OneOperation, case: OperationCase, step: Step, changed: tuple[Term, ...]) -> Term:
+def _waits(s: AnyPartition, case: OperationCase, step: Step, changed: tuple[Term, ...]) -> Term:
     """Whether the write is outstanding, and settles the records if they wait for it."""
     waiting = step.partition.outstanding.get(s.write_id)
     if waiting is None or waiting.write is not step.outcome.writes[0]:
@@ -181,7 +181,7 @@ def _waits(s: OneOperation, case: OperationCase, step: Step, changed: tuple[Term
     where=lambda s: s.acquisition > 0,
     control=wrong("spec.aborted:committed", "gives nothing", becomes(lambda *_of: ())),
 )
-def only_committed_is_given(s: OneOperation) -> Term:
+def only_committed_is_given(s: AnyPartition) -> Term:
     """A member gets what was acquired, without what an aborted transaction holds."""
     acquired = (AcquiredRange(s.first, s.last, s.acquisition),)
     given = aborted.committed(acquired, (OffsetRange(s.second, s.second_last),))
@@ -198,7 +198,7 @@ def only_committed_is_given(s: OneOperation) -> Term:
     where=lambda s, _moves: s.tracked, control=wrong(
         "spec.aborted:_names", "names every offset", becomes(lambda *_of: True)),
 )  # fmt: skip
-def only_what_was_aborted_is_withheld(s: OneOperation, moves: bool) -> Term:  # noqa: FBT001 - an argument of the theorem
+def only_what_was_aborted_is_withheld(s: AnyPartition, moves: bool) -> Term:  # noqa: FBT001 - an argument of the theorem
     """Under read_committed what aborted transactions hold is archived, and nothing else."""
     before = partition_of(s, isolation_level=IsolationLevel.READ_COMMITTED)
     ranges = [OffsetRange(s.first, s.last), OffsetRange(s.second, s.second_last)]
@@ -217,7 +217,7 @@ def only_what_was_aborted_is_withheld(s: OneOperation, moves: bool) -> Term:  # 
     return conjunction(asked, conjunction(same_record(after, s.record)) != ends)
 
 
-_LOCKS = Subject("KIP-932, In-flight records", OneOperation, is_possible, names_no_others)
+_LOCKS = Subject("KIP-932, In-flight records", AnyPartition, is_possible, names_no_others)
 LASTS, ON_TIME = Guard.LOCK_LASTS_ITS_DURATION, Guard.LOCK_ENDS_ON_TIME
 
 
@@ -228,11 +228,11 @@ def _is_over(place: Place, now: Term, late: Term = 0) -> Term:
     return conjunction(place.tracked, rules.is_held(record), over)
 
 
-def _ended(s: OneOperation, place: Place) -> rules.Record:
+def _ended(s: AnyPartition, place: Place) -> rules.Record:
     return rules.expire(place.record, s.limit, rules.failed_state(s.dead_letter_queue))
 
 
-def _real_clock(s: OneOperation) -> RecordedPartition:
+def _real_clock(s: AnyPartition) -> RecordedPartition:
     """Return a share-partition whose clock is a real one; ``grace`` is how late a timer may be.
 
     It is also how long before its row a lock may have been granted.
@@ -242,13 +242,13 @@ def _real_clock(s: OneOperation) -> RecordedPartition:
     return attrs.evolve(before, timed=True, last_event=s.seq, profile=profile)
 
 
-def _names(s: OneOperation, *, both: bool) -> tuple[OffsetRange, ...]:
+def _names(s: AnyPartition, *, both: bool) -> tuple[OffsetRange, ...]:
     """Return the range that a timer names, or two of them, in descending order."""
     first = OffsetRange(s.first, s.last)
     return (OffsetRange(s.second, s.second_last), first) if both else (first,)
 
 
-def _can_name(s: OneOperation, both: bool, *_rest: object) -> Term:  # noqa: FBT001 - an argument of the theorem
+def _can_name(s: AnyPartition, both: bool, *_rest: object) -> Term:  # noqa: FBT001 - an argument of the theorem
     """Whether, if a timer names two ranges, each is one of the two offsets."""
     bounds = (s.first, s.offset), (s.last, s.offset), (s.second, s.other), (s.second_last, s.other)
     each = conjunction(s.start <= s.offset, *(bound == at for bound, at in bounds))
@@ -265,7 +265,7 @@ def _can_name(s: OneOperation, both: bool, *_rest: object) -> Term:  # noqa: FBT
     given=_can_name,
     control=EARLY,
 )
-def timer_ends_the_locks_it_names(s: OneOperation, both: bool, earlier: bool) -> Term:  # noqa: FBT001 - arguments of the theorem
+def timer_ends_the_locks_it_names(s: AnyPartition, both: bool, earlier: bool) -> Term:  # noqa: FBT001 - arguments of the theorem
     """A timer ends exactly the locks that it names, if each was due when the timer was."""
     before, ranges = partition_of(s), _names(s, both=both)
     time = s.elapsed if earlier else s.now
@@ -305,7 +305,7 @@ def timer_ends_the_locks_it_names(s: OneOperation, both: bool, earlier: bool) ->
     control=wrong("spec.expire:_at_the_write", "never moves it", does_nothing),
 )
 def locks_end_at_the_start_of_their_write(
-    s: OneOperation,
+    s: AnyPartition,
     seen: bool,  # noqa: FBT001 - arguments of the theorem
     told: bool,  # noqa: FBT001
     ends: bool,  # noqa: FBT001
@@ -332,7 +332,7 @@ def locks_end_at_the_start_of_their_write(
         called_with(lambda state, op: (attrs.evolve(state, now=state.now + 1), op)),
     ),
 )
-def real_clock_waits_for_timers(s: OneOperation) -> Term:
+def real_clock_waits_for_timers(s: AnyPartition) -> Term:
     """A real clock moves on unless a lock is held longer than a timer may be late."""
     before = _real_clock(s)
     step = attempted(lambda: recorder.pass_time(before, AdvanceTime(s.elapsed)))
@@ -350,7 +350,7 @@ def real_clock_waits_for_timers(s: OneOperation) -> Term:
     of={"grant a lock": (False,), "grant a lock on a real clock": (True,)},
     control=wrong("judge.recorder:granted_until", "adds a millisecond", adds(1)),
 )
-def lock_is_granted_for_its_duration(s: OneOperation, real: bool) -> Term:  # noqa: FBT001 - an argument of the theorem
+def lock_is_granted_for_its_duration(s: AnyPartition, real: bool) -> Term:  # noqa: FBT001 - an argument of the theorem
     """A lock ends its duration after now, or on a real clock after a time since the last event."""
     clock = _real_clock(s) if real else recorded(partition_of(s))
     latest = s.now + s.lock

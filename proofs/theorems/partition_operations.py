@@ -18,10 +18,9 @@ from model.profile import KAFKA
 from model.ranges import AcquiredRange, OffsetRange, StateBatch
 from model.snapshot import DurableState
 from model.states import AcknowledgeType, AcquireMode, RecordState
-from proofs.theorems import operation_situation as two
-from proofs.theorems.any_partition import standing_in
+from proofs.theorems import any_partition as two
+from proofs.theorems.any_partition import FAILED, AnyPartition, Refusal, attempted, standing_in
 from proofs.theorems.operation_cases import places
-from proofs.theorems.operation_situation import FAILED, OneOperation, Refusal, attempted
 from proofs.theorems.points import Points
 from proofs.theorems.record_operations import UNSEEN, as_it_is, is_sound
 from proofs.theorems.situation import flag, number
@@ -42,7 +41,7 @@ UNCHECKED = dict.fromkeys(
 
 
 @attrs.frozen
-class OnePartition(OneOperation):
+class OnePartition(AnyPartition):
     """A share-partition with two outstanding writes, what is durable, and an operation.
 
     The write ``waiting`` is of the record at ``awaited``, the write ``another`` of that at

@@ -15,9 +15,8 @@ from model.operations import Initialize, Operation
 from model.outcome import Write
 from model.ranges import StateBatch
 from model.states import RecordState
-from proofs.theorems.any_partition import either_of, refused_by, standing_in
+from proofs.theorems.any_partition import either_of, names_no_others, refused_by, standing_in
 from proofs.theorems.controls import allows_everything, becomes, returns, wrong
-from proofs.theorems.operation_situation import names_no_others
 from proofs.theorems.partition_operations import (
     TRANSITIONS,
     OnePartition,

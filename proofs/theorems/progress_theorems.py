@@ -8,10 +8,8 @@ from model.errors import ErrorCode
 from model.operations import MarkInProgress, ProgressBatch
 from model.profile import DRAFT_RESOLVED
 from model.states import RecordState
-from proofs.theorems.controls import adds, becomes, changes_nothing, wrong
-from proofs.theorems.operation_cases import Place, places
-from proofs.theorems.operation_situation import (
-    OneOperation,
+from proofs.theorems.any_partition import (
+    AnyPartition,
     Refusal,
     attempted,
     changes_to,
@@ -21,6 +19,8 @@ from proofs.theorems.operation_situation import (
     partition_of,
     same_record,
 )
+from proofs.theorems.controls import adds, becomes, changes_nothing, wrong
+from proofs.theorems.operation_cases import Place, places
 from proofs.theorems.record_operations import TRANSITIONS, OneRecord, Transition, is_sound
 from proofs.theorems.record_theorems import lets_through
 from proofs.theorems.symbolic import conjunction
@@ -146,10 +146,10 @@ def only_its_owner_ends_a_record_in_progress(s: OneRecord, transition: Transitio
     return not transition.happens(s)
 
 
-_marks = Subject(SOURCE, OneOperation, is_possible, names_no_others)
+_marks = Subject(SOURCE, AnyPartition, is_possible, names_no_others)
 
 
-def _may_mark(s: OneOperation, record: Record) -> Term:
+def _may_mark(s: AnyPartition, record: Record) -> Term:
     """Whether the member may mark the record, in the fields of it and of the batch."""
     begun = record.progress_start
     young = True if begun is None else s.now < begun + s.extension
@@ -158,7 +158,7 @@ def _may_mark(s: OneOperation, record: Record) -> Term:
     return conjunction(is_owned_by(record, s.member), ours, fresh)
 
 
-def _mark_batch(s: OneOperation, span: Span, records: list[Record]) -> ErrorCode:
+def _mark_batch(s: AnyPartition, span: Span, records: list[Record]) -> ErrorCode:
     """Mark the records of a batch as the rule says, all or none, and return the answer."""
     first, last = span
     if first > last or last >= s.end:
@@ -176,7 +176,7 @@ def _is_named(place: Place, first: Term, last: Term) -> Term:
     return conjunction(place.tracked, first <= place.offset, place.offset <= last)
 
 
-def _are_tracked(s: OneOperation, batches: int) -> Term:
+def _are_tracked(s: AnyPartition, batches: int) -> Term:
     """Whether both records are there for one batch, or one for two that may name it."""
     both = conjunction(s.tracked, s.other_tracked)
     return both if batches == 1 else negate(s.other_tracked)
@@ -191,7 +191,7 @@ def _are_tracked(s: OneOperation, batches: int) -> Term:
     where=_are_tracked,
     control=lambda batches: MARKS_NOTHING if batches == 1 else ANY_DELIVERY,
 )
-def a_batch_of_marks_is_all_or_none(s: OneOperation, batches: int) -> Term:
+def a_batch_of_marks_is_all_or_none(s: AnyPartition, batches: int) -> Term:
     """A batch marks each record that it names, if its member holds them all by that token.
 
     The leader epoch is ``elapsed``, that of the token ``seq``. Without the profile none is made.

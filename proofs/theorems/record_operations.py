@@ -19,8 +19,7 @@ from model.profile import DRAFT_RESOLVED, KIP
 from model.ranges import AcquiredRange, OffsetRange, StateBatch
 from model.snapshot import DurableState
 from model.states import AcknowledgeType, AcquireMode, RecordState
-from proofs.theorems.any_partition import standing_in
-from proofs.theorems.operation_situation import FAILED, Refusal, attempted, config_of
+from proofs.theorems.any_partition import FAILED, Refusal, attempted, config_of, standing_in
 from proofs.theorems.points import Points
 from proofs.theorems.situation import any_like, any_offset, flag, number, situation_at
 from proofs.theorems.symbolic import conjunction

@@ -7,8 +7,8 @@ import attrs
 
 from judge.invariants import RECORD_INVARIANTS, Invariant
 from model.states import RecordState
+from proofs.theorems.any_partition import same_record
 from proofs.theorems.controls import also_allows, becomes, returns, wrong
-from proofs.theorems.operation_situation import same_record
 from proofs.theorems.points import Points
 from proofs.theorems.record_operations import (
     TRANSITIONS,

@@ -30,7 +30,7 @@ from model.snapshot import DurableState
 from model.state_topic import ShareSnapshot, ShareUpdate, StateRecord
 from model.states import AcknowledgeType, RecordState
 from proofs.theorems import request_theorems
-from proofs.theorems.any_partition import refused_by
+from proofs.theorems.any_partition import refused_by, same_record
 from proofs.theorems.broker_theorems import (
     ANSWERS,
     AWAY,
@@ -50,7 +50,6 @@ from proofs.theorems.broker_theorems import (
     waits,
 )
 from proofs.theorems.controls import becomes, called_with, does_nothing, returns, sets, wrong
-from proofs.theorems.operation_situation import same_record
 from proofs.theorems.points import Points
 from proofs.theorems.request_theorems import OneRequest
 from proofs.theorems.symbolic import conjunction, largest

@@ -9,13 +9,9 @@ from model.profile import DRAFT_RESOLVED, KIP, Profile
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
-from proofs.theorems.any_partition import standing_in
-from proofs.theorems.controls import becomes, called_with, changes_nothing, off_by_one, wrong
-from proofs.theorems.durable_situation import is_persisted
-from proofs.theorems.operation_cases import places
-from proofs.theorems.operation_situation import (
+from proofs.theorems.any_partition import (
     ANOTHERS,
-    OneOperation,
+    AnyPartition,
     Refusal,
     attempted,
     changes_to,
@@ -26,7 +22,11 @@ from proofs.theorems.operation_situation import (
     names_no_others,
     partition_of,
     same_record,
+    standing_in,
 )
+from proofs.theorems.controls import becomes, called_with, changes_nothing, off_by_one, wrong
+from proofs.theorems.durable_situation import is_persisted
+from proofs.theorems.operation_cases import places
 from proofs.theorems.symbolic import conjunction, is_between, largest
 from proofs.theorems.theorem import Control, Subject
 from spec import alter_config, initialize, log_start
@@ -46,11 +46,11 @@ AVAILABLE = wrong(
     becomes(lambda _state, count: rules.Record(RecordState.AVAILABLE, count)),
 )
 _FREE = Choice()
-_whole = Subject("KIP-932, Managing the SPSO and SPEO", OneOperation, is_possible, names_no_others)
+_whole = Subject("KIP-932, Managing the SPSO and SPEO", AnyPartition, is_possible, names_no_others)
 
 
 @_whole.theorem(60, of="alter config", control=changes_nothing(ALTER))
-def configuration_is_replaced(s: OneOperation) -> Term:
+def configuration_is_replaced(s: AnyPartition) -> Term:
     """A new configuration changes nothing else; durations of marks out of order are refused."""
     marking = partition_of(s, DRAFT_RESOLVED)
     config = config_of(s, renew_acknowledge_enable=s.renewable)
@@ -67,7 +67,7 @@ def configuration_is_replaced(s: OneOperation) -> Term:
 
 
 @_whole.theorem(5, 6, 7, of="advance log start", control=MOVE_LOG)
-def log_start_drops_what_lies_below(s: OneOperation) -> Term:
+def log_start_drops_what_lies_below(s: AnyPartition) -> Term:
     """The log start offset drops the records below it, and no other."""
     before = attrs.evolve(partition_of(s), log=Log(s.second, s.log_end, stable_offset=s.seq))
     after = log_start.advance_log_start(before, AdvanceLogStart(s.first)).partition
@@ -82,7 +82,7 @@ def log_start_drops_what_lies_below(s: OneOperation) -> Term:
 
 
 @_whole.theorem(7, 21, 60, of="reset offset", control=changes_nothing(RESET))
-def reset_empties_the_window(s: OneOperation) -> Term:
+def reset_empties_the_window(s: AnyPartition) -> Term:
     """A reset empties the window, if nobody holds a record and no operation awaits its write."""
     before, operation = partition_of(s), ResetOffset(s.first)
     waiting = before.outstanding.set(s.waiting, attrs.evolve(ANOTHERS, seq=s.seq))
@@ -115,7 +115,7 @@ def _says_nothing(each: Outstanding) -> Term:
 
 
 def _initialized(
-    s: OneOperation,
+    s: AnyPartition,
     profile: Profile,
     *more: StateBatch,
     log_start: Term = 0,
@@ -136,7 +136,7 @@ def _initialized(
     return before, transition(before, operation, choice, (), 0)
 
 
-def _is_durable(s: OneOperation, profile: Profile = KIP, *_of: object) -> Term:
+def _is_durable(s: AnyPartition, profile: Profile = KIP, *_of: object) -> Term:
     """Whether the state may be durable, under some profile; durations of marks ascend."""
     marked = s.other_record.state == RecordState.IN_PROGRESS
     persisted = is_persisted(s.other_record.state) | marked
@@ -155,7 +155,7 @@ def _is_durable(s: OneOperation, profile: Profile = KIP, *_of: object) -> Term:
     given=_is_durable,
     control=lambda _profile, control: control,
 )
-def new_leader_has_what_is_durable(s: OneOperation, profile: Profile, _control: Control) -> Term:
+def new_leader_has_what_is_durable(s: AnyPartition, profile: Profile, _control: Control) -> Term:
     """A new leader has the records as they are durable, and nothing of the leader before."""
     before, step = _initialized(s, profile)
     after, status = step.partition, step.outcome.status
@@ -190,7 +190,7 @@ def new_leader_has_what_is_durable(s: OneOperation, profile: Profile, _control: 
     25, of="initialize from two batches", given=_is_durable,
     control=wrong("spec.initialize:_ascend_from", "passes any", becomes(lambda *_of: True)),
 )  # fmt: skip
-def durable_batches_ascend(s: OneOperation) -> Term:
+def durable_batches_ascend(s: AnyPartition) -> Term:
     """Batches that overlap, descend or begin below the start offset fail the share-partition."""
     second = StateBatch(s.second, s.second_last, RecordState.ARCHIVED, 1)
     unknown = s.other_record.state == RecordState.IN_PROGRESS
@@ -204,7 +204,7 @@ def durable_batches_ascend(s: OneOperation) -> Term:
     given=lambda s: _is_durable(s) & (s.last <= s.log_end),
     control=wrong("spec.step:initialize", "chooses nothing", called_with(lambda *of: of[:2])),
 )  # fmt: skip
-def new_leader_begins_at_the_log_start(s: OneOperation) -> Term:
+def new_leader_begins_at_the_log_start(s: AnyPartition) -> Term:
     """A leader begins at the durable start offset, or at once at the log start offset beyond it."""
     left = Window(s.last, s.last)
     with standing_in(initialize, drop_below=left) as asked:

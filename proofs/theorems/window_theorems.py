@@ -13,10 +13,14 @@ import attrs
 from model.operations import AdvanceLogStart, Produce
 from proofs.theorems.any_partition import (
     AnyPartition,
+    Refusal,
+    attempted,
+    changes_to,
     fetch,
+    fetched_partition,
     is_in_hole,
-    partition_of,
     refused_by,
+    same_record,
     standing_in,
 )
 from proofs.theorems.controls import (
@@ -28,7 +32,6 @@ from proofs.theorems.controls import (
     off_by_one,
     wrong,
 )
-from proofs.theorems.operation_situation import Refusal, attempted, changes_to, same_record
 from proofs.theorems.points import Points
 from proofs.theorems.situation import ends_in_the_log
 from proofs.theorems.symbolic import conjunction, implies, is_between, largest
@@ -110,7 +113,7 @@ Given = Callable[[AnyPartition], Term]
 
 
 def _before(s: AnyPartition) -> SharePartition:
-    return partition_of(s, log=Log(s.log_start, s.log_end))
+    return fetched_partition(s, log=Log(s.log_start, s.log_end))
 
 
 def _is_ordered(s: AnyPartition) -> Term:
@@ -136,12 +139,14 @@ def _and_takes_place(s: AnyPartition) -> Term:
 
 def _is_read(s: AnyPartition) -> Term:
     """Whether the fetch is well formed."""
-    ascending = s.fetch_offset <= s.first, s.first <= s.first_last, s.first_last < s.second
-    return conjunction(_is_ordered(s), *ascending, s.second <= s.last)
+    ascending = s.fetch_offset <= s.first, s.first <= s.last, s.last < s.second
+    return conjunction(_is_ordered(s), *ascending, s.second <= s.second_last)
 
 
 def _reads_the_offset(s: AnyPartition) -> Term:
-    return conjunction(_is_read(s), s.start <= s.offset, is_between(s.first, s.offset, s.last))
+    return conjunction(
+        _is_read(s), s.start <= s.offset, is_between(s.first, s.offset, s.second_last)
+    )
 
 
 def _move_start(s: AnyPartition, before: SharePartition | None = None) -> SharePartition | None:
@@ -306,7 +311,7 @@ def counts_follow_the_records(
 )
 def batches_equal_their_offsets(s: AnyPartition) -> Term:
     """Changing the records of a batch is changing them one by one, in any order."""
-    before, offsets = partition_of(s).window, (s.offset, s.other)
+    before, offsets = fetched_partition(s).window, (s.offset, s.other)
     changes = {s.offset: s.after, s.other: s.other_after}
     one = window.replace(before, changes)
     for first, then in (offsets, offsets[::-1]):

@@ -11,13 +11,9 @@ from model.operations import CompleteWrite
 from model.outcome import Answer, Completion, Write
 from model.ranges import StateBatch
 from model.states import RecordState
-from proofs.theorems.any_partition import standing_in
-from proofs.theorems.controls import becomes, called_with, does_nothing, returns, wrong
-from proofs.theorems.durable_situation import is_persisted
-from proofs.theorems.operation_cases import places
-from proofs.theorems.operation_situation import (
+from proofs.theorems.any_partition import (
     FAILED,
-    OneOperation,
+    AnyPartition,
     Refusal,
     attempted,
     changes_to,
@@ -26,7 +22,11 @@ from proofs.theorems.operation_situation import (
     others_wait,
     partition_of,
     reports,
+    standing_in,
 )
+from proofs.theorems.controls import becomes, called_with, does_nothing, returns, wrong
+from proofs.theorems.durable_situation import is_persisted
+from proofs.theorems.operation_cases import places
 from proofs.theorems.symbolic import conjunction, largest
 from proofs.theorems.theorem import Subject
 from spec import record as rules
@@ -69,7 +69,7 @@ def _is_durable_if(
     return known and now.write is write
 
 
-def _waiting(s: OneOperation, **fields: Any) -> tuple[SharePartition, Outstanding]:  # noqa: ANN401 - any field
+def _waiting(s: AnyPartition, **fields: Any) -> tuple[SharePartition, Outstanding]:  # noqa: ANN401 - any field
     """Return a share-partition in which a write is outstanding for some of the two records."""
     before = partition_of(s)
     batch = StateBatch(s.first, s.last, RecordState.ARCHIVED, s.acquisition)
@@ -86,19 +86,19 @@ def _answered(before: SharePartition, write_id: Term, status: ErrorCode = NONE) 
     return merging(lambda: attempted(lambda: writes.complete_write(before, operation)))
 
 
-def _settled(s: OneOperation, record: Record, status: ErrorCode) -> Record:
+def _settled(s: AnyPartition, record: Record, status: ErrorCode) -> Record:
     if status is NONE:
         return rules.commit(record)
     return rules.roll_back(record, s.now, rules.failed_state(s.dead_letter_queue))
 
 
-def _alone(s: OneOperation, *_of: object) -> Term:
+def _alone(s: AnyPartition, *_of: object) -> Term:
     """Whether the second record is a change of the first, in a window that tracks one offset."""
     inside = conjunction(s.start <= s.offset, s.offset < s.end, negate(s.other_tracked))
     return conjunction(inside, is_persisted(s.other_record.state))
 
 
-def _changed(s: OneOperation) -> dict[Term, Record]:
+def _changed(s: AnyPartition) -> dict[Term, Record]:
     return {s.offset: s.other_record}
 
 
@@ -124,14 +124,14 @@ NUMBERS_ALL = wrong(
     "takes the next number always",
     called_with(lambda state, changed, answer: (state, changed, attrs.evolve(answer, id=None))),
 )
-_write = Subject("KIP-932, Managing durable share-partition state", OneOperation, is_possible)
+_write = Subject("KIP-932, Managing durable share-partition state", AnyPartition, is_possible)
 _ANSWERS = {"write succeeds": (NONE,), "write fails": (FAILED,)}
 
 
 @_write.theorem(
     59, of=_ANSWERS, control=lambda status: FAILS_ALL if status is NONE else COMMITS_ALL
 )
-def answer_settles_its_records(s: OneOperation, status: ErrorCode) -> Term:
+def answer_settles_its_records(s: AnyPartition, status: ErrorCode) -> Term:
     """The answer to a write commits its records or rolls them back, and changes no other record."""
     before, waiting = _waiting(s)
     step: Step = _answered(before, s.write_id, status)
@@ -154,7 +154,7 @@ def answer_settles_its_records(s: OneOperation, status: ErrorCode) -> Term:
 
 
 @_write.theorem(59, of="complete write", control=TAKES_ANY)
-def only_outstanding_writes_are_answered(s: OneOperation) -> Term:
+def only_outstanding_writes_are_answered(s: AnyPartition) -> Term:
     """Only an outstanding write can be answered."""
     step = _answered(_waiting(s)[0], s.elsewhere)
     known = (s.elsewhere == s.write_id) | (s.elsewhere == s.waiting)
@@ -171,7 +171,7 @@ _REQUESTS = {
 
 
 def _requested(
-    s: OneOperation, name: str, answer: Answer
+    s: AnyPartition, name: str, answer: Answer
 ) -> tuple[SharePartition, SharePartition, Write]:
     """Return the share-partition before and after a change is written, and the write."""
     before = partition_of(s)
@@ -183,7 +183,7 @@ def _requested(
 
 
 @_write.theorem(58, 59, of=_REQUESTS, where=_alone, control=MISCOUNTS)
-def change_holds_as_its_write_allows(s: OneOperation, name: str, answer: Answer) -> Term:
+def change_holds_as_its_write_allows(s: AnyPartition, name: str, answer: Answer) -> Term:
     """A change that waits for its write holds if that succeeds; another holds at once."""
     before, after, write = _requested(s, name, attrs.evolve(answer, id=s.write_id))
     waits, status, expected = name == "write_and_wait", answer.status, s.other_record
@@ -213,7 +213,7 @@ def change_holds_as_its_write_allows(s: OneOperation, name: str, answer: Answer)
     of={"a write that was seen": (None,), "a write that was seen before its numbers": (0,)},
     control=wrong("spec.writes:as_written", "keeps its own form", does_nothing),
 )
-def seen_write_is_durable_as_it_was_made(s: OneOperation, made_after: int | None) -> Term:
+def seen_write_is_durable_as_it_was_made(s: AnyPartition, made_after: int | None) -> Term:
     """A write that was seen has its own form, and its own numbers unless they are still to come."""
     own = Write(s.write_id, s.start, s.complete)
     seen = Write(0, s.first, s.last, (StateBatch(s.first, s.last, RecordState.ARCHIVED, 1),))
@@ -228,7 +228,7 @@ def seen_write_is_durable_as_it_was_made(s: OneOperation, made_after: int | None
 
 
 @_write.theorem(58, of="make write", where=_alone, control=NUMBERS_ALL)
-def outstanding_writes_differ(s: OneOperation) -> Term:
+def outstanding_writes_differ(s: AnyPartition) -> Term:
     """No two outstanding writes have one number; a write without a number takes the next."""
     before = partition_of(s)
     after, write = writes.make_write(before, _changed(s), Answer(NONE))

@@ -2,9 +2,9 @@ import attrs
 
 from proofs.theorems.catalogue import LEMMAS, THEOREMS
 from proofs.theorems.count import count
-from proofs.theorems.counting_theorems import PUT, SPLIT, WITHIN, Range
+from proofs.theorems.counting_theorems import PUT, WITHIN, Range
 from proofs.theorems.harness import Proof, ProofVerdict, holds_of, prove
-from proofs.theorems.theorem import Lemma, LemmaCitation, Theorem, instance, obligations, one_more
+from proofs.theorems.theorem import Lemma, LemmaCitation, Theorem, instance, obligations
 from tests.proofs.standing import each
 
 MORE_THAN_NOTHING = attrs.evolve(WITHIN, statement=lambda s: count(s.marks, s.low, s.high) >= 1)
@@ -18,13 +18,6 @@ CLAIMS = next(theorem for theorem in THEOREMS if theorem.transition == "change")
 
 def verdicts(lemma: Lemma) -> list[Proof]:
     return [prove(part) for part in obligations(lemma)]
-
-
-def test_base_and_step_are_called_after_the_lemma() -> None:
-    assert [part.name() for part in obligations(SPLIT)] == [
-        "base a_count_is_that_of_the_parts",
-        "step a_count_is_that_of_the_parts",
-    ]
 
 
 def test_a_false_lemma_is_refuted_in_its_base() -> None:
@@ -69,26 +62,11 @@ def test_an_instance_of_a_lemma_assumes_what_the_lemma_does() -> None:
     assert instance(LemmaCitation(AT_MOST_ONE, lambda s: s), attrs.evolve(of, low=5))
 
 
-def test_the_next_number_is_one_more() -> None:
-    assert one_more("high")(Range(high=3)) == Range(high=4)
-
-
 def test_every_lemma_is_cited_and_every_lemma_that_is_cited_is_in_the_table() -> None:
     cited = [citation.lemma for theorem in THEOREMS for citation in theorem.cites]
     assert {lemma.property for lemma in cited} == {lemma.property for lemma in LEMMAS}
     assert all(lemma in LEMMAS for lemma in cited)
     assert PUT in LEMMAS
-
-
-def test_lemmas_are_proved_in_the_table_before_they_are_cited() -> None:
-    names = [theorem.name() for theorem in THEOREMS]
-
-    def place(theorem: Theorem) -> int:
-        return names.index(theorem.name())
-
-    for theorem in THEOREMS:
-        for citation in theorem.cites:
-            assert all(place(part) < place(theorem) for part in obligations(citation.lemma))
 
 
 NEED_NONE = ("begin", "grow")
