@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 import attrs
 
-from model.checks import MAX_INT64, MAX_RANGE, count, member_name, offset, optional, whole
+from model.checks import MAX_INT64, MAX_RANGE, count, member_name, optional, whole
 from model.errors import InvalidValueError
 from model.states import DURABLE_STATES, RecordState
 
@@ -34,20 +34,25 @@ def ascend(name: str, ranges: Iterable[Ranged]) -> None:
 
 
 def _ordered(instance: Any, _attribute: "attrs.Attribute[int]", last: int) -> None:  # noqa: ANN401 - any class with first
+    """Validate both ends of a range."""
+    first = instance.first
+    whole_numbers = type(first) is type(last) is int
     # A window that ends after it ends at an offset too.
+    if whole_numbers and 0 <= first <= last < MAX_INT64 - 1 and last < first + MAX_RANGE:
+        return
+    whole("first", first, 0, MAX_INT64 - 1)
     whole(_attribute.name, last, 0, MAX_INT64 - 2)
-    if last < instance.first:
-        raise InvalidValueError("last", last, f"at least first, which is {instance.first}")
-    if last - instance.first >= MAX_RANGE:
-        allowed = f"at most {MAX_RANGE} offsets from first, which is {instance.first}"
-        raise InvalidValueError("last", last, allowed)
+    if last < first:
+        raise InvalidValueError("last", last, f"at least first, which is {first}")
+    allowed = f"at most {MAX_RANGE} offsets from first, which is {first}"
+    raise InvalidValueError("last", last, allowed)
 
 
 @attrs.frozen
 class OffsetRange:
     """The offsets from ``first`` to ``last``, both inclusive."""
 
-    first: int = attrs.field(validator=offset)
+    first: int
     last: int = attrs.field(validator=_ordered)
 
 
@@ -55,7 +60,7 @@ class OffsetRange:
 class AcquiredRange:
     """Records of one delivery count which a fetch acquired (KIP-932, AcquiredRecords)."""
 
-    first: int = attrs.field(validator=offset)
+    first: int
     last: int = attrs.field(validator=_ordered)
     delivery_count: int = attrs.field(validator=count)
 
@@ -70,7 +75,7 @@ def _persistable(_instance: object, _attribute: object, state: RecordState) -> N
 class StateBatch:
     """Durable state of records: an element of StateBatches in WriteShareGroupState."""
 
-    first: int = attrs.field(validator=offset)
+    first: int
     last: int = attrs.field(validator=_ordered)
     state: RecordState = attrs.field(validator=_persistable)
     delivery_count: int = attrs.field(validator=count)
@@ -92,7 +97,7 @@ class RecordRange:
     ``pending`` says that the state was written and the answer is outstanding.
     """
 
-    first: int = attrs.field(validator=offset)
+    first: int
     last: int = attrs.field(validator=_ordered)
     state: RecordState = attrs.field(validator=attrs.validators.instance_of(RecordState))
     delivery_count: int = attrs.field(validator=count)

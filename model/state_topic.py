@@ -13,7 +13,7 @@ from model.wire import uuid_text
 _INT32 = 2**31
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class SharePartitionKey:
     """A share-partition of a cluster. A request may name a negative partition; nothing has one."""
 

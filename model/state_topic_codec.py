@@ -6,8 +6,11 @@ does not know it passes it over, and where it is missing it is -1 (KIP-1226).
 """
 
 import struct
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any
+
+import attrs
 
 from model.errors import InvalidValueError
 from model.ranges import StateBatch
@@ -24,7 +27,9 @@ _STATE_BATCHES = array(
     Field("deliveryCount", "int16"),
 )
 _OF_BATCH = itemgetter("firstOffset", "lastOffset", "deliveryState", "deliveryCount")
-_STATES = {int(state): state for state in RecordState}
+_STATES = {(int(state), int): state for state in RecordState}
+"""The states by their numbers; the type tells 1 from true, which JSON has too."""
+
 _COMPLETE_COUNT = Field("deliveryCompleteCount", "int32", tag=0, default=-1)
 _KEY_FIELDS = (Field("groupId", "string"), Field("topicId", "uuid"), Field("partition", "int32"))
 _SNAPSHOT, _UPDATE = 0, 1
@@ -57,6 +62,11 @@ _VALUES = {
         ),
     ),
 }
+_NUMBERS = {
+    kind: attrs.evolve(value, fields=tuple(f for f in value.fields if f is not _STATE_BATCHES))
+    for kind, value in _VALUES.items()
+}
+_MOST_ALIKE = 1 << 14
 
 
 def record_from_bytes(key: bytes, value: bytes | None) -> StateRecord:
@@ -71,7 +81,8 @@ def record_from_bytes(key: bytes, value: bytes | None) -> StateRecord:
         _check_tombstone(kind)
         return StateRecord(share_partition, None)
     _check_version(kind, _prefix(value, "the version of the value"))
-    return StateRecord(share_partition, _record_value(kind, decode(_VALUES[kind], value[2:])))
+    values = decode(_VALUES[kind], value[2:])
+    return StateRecord(share_partition, _record_value(kind, values, _batches_from(values)))
 
 
 def record_to_json(record: StateRecord) -> dict[str, Any]:
@@ -91,23 +102,53 @@ def record_from_json(key: object, value: object) -> StateRecord:
     ``record_from_bytes``.
     """
     kind = _known_kind(_number(key, "type", "key"))
-    share_partition = _key(from_json(_KEYS[kind], _member(key, "data", "key")))
+    share_partition = _key_from_json(_member(key, "data", "key"))
     if value is None:
         _check_tombstone(kind)
         return StateRecord(share_partition, None)
     _check_version(kind, _number(value, "version", "value"))
-    values = from_json(_VALUES[kind], _member(value, "data", "value"))
-    return StateRecord(share_partition, _record_value(kind, values))
+    data: Any = _member(value, "data", "value")
+    batches = _possible_batches(data)
+    if batches is None:  # As hardly ever; this names what is wrong, or builds them all the same.
+        batches = _batches_from(from_json(_VALUES[kind], data))
+    return StateRecord(
+        share_partition, _record_value(kind, from_json(_NUMBERS[kind], data), batches)
+    )
 
 
-def _batches_from(values: list[dict[str, Any]]) -> tuple[StateBatch, ...]:
-    """Return state batches; raise InvalidValueError naming the one that cannot be."""
+def _key_from_json(data: Any) -> SharePartitionKey:  # noqa: ANN401 - of JSON
+    try:
+        return _key_of(data["groupId"], data["topicId"], data["partition"])
+    except (LookupError, TypeError):  # As hardly ever; this names what is wrong.
+        return _key(from_json(_KEYS[_SNAPSHOT], data))
+
+
+@lru_cache(maxsize=_MOST_ALIKE, typed=True)
+def _key_of(*fields: object) -> SharePartitionKey:
+    """Return a key, of which a dump has many records."""
+    names = (field.name for field in _KEY_FIELDS)
+    return _key(from_json(_KEYS[_SNAPSHOT], dict(zip(names, fields, strict=True))))
+
+
+def _possible_batches(data: Any) -> tuple[StateBatch, ...] | None:  # noqa: ANN401 - of JSON
+    """Return the state batches of a value in JSON; None if one of them cannot be."""
+    try:
+        return tuple(
+            StateBatch(first, last, _STATES[state, type(state)], count)
+            for first, last, state, count in map(_OF_BATCH, list.__iter__(data["stateBatches"]))
+        )
+    except (LookupError, TypeError, InvalidValueError):
+        return None
+
+
+def _batches_from(values: dict[str, Any]) -> tuple[StateBatch, ...]:
+    """Return the state batches of a value; raise InvalidValueError naming one that cannot be."""
     batches: list[StateBatch] = []
-    for batch in values:
+    for batch in values["stateBatches"]:
         first, last, state, count = _OF_BATCH(batch)
         place = "stateBatches[{}]"
         try:
-            batches.append(StateBatch(first, last, _STATES[state], count))
+            batches.append(StateBatch(first, last, _STATES[state, int], count))
         except InvalidValueError as error:
             text = f"what makes a state batch: {error}"
             raise InvalidValueError(place.format(len(batches)), batch, text) from None
@@ -202,9 +243,11 @@ def _values(value: ShareSnapshot | ShareUpdate) -> dict[str, Any]:
     }
 
 
-def _record_value(kind: int, values: dict[str, Any]) -> ShareSnapshot | ShareUpdate:
-    epoch, batches = values["snapshotEpoch"], _batches_from(values["stateBatches"])
-    start, complete = values["startOffset"], values["deliveryCompleteCount"]
+def _record_value(
+    kind: int, values: dict[str, Any], batches: tuple[StateBatch, ...]
+) -> ShareSnapshot | ShareUpdate:
+    epoch, start = values["snapshotEpoch"], values["startOffset"]
+    complete = values["deliveryCompleteCount"]
     if kind == _UPDATE:
         return ShareUpdate(epoch, values["leaderEpoch"], start, complete, batches)
     state = DurableState(start, complete, batches, values["stateEpoch"], values["leaderEpoch"])

@@ -23,13 +23,12 @@ MAX_RECORD_BYTES = 16 << 20
 MAX_UNREADABLE = 100_000
 """After so many places that cannot be read, what follows is not read either: it is no dump."""
 
-_CUT = re.compile(rb'\n\n*|\{"key":')
-"""Where a record may begin: a JSON string cannot hold the latter, since its quotes are escaped.
+_LINE_ENDS, _BEGIN = re.compile(rb"\n\n*"), re.compile(rb'\{"key":')
+"""Behind which and at which a record may begin; no JSON string holds the latter, with its quotes.
 
-Each begins with a literal, which is found ten times as fast.
+Each begins with a literal: apart they are found ten times as fast as by one expression.
 """
 
-_LINE_FEED = ord("\n")
 _OVERLAP = 6
 """How many bytes of a cut may be at the end of a block."""
 
@@ -98,10 +97,11 @@ def _pieces(file: BinaryFile) -> Iterator[tuple[int, bytes | None]]:
     rest, begin, dropped = b"", 0, 0
     while block := file.read(BLOCK_BYTES):
         text, start = rest + block, 0
-        for cut in _CUT.finditer(text):
-            after = cut.end() if cut[0][0] == _LINE_FEED else cut.start()
+        cuts = [cut.span() for cut in _LINE_ENDS.finditer(text)]
+        cuts += [(cut.start(), cut.start()) for cut in _BEGIN.finditer(text)]
+        for end, after in sorted(cuts):
             if after > start or dropped:
-                yield begin, _bounded(text[start : cut.start()], dropped)
+                yield begin, _bounded(text[start:end], dropped)
                 begin += dropped + after - start
                 start, dropped = after, 0
         rest = text[start:]

@@ -98,9 +98,9 @@ def _raised(entries: Map[int, Entry], batches: Iterable[StateBatch], start: int)
     """Return the entries merged with the batches, for offsets from ``start`` on."""
     raised = entries.mutate()
     for batch in batches:
+        entry = batch.state, batch.delivery_count
         for offset in range(max(batch.first, start), batch.last + 1):
             known = raised.get(offset)
-            entry = (batch.state, batch.delivery_count)
             raised[offset] = entry if known is None else durable_maximum(*entry, *known)
     return raised.finish()
 

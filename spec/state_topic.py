@@ -56,7 +56,7 @@ def replay_held(held: HeldState | None, record: StateRecord, profile: Profile) -
         fence = max(fence, before.leader_fence)
     if isinstance(value, ShareSnapshot):
         return HeldState(after, fence, value.create_timestamp, value.write_timestamp)
-    return attrs.evolve(before, durable=after, leader_fence=fence)
+    return HeldState(after, fence, before.created_ms, before.written_ms)
 
 
 def redundant_below(topic: StateTopicPartition) -> int:

@@ -276,7 +276,7 @@ def request_from(api: str, body: dict[str, Any]) -> StateRequest:
     names = [field.name for field in attrs.fields(kind) if field.name != "key"]
     values = {name: part[camel(name)] for name in names}
     if "state_batches" in values:
-        values["state_batches"] = _batches_from(values["state_batches"])
+        values["state_batches"] = _batches_from({"stateBatches": values["state_batches"]})
     return kind(key, **values)
 
 
