@@ -246,14 +246,15 @@ def _check_count(known: Known, each: Observation, start: int, rules: Rules) -> N
         return
     reached_by = max((request.ranges[-1][1] for request in known.under_way.acquiring()), default=-1)
     behind = max(start, known.reached + 1, reached_by + 1)
-    most = 0
+    most, unsure = 0, []
     for low, high, configurations in known.records.pieces(start, behind - 1):
-        if count <= most:
-            return
         if may_be_counted(configurations):
             most += high - low + 1
         else:
-            most += sum(_counted(known, piece, rules) for piece in known.pieces(low, high))
+            unsure.append((low, high))
+    if count > most:
+        pieces = (piece for part in unsure for piece in known.pieces(*part))
+        most += sum(_counted(known, piece, rules) for piece in pieces)
     if count > most + known.given.log.may_be_aborted(behind):
         detail = f"{count} is written; at most {most} deliveries can be complete"
         raise DivergedError(Difference.WRITTEN_DELIVERY_COMPLETE_COUNT, start, start, detail)

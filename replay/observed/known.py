@@ -26,7 +26,14 @@ from replay.observed.record import (
     recovered,
     stays_until,
 )
-from replay.observed.requests import REFUSALS, LogRequest, Sessions, UnderWay, sessions_of
+from replay.observed.requests import (
+    REFUSALS,
+    LogRequest,
+    Naming,
+    Sessions,
+    UnderWay,
+    sessions_of,
+)
 from replay.observed.settings import DELIVERY_LIMITS, Assumed
 from replay.observed.spans import END, Spans
 
@@ -108,7 +115,7 @@ class Known:
         self.reached = -1
         self.lowest: int | None = None
         self._start: int | None = None
-        self._acts: dict[tuple[tuple[LogRequest, int], ...], tuple[Act, ...]] = {}
+        self._acts: dict[Naming, tuple[Act, ...]] = {}
         self._memory: dict[object, tuple[float, Configurations]] = {}
         self._remembered: tuple[tuple[int, ...], int] | None = None
 
@@ -150,11 +157,11 @@ class Known:
             parts = [(first, start - 1), (start, last)]
         for part in parts:
             for low, high, naming in self.under_way.over(*part):
-                acts = self._acts_of(tuple((request, value) for request, (_, _, value) in naming))
+                acts = self._acts_of(naming)
                 for begin, end, configurations in self.records.pieces(low, high):
                     yield begin, end, configurations, acts
 
-    def _acts_of(self, here: tuple[tuple[LogRequest, int], ...]) -> tuple[Act, ...]:
+    def _acts_of(self, here: Naming) -> tuple[Act, ...]:
         if here not in self._acts:
             accepted = [other for other, _ in here if other.accepted and other.changes]
             self._acts[here] = tuple(

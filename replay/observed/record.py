@@ -388,16 +388,16 @@ def _written(
 
     The write of what nobody asked for, or whose request is lost, may do either.
     """
-    makers = {
+    makers = [
         act.effect
         for act in acts
         if act.number in each.done
-        and act.kind not in {None, AcknowledgeType.RENEW}
+        and act.kind not in (None, AcknowledgeType.RENEW)
         and act.member == record.former_owner
-    }
-    if makers != {Effect.UNDONE}:
+    ]
+    if not makers or any(effect is not Effect.UNDONE for effect in makers):
         yield commit(record), each.unsaved
-    if makers != {Effect.CERTAIN}:
+    if not makers or any(effect is not Effect.CERTAIN for effect in makers):
         mark = _LOOSE if makers else _LOOSE + 1 + int(record.state)
         yield from ((undone, mark) for undone in _undone(record, rules))
 

@@ -5,7 +5,6 @@ From requests that went on in them it follows when share sessions were certainly
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import pairwise
 
 import attrs
@@ -14,7 +13,6 @@ from model.states import AcknowledgeType
 from replay.observed.observation import Kind, Lapse, Observation, SessionChange, SessionEvent
 from replay.observed.record import Act, Effect, Lock
 from replay.observed.settings import Assumed
-from replay.observed.spans import Spans
 
 NONE = 0
 REFUSALS = frozenset({29, 30, 42, 100, 112, 121, 122, 123, 133})
@@ -64,8 +62,8 @@ class LogRequest:
         return Act(self.number, member, self.begin, self.effect, kind, count, after)
 
 
-Naming = tuple[tuple[LogRequest, Range], ...]
-"""Requests, each with the range of it that names an offset."""
+Naming = tuple[tuple[LogRequest, int], ...]
+"""Requests, each with the delivery count or the acknowledge type that it has of an offset."""
 
 MemberKey = tuple[str, str]
 """The member and the broker."""
@@ -195,39 +193,41 @@ class UnderWay:
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._naming: Spans[Naming] = Spans(())
-        self._acquiring: dict[int, LogRequest] = {}
+        self._ranges: dict[LogRequest, tuple[list[int], list[int], list[int]]] = {}
 
-    def acquiring(self) -> Iterable[LogRequest]:
-        """Return the fetches under way that acquire."""
-        return self._acquiring.values()
+    def acquiring(self) -> Iterator[LogRequest]:
+        """Yield the fetches under way that acquire."""
+        return (request for request in self._ranges if request.acquires)
 
     def begin(self, request: LogRequest) -> None:
-        """Add a request."""
-        if request.acquires:
-            self._acquiring[request.number] = request
-        for part in request.ranges:
-            self._naming.change(part[0], part[1], partial(_with, request, part))
+        """Add a request; of its ranges that overlap the first counts."""
+        firsts, lasts, values, reached = [], [], [], -1
+        for first, last, value in request.ranges:
+            if last > reached:
+                firsts.append(max(first, reached + 1))
+                lasts.append(reached := last)
+                values.append(value)
+        self._ranges[request] = firsts, lasts, values
 
     def end(self, request: LogRequest) -> None:
         """Remove a request."""
-        self._acquiring.pop(request.number, None)
-        for first, last, _ in request.ranges:
-            self._naming.change(first, last, partial(_without, request))
+        self._ranges.pop(request, None)
 
     def over(self, first: int, last: int) -> Iterator[tuple[int, int, Naming]]:
-        """Yield each part of the offsets with the requests that name it, and by which range."""
-        return self._naming.pieces(first, last)
-
-
-def _with(request: LogRequest, part: Range, naming: Naming) -> Naming:
-    if any(other is request for other, _ in naming):
-        return naming
-    return *naming, (request, part)
-
-
-def _without(request: LogRequest, naming: Naming) -> Naming:
-    return tuple(each for each in naming if each[0] is not request)
+        """Yield each part of the offsets with the requests that name it; no range is joined."""
+        while first <= last:
+            end, naming = last, []
+            for request, (firsts, lasts, values) in self._ranges.items():
+                nth = bisect_left(lasts, first)
+                if nth == len(lasts) or firsts[nth] > end:
+                    continue
+                if firsts[nth] > first:
+                    end = firsts[nth] - 1
+                else:
+                    naming.append((request, values[nth]))
+                    end = min(end, lasts[nth])
+            yield first, end, tuple(naming)
+            first = end + 1
 
 
 def moment_of(each: Observation) -> Moment:

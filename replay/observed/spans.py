@@ -29,6 +29,8 @@ class Spans(Generic[T]):
     def pieces(self, first: int = 0, last: int = END - 1) -> Iterator[tuple[int, int, T]]:
         """Yield (first, last, value) of each range in the offsets; both ends inclusive."""
         low, high = bisect_right(self._starts, first), bisect_right(self._starts, last)
+        if low == high:  # As nearly everywhere.
+            return iter(((first, last, self._values[low - 1]),))
         starts = self._starts[low:high]
         ends = (*(start - 1 for start in starts), last)
         return zip((first, *starts), ends, self._values[low - 1 : high], strict=False)
@@ -40,33 +42,24 @@ class Spans(Generic[T]):
             return
         first, after = parts[0][0], parts[-1][1] + 1
         low = bisect_right(self._starts, first) - 1
-        high = bisect_right(self._starts, after) - 1
+        high = bisect_right(self._starts, after)
+        begins = [(begin, value) for begin, _, value in parts]
+        if low and self._starts[low] == first:
+            low -= 1
+        if self._starts[low] < first:
+            begins.insert(0, (self._starts[low], self._values[low]))
+        if after < END:
+            begins.append((after, self._values[high - 1]))
+            begins += zip(self._starts[high : high + 1], self._values[high : high + 1], strict=True)
+            high += 1
         starts: list[int] = []
         values: list[T] = []
-        if self._starts[low] < first:
-            _extend(starts, values, self._starts[low], self._values[low])
-        elif low:
-            low -= 1
-            _extend(starts, values, self._starts[low], self._values[low])
-        for begin, _, value in parts:
-            _extend(starts, values, begin, value)
-        if after < END:
-            _extend(starts, values, after, self._values[high])
-            self._starts[low : high + 1], self._values[low : high + 1] = starts, values
-            self._join(low + len(starts))
-        else:
-            self._starts[low:], self._values[low:] = starts, values
+        for begin, value in begins:
+            if not values or (values[-1] is not value and values[-1] != value):
+                starts.append(begin)
+                values.append(value)
+        self._starts[low:high], self._values[low:high] = starts, values
 
     def change(self, first: int, last: int, changed: Callable[[T], T]) -> None:
         """Replace every value in the offsets by what it changes to."""
         self.put([(a, b, changed(value)) for a, b, value in self.pieces(first, last)])
-
-    def _join(self, nth: int) -> None:
-        if nth < len(self._values) and self._values[nth] == self._values[nth - 1]:
-            del self._starts[nth], self._values[nth]
-
-
-def _extend(starts: list[int], values: list[T], start: int, value: T) -> None:
-    if not values or values[-1] != value:
-        starts.append(start)
-        values.append(value)
