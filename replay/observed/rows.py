@@ -1,17 +1,15 @@
-"""Observations and facts as rows: JSON lines, and Arrow columns.
+"""Observations and facts as rows: JSON lines.
 
 A row has ``observed``, the kind of an observation or of a fact, and the fields that are not as they
 are by default; docs/observed.md lists them.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
-from operator import attrgetter
 from typing import Any, get_args
 
 import attrs
-import pyarrow as pa
 
 from model.checks import MAX_INT64
 from model.errors import InvalidValueError
@@ -33,7 +31,6 @@ from replay.observed.observation import (
 )
 
 _KINDS = {kind.value: kind for kind in Kind}
-_ARROW = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
 _NESTED = ("kind", "ranges")
 """Fields of an observation that are no plain values."""
 
@@ -56,32 +53,6 @@ def _types(item: type) -> list[tuple[str, tuple[type, ...]]]:
     plain = [field for field in attrs.fields(item) if field.name not in _NESTED]
     types = [(field.name, get_args(field.type) or (field.type,)) for field in plain]
     return [(name, (float, int) if float in some else some) for name, some in types]
-
-
-SCHEMA = pa.schema(
-    [
-        pa.field("observed", pa.string()),
-        *(pa.field(name, _ARROW[types[0]]) for name, types in _types(Observation)),
-        pa.field("ranges", pa.list_(pa.list_(pa.int64()))),
-    ]
-)
-"""The columns of observations."""
-
-
-_VALUES = attrgetter(*(field.name for field in attrs.fields(Observation)))
-
-
-def table_of(seen: Iterable[Observation]) -> pa.Table:
-    """Return observations as rows of columns."""
-    columns = zip(*(_VALUES(each) for each in seen), strict=True)
-    return pa.Table.from_pydict(dict(zip(SCHEMA.names, columns, strict=True)), SCHEMA)
-
-
-def observations_in(table: pa.Table) -> Iterator[Observation]:
-    """Yield the observations of rows that ``table_of`` made: they were checked before."""
-    for kind, *values, ranges in zip(*(c.to_pylist() for c in table.columns), strict=True):
-        fields: list[Any] = [_KINDS[kind], *values, tuple(map(tuple, ranges))]
-        yield Observation(*fields)
 
 
 def row_of(each: Observation) -> dict[str, Any]:

@@ -1,20 +1,21 @@
 """Judging logs of requests: what is read goes to buckets of topic-partitions, each judged alone."""
 
 import functools
+import pickle
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import starmap
+from operator import attrgetter
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import attrs
-import pyarrow.parquet as pq
 
 from replay.gather import GatherTask, bucket_of
 from replay.observed.bundle import judged
 from replay.observed.gaps import gaps_of
 from replay.observed.inputs import Input, read
 from replay.observed.observation import Facts, Lapse, Observation
-from replay.observed.rows import SCHEMA, observations_in, table_of
 from replay.observed.settings import Assumed
 from replay.observed.verdict import ObservedVerdict
 from replay.processes import HereRunner, Progress, Runner, Silent
@@ -25,7 +26,6 @@ from replay.tasks import (
     bucket_count,
     bucket_parts,
     gather_tasks,
-    groups_of,
     line_bases,
 )
 from replay.verdict import Problem, Replay, Verdict, weighed
@@ -33,6 +33,9 @@ from report.scratch import scratch_folder, whole_file
 
 ROWS_AT_ONCE = 20_000
 """How many observations a task holds before it writes them."""
+
+Fields = tuple[Any, ...]
+_FIELDS = attrgetter(*(field.name for field in attrs.fields(Observation)))
 
 
 @attrs.frozen(kw_only=True)
@@ -59,11 +62,11 @@ class JudgedLogs(Replay):
 
 @attrs.frozen
 class _Read:
-    """What a task has read; ``row_groups`` has those of each bucket."""
+    """What a task has read; ``lots`` has where those of each bucket begin in its file."""
 
     task: GatherTask
     tally: FileTally
-    row_groups: dict[int, list[int]]
+    lots: dict[int, list[int]]
 
 
 def judge_inputs(
@@ -89,7 +92,7 @@ def judge_inputs(
         verdicts: list[ObservedVerdict] = []
         if whole:
             check = functools.partial(_judge_bucket, facts, gaps, settings)
-            parts = bucket_parts(((r.task, r.row_groups) for r in results), bases)
+            parts = bucket_parts(((r.task, r.lots) for r in results), bases)
             each_bucket = [parts[bucket] for bucket in sorted(parts)]
             verdicts, whole = runner.run("check", each_bucket, check, progress)
     found = tuple(sorted(map(weighed, verdicts), key=lambda verdict: verdict.partition))
@@ -125,27 +128,32 @@ def read_all(inputs: Sequence[Input]) -> tuple[list[FileTally], list[Observation
 
 
 def _gather(task: GatherTask) -> Iterable[_Read]:
-    """Read a part and write its observations, a row group for each bucket of each lot."""
-    tally, groups, written = FileTally(task.source.path), dict[int, list[int]](), 0
+    """Read a part and write its observations, those of each bucket of a lot together."""
+    tally, lots = FileTally(task.source.path), dict[int, list[int]]()
     seen = read(cast("Input", task.source), tally, task.start, task.end)
-    with (
-        whole_file(Path(task.target)) as draft,
-        pq.ParquetWriter(draft, SCHEMA, compression="lz4") as writer,
-    ):
+    with whole_file(Path(task.target)) as draft, draft.open("wb") as file:
         for lot in in_lots(seen, ROWS_AT_ONCE):
-            split: dict[int, list[Observation]] = {}
+            split: dict[int, list[Fields]] = {}
             for each in lot:
-                split.setdefault(bucket_of(each.log, task.buckets), []).append(each)
-            for bucket, some in sorted(split.items()):
-                writer.write_table(table_of(some), row_group_size=len(some))
-                groups.setdefault(bucket, []).append(written)
-                written += 1
-    return [_Read(task, tally, groups)]
+                split.setdefault(bucket_of(each.log, task.buckets), []).append(_FIELDS(each))
+            for bucket, some in split.items():
+                lots.setdefault(bucket, []).append(file.tell())
+                pickle.dump(some, file)
+    return [_Read(task, tally, lots)]
 
 
 def _judge_bucket(
     facts: Facts, gaps: list[Lapse], settings: Assumed, parts: Sequence[FilePart]
 ) -> Iterator[ObservedVerdict]:
-    tables = (table for part in parts for _, table in groups_of(part, SCHEMA.names))
-    seen = (each for table in tables for each in observations_in(table))
-    yield from judged(seen, facts, gaps, settings)
+    yield from judged(
+        (each for part in parts for each in _observations(part)), facts, gaps, settings
+    )
+
+
+def _observations(part: FilePart) -> Iterator[Observation]:
+    """Yield what ``_gather`` has written; lines count from the beginning of a file."""
+    with Path(part.path).open("rb") as file:
+        for begin in part.row_groups:
+            file.seek(begin)
+            for each in starmap(Observation, pickle.load(file)):  # noqa: S301 - of our own workers
+                yield attrs.evolve(each, line=each.line + part.base) if part.base else each

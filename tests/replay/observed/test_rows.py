@@ -23,9 +23,7 @@ from replay.observed.rows import (
     fact_of,
     line_of,
     observation_of,
-    observations_in,
     row_of,
-    table_of,
 )
 from replay.observed.run import read_all
 from tests.replay.observed.real import LOG
@@ -41,11 +39,10 @@ PLAIN = {
 }
 
 
-def test_observations_survive_lines_and_columns() -> None:
+def test_observations_survive_lines() -> None:
     _, seen = read_all(sorted_out([LOG])[0])
     rows = [row_of(each) for each in seen]
     assert [row_of(observation_of(json.loads(line_of(each)))) for each in seen] == rows
-    assert [row_of(each) for each in observations_in(table_of(seen))] == rows
 
 
 def test_facts_survive_lines() -> None:
