@@ -33,6 +33,7 @@ from replay.tables import (
     BadRowError,
     believed_in,
     events_of,
+    gaps_in,
     row_of,
 )
 from replay.verdict import (
@@ -310,19 +311,22 @@ def verdict_on(rows: PartitionRows, checked: int, divergence: Finding | None) ->
 
 def _missing(checked: pa.Table) -> tuple[int, int, int | None]:
     """Return where events are missing among those that were checked, and how late timers were."""
-    told = checked.select(["op", "lost", "time_ms", "due_ms"])  # To filter all would take longer.
-    gaps = told.filter(pc.equal(told.column("op"), "gap"))
-    late = pc.max(pc.subtract(told.column("time_ms"), told.column("due_ms"))).as_py()
-    lost = pc.sum(gaps.column("lost")).as_py() or 0
-    return gaps.num_rows, lost, late
+    due, late = checked.column("due_ms"), None
+    if due.null_count < checked.num_rows:
+        late = pc.max(pc.subtract(checked.column("time_ms"), due)).as_py()
+    if not (number := gaps_in(checked)):
+        return 0, 0, late
+    gaps = checked.column("lost").filter(pc.equal(checked.column("op"), "gap"))
+    return number, pc.sum(gaps).as_py() or 0, late
 
 
 def tells_no_log(table: pa.Table) -> bool:
     """Return whether the trace leaves out the log from some row on."""
-    untold = pc.and_(
-        pc.equal(table.column("op"), "checkpoint"), pc.is_null(table.column("log_known"))
-    )
-    return bool(pc.any(pc.or_kleene(untold, pc.invert(table.column("log_known")))).as_py())
+    known, is_whole = table.column("log_known"), pc.equal(table.column("op"), "checkpoint")
+    if known.null_count == table.num_rows:
+        return bool(pc.any(is_whole).as_py())
+    untold = pc.and_(is_whole, pc.is_null(known))
+    return bool(pc.any(pc.or_kleene(untold, pc.invert(known))).as_py())
 
 
 def _log_knowledge(table: pa.Table, start: Carried | None) -> LogKnowledge:

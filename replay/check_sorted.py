@@ -35,6 +35,7 @@ from replay.onward import Course, begun_course, check_onward, found_again, reaso
 from replay.pieces import (
     PartitionRows,
     begun,
+    each_once,
     joined,
     partitions,
     with_last,
@@ -43,7 +44,7 @@ from replay.pieces import (
 from replay.plan import CheckedPartition, InputFacts, Plan, is_sampled
 from replay.result_schema import Lag, LagFile, lag_table
 from replay.state_file import Carried, of_each_kind
-from replay.tables import gaps_in, without_copies
+from replay.tables import gaps_in
 from replay.tasks import CheckTask, each_partition
 from replay.verdict import (
     NOT_SAMPLED,
@@ -130,11 +131,11 @@ def _check_one(
 
     def counted() -> Iterator[PartitionRows]:
         for piece in pieces:
+            once = each_once(piece)
             read.append(piece.events)
-            copies = piece.table.num_rows - without_copies(piece.table).num_rows
-            beside.append(gaps_in(piece.table) + copies)
-            ahead[:] = [piece]
-            yield piece
+            beside.append(gaps_in(once.table) + piece.events - once.events)
+            ahead[:] = [once]
+            yield once
 
     rows = counted()
     verdicts: list[PartitionVerdict] = []

@@ -194,18 +194,25 @@ def with_last(items: Iterable[T_]) -> Iterator[tuple[T_, bool]]:
     yield from ((item, True) for item in before)
 
 
+def each_once(piece: PartitionRows) -> PartitionRows:
+    """Return a piece without the copies of events, which are none of its events."""
+    once = without_copies(piece.table)
+    copies = piece.table.num_rows - once.num_rows
+    if not copies:
+        return piece
+    return attrs.evolve(piece, table=once, events=piece.events - copies, part=None)
+
+
 def begun(
     piece: PartitionRows,
     start: Carried | None,
     unfinished: frozenset[str] = frozenset(),
     pauses: Pauses = _NO_PAUSES,
 ) -> PartitionRows:
-    """Return the rows of a piece that follow where the one before it has led, up to a problem."""
-    once = without_copies(piece.table)
-    if once.num_rows < piece.table.num_rows:
-        piece = attrs.evolve(
-            piece, table=once, events=piece.events - piece.table.num_rows + once.num_rows, part=None
-        )
+    """Return the rows of a piece that follow where the one before it has led, up to a problem.
+
+    The piece has each event once.
+    """
     table, problem = in_sequence(piece.partition, piece.table, unfinished, start)
     borne = with_pauses(table, pauses)
     rows = attrs.evolve(

@@ -230,6 +230,8 @@ def _of(rows: pa.Table, row: int, *names: str) -> tuple[Any, ...]:
 
 def _numbers(rows: pa.Table, name: str) -> Rows:
     column = rows.column(name)
+    if column.null_count == rows.num_rows:  # To fill them takes longer, and few traces have all.
+        return np.zeros(rows.num_rows, np.int64)
     return np.asarray(pc.fill_null(column, 0).to_numpy(), np.int64)
 
 

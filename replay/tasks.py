@@ -17,7 +17,7 @@ from model.errors import InvalidValueError
 from model.trace_arrow import SCHEMA
 from replay.gather import STORED, Gathered, GatherTask, bucket_of, opened, with_places
 from replay.pauses import pauses_of
-from replay.pieces import PartitionRows, UnreadError, begun, keys_of, partitions
+from replay.pieces import PartitionRows, UnreadError, begun, each_once, keys_of, partitions
 from replay.plan import InputFacts, Plan
 from replay.sources import Form, Source, text_of
 from replay.state_file import Carried
@@ -301,7 +301,7 @@ def whole_rows(task: CheckTask) -> Iterator[PartitionRows]:
 
     def whole(tables: Iterator[pa.Table]) -> Iterator[tuple[str, PartitionRows]]:
         for name, (piece,) in partitions(tables, most):
-            rows = begun(piece, facts.carried.get(name), facts.unfinished, facts.pauses)
+            rows = begun(each_once(piece), facts.carried.get(name), facts.unfinished, facts.pauses)
             yield name, attrs.evolve(rows, problem=facts.bad.get(name) or rows.problem)
 
     def unread(name: str, events: int, problem: Problem) -> PartitionRows:
