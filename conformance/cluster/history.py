@@ -66,13 +66,15 @@ class InjectedFault(Happening):
     """A fault that was done to the cluster; ``number`` is its place among those of the run.
 
     ``kind`` is what faults are counted by.
-    ``paused_ms`` is how long it stops a node, whose timers are late by as much.
+    ``paused_ms`` is how long it stops a node, whose timers are late by as much; ``for_ms`` how long
+    it lasts, if it does.
     """
 
     number: int
     text: str
     paused_ms: int = 0
     kind: str = ""
+    for_ms: int = 0
 
 
 @attrs.frozen
