@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from io import StringIO
+from itertools import count
 from pathlib import Path
 from queue import SimpleQueue
 
 import attrs
 
-from conformance.cluster.history import InjectedFault, read_history
+from conformance.cluster.history import InjectedFault, MemberJoined, read_history
 from conformance.cluster.rules import judge_history
 from conformance.cores.kafka import kafka_java, recorder_jar
 from conformance.cores.malformed import error_text
@@ -33,6 +34,7 @@ _FLAGS = (
     "-XX:+UnlockExperimentalVMOptions -XX:hashCode=2 "
     "-Xmx512m -Dorg.slf4j.simpleLogger.defaultLogLevel=off"
 )
+_TRIES = count()
 _MAIN = "kafka.server.share.Simulation"
 
 
@@ -54,6 +56,8 @@ class SimulatedRun:
     """A run, what was wrong in it, and how often each kind of event is in its history.
 
     ``without`` are the numbers of faults that were left out, of ``faults`` that were drawn;
+    ``events`` those of what clients did, of ``scripted``, if not all were wanted: ``done`` says of
+    each that was done when, in ms, and what.
     ``digest`` is the hash of the history, the same whenever the run is repeated. ``traces`` is
     the folder with those of the leaders, and ``judged`` what came of them, if they were wanted.
     """
@@ -68,6 +72,9 @@ class SimulatedRun:
     history: Path
     traces: Path
     judged: JudgedTraces = JudgedTraces()
+    events: tuple[int, ...] | None = None
+    scripted: int = 0
+    done: tuple[tuple[int, str], ...] = ()
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of its history."""
@@ -80,7 +87,12 @@ class SimulatedRun:
         shutil.rmtree(self.traces, ignore_errors=True)
 
     def like(self, finding: Finding) -> Finding | None:
-        """Return a finding of this run that probably has the same cause, if there is one."""
+        """Return a finding of this run that probably has the same cause, if there is one.
+
+        Where nobody takes part nothing is: records then stay for want of members.
+        """
+        if self.events is not None and not self.happenings[MemberJoined.__name__]:
+            return None
         same = (each for each in self.findings if each.probable_cause == finding.probable_cause)
         return next(same, None)
 
@@ -102,17 +114,25 @@ class Simulator:
         self._target = ProcessTarget(f"{java}{agent} {_FLAGS} -cp '{path}' {_MAIN}", seconds)
 
     def run(
-        self, seed: int, without: Sequence[int] = (), plant: str = "", *, masked: bool = False
+        self,
+        seed: int,
+        without: Sequence[int] = (),
+        plant: str = "",
+        *,
+        masked: bool = False,
+        events: Sequence[int] | None = None,
     ) -> SimulatedRun:
         """Run the cluster of a seed and judge it. Raises TargetError if it stops responding.
 
         ``plant`` names a fault of ``kafka.server.share.Plants`` to put in; ``masked`` hides two
-        that are known of Apache Kafka, as without them a plant would not show.
+        that are known of Apache Kafka, as without them a plant would not show. Of what clients do
+        in that run until faults are over they do ``events`` alone, if given, by their numbers.
         """
         name = "-".join(str(number) for number in (seed, *sorted(without)))
+        name += "" if events is None else f"-events-{next(_TRIES)}"
         history, traces = self._folder / f"{name}.jsonl", self._folder / "traces" / name
         request = {"do": "run", "seed": seed, "without": sorted(without), "history": str(history)}
-        request |= {"plant": plant, "masked": masked}
+        request |= {"plant": plant, "masked": masked, "events": events and list(events)}
         if self._judge_traces:
             shutil.rmtree(traces, ignore_errors=True)
             request["traces"] = str(traces)
@@ -120,8 +140,8 @@ class Simulator:
         if "error" in reply:
             raise TargetError(f"the cluster of seed {seed} stopped: {error_text(reply)[:400]}")
         content = history.read_bytes()
-        events = tuple(read_history(StringIO(content.decode())))
-        injected = tuple(e.what for e in events if isinstance(e.what, InjectedFault))
+        happened = tuple(read_history(StringIO(content.decode())))
+        injected = tuple(e.what for e in happened if isinstance(e.what, InjectedFault))
         judged = JudgedTraces()
         if self._judge_traces:
             judged = self._judge_traces(traces, sum(fault.paused_ms for fault in injected))
@@ -130,12 +150,15 @@ class Simulator:
             without=frozenset(without),
             faults=int(str(reply["faults"])),
             digest=hashlib.sha256(content).hexdigest(),
-            happenings=Counter(type(event.what).__name__ for event in events),
+            happenings=Counter(type(event.what).__name__ for event in happened),
             injected=injected,
-            findings=(*judge_history(events), *judged.findings),
+            findings=(*judge_history(happened), *judged.findings),
             history=history,
             traces=traces,
             judged=judged,
+            events=None if events is None else tuple(sorted(events)),
+            scripted=int(str(reply.get("events", 0))),
+            done=tuple((int(ms), str(text)) for ms, text in reply.get("done", ())),
         )
 
     def close(self) -> None:
@@ -150,6 +173,7 @@ def simulated(  # noqa: PLR0913, PLR0917 - what a search is given
     workers: int,
     tell: Callable[[SimulatedRun], None],
     judge_traces: TraceJudge | None = None,
+    events: Sequence[int] | None = None,
 ) -> None:
     """Run the clusters of some seeds, in several processes, and tell of each as it ends.
 
@@ -165,7 +189,7 @@ def simulated(  # noqa: PLR0913, PLR0917 - what a search is given
         def one(seed: int) -> SimulatedRun:
             simulator = idle.get()
             try:
-                return simulator.run(seed, without)
+                return simulator.run(seed, without, events=events)
             finally:
                 idle.put(simulator)
 
@@ -175,22 +199,56 @@ def simulated(  # noqa: PLR0913, PLR0917 - what a search is given
             tell(run)
 
 
-def fewest_faults(
-    simulator: Simulator, run: SimulatedRun, finding: Finding
+def fewest(
+    simulator: Simulator, run: SimulatedRun, finding: Finding, most: int
 ) -> tuple[SimulatedRun, Finding]:
-    """Leave out faults while the finding remains; return the run with the fewest."""
+    """Leave out faults, then what clients do, while the finding remains; return what is left.
+
+    What clients do is left out in ``most`` runs at most: by time, and then by who does what. Where
+    some of it was chosen nothing is left out.
+    """
     best = run, finding
 
-    def replaced(done: tuple[int, ...], first: int, end: int) -> tuple[int, ...] | None:
-        nonlocal best
-        kept = (*done[:first], *done[end:])
-        tried = simulator.run(run.seed, sorted(set(range(run.faults)) - set(kept)))
-        same = tried.like(finding)
-        if same is not None:
-            best = tried, same
-        elif not tried.findings:
-            tried.discard()
-        return None if same is None else kept
+    def replaced(
+        play: Callable[[Sequence[int]], SimulatedRun],
+    ) -> Callable[[tuple[int, ...], int, int], tuple[int, ...] | None]:
+        def tried(done: tuple[int, ...], first: int, end: int) -> tuple[int, ...] | None:
+            nonlocal best
+            kept = (*done[:first], *done[end:])
+            try:
+                shown = play(kept)
+            except TargetError:
+                return None  # An application that waits for ever shows nothing.
+            same = shown.like(finding)
+            worse, best = (shown, best) if same is None else (best[0], (shown, same))
+            if worse.events is not None or not worse.findings:
+                worse.discard()
+            return None if same is None else kept
 
-    with_fewest(sorted(set(range(run.faults)) - run.without), replaced)
+        return tried
+
+    if run.events is not None:
+        return best
+    drawn = set(range(run.faults))
+    with_fewest(
+        sorted(drawn - run.without),
+        replaced(lambda kept: simulator.run(run.seed, sorted(drawn - set(kept)))),
+    )
+    without = sorted(best[0].without)
+
+    def some(kept: Sequence[int]) -> SimulatedRun:
+        return simulator.run(run.seed, without, events=kept)
+
+    bare = some(())
+    bare.discard()
+    left = iter(range(most))
+    leave_out = replaced(some)
+    kept = tuple(range(bare.scripted))
+    for order in (lambda number: number, lambda number: (bare.done[number][1], number)):
+        kept = with_fewest(
+            sorted(kept, key=order),
+            lambda done, first, end: (
+                None if next(left, None) is None else leave_out(done, first, end)
+            ),
+        )
     return best

@@ -13,24 +13,28 @@ from pathlib import Path
 import attrs
 import click
 
-from conformance.cluster.history import KINDS
+from conformance.cluster.history import KINDS, read_history
+from conformance.cluster.run_picture import run_picture
 from conformance.cluster.simulated import (
     SimulatedRun,
     Simulator,
     TraceJudge,
-    fewest_faults,
+    fewest,
     simulated,
 )
 from conformance.target import TargetError
 from impl.cache import DISABLED
 from judge.finding import Finding
 from report.document import Command, Document, Heading, ItemList, Section, Toned, fields, paragraph
+from report.html import html_text
+from report.markdown import markdown_text
 from report.scratch import scratch_folder
 from report.terminal import show_document, shown_progress
 from sharespec.cli import is_own_process
 from sharespec.commands.options import JSON, OneOf, seed_option
 from sharespec.console import output, progress_console
 from sharespec.exit import Exit, exits_on
+from sharespec.reports import file_option, write_reports
 
 _EVENTS, _COMPARED = "events of traces", "events of traces that were compared"
 
@@ -65,8 +69,12 @@ class _ClusterSearch:
             cause.seeds.append(run.seed)
 
 
-def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> tuple[int, ...]:
+def _numbers(
+    _context: click.Context, _option: click.Parameter, text: str | None
+) -> tuple[int, ...] | None:
     """Return the numbers that a text lists. Raises BadParameter if it lists something else."""
+    if text is None:
+        return None
     try:
         return tuple(sorted({int(part) for part in text.split(",") if part}))
     except ValueError:
@@ -101,6 +109,23 @@ def _numbers(_context: click.Context, _option: click.Parameter, text: str) -> tu
     callback=_numbers,
     help="Leave out these faults of each run, by their numbers: 0,3,5.",
 )
+@click.option(
+    "--events",
+    metavar="NUMBERS",
+    callback=_numbers,
+    help="Until faults are over let clients do only this, by its numbers in that run.",
+)
+@click.option(
+    "--shrink",
+    "tries",
+    type=click.IntRange(0, 100_000),
+    metavar="N",
+    default=300,
+    show_default=True,
+    help="Leave out what clients do, too, in at most N runs for each kind of finding.",
+)
+@file_option("--markdown", "Write the whole report to this file as Markdown.")
+@file_option("--html", "Write the whole report to this file as one HTML page.")
 @JSON
 @exits_on(TargetError)
 def simulate_command(  # noqa: PLR0913 - one argument for each option
@@ -112,6 +137,10 @@ def simulate_command(  # noqa: PLR0913 - one argument for each option
     out: Path | None,
     with_traces: bool,
     without: tuple[int, ...],
+    events: tuple[int, ...] | None,
+    tries: int,
+    markdown: Path | None,
+    html: Path | None,
     json_lines: bool,
 ) -> None:
     """Run clusters of Apache Kafka's own classes under faults, and judge them from end to end.
@@ -119,7 +148,8 @@ def simulate_command(  # noqa: PLR0913 - one argument for each option
     Each run has three nodes on one virtual clock, with the share-partition leaders, persisters and
     share coordinators of the released classes, members that fetch and acknowledge, and faults:
     leaders and coordinators that move and return, connections that are reset, nodes that are cut
-    off, paused or killed, a slow network. All of it is drawn from the run's seed.
+    off, paused or killed, a slow network. All of it is drawn from the run's seed. What is found is
+    shown with the fewest faults, and then the fewest of what clients do, and as a picture.
 
     Exits with 0 if no rule is broken, 1 if one is, 2 if a run stopped or nothing was judged, 130
     if interrupted: then what was found so far is shown, with all faults of its run.
@@ -130,17 +160,34 @@ def simulate_command(  # noqa: PLR0913 - one argument for each option
         folder = Path(scratch) if out is None else out
         folder.mkdir(parents=True, exist_ok=True)
         seeds = range(seed, seed + runs)
-        search = _searched(name, folder, seeds, without, workers, judge_traces)
-        if not search.interrupted:
-            with closing(Simulator(folder, judge_traces)) as simulator:
-                for cause in search.causes.values():
-                    cause.run, cause.finding = fewest_faults(simulator, cause.run, cause.finding)
+        search = _ClusterSearch()
+
+        def tell(run: SimulatedRun) -> None:
+            search.note(run)
+            found = f"{len(search.causes)} kinds of findings"
+            say(f"{name}: {search.clusters:,} of {runs:,} clusters, {found}")
+
+        with shown_progress(progress_console(), name) as say:
+            try:
+                simulated(folder, seeds, without, workers, tell, judge_traces, events)
+                with closing(Simulator(folder, judge_traces)) as simulator:
+                    for number, cause in enumerate(search.causes.values(), start=1):
+                        say(f"{name}: shrinks {number} of {len(search.causes)} kinds of findings")
+                        cause.run, cause.finding = fewest(
+                            simulator, cause.run, cause.finding, tries
+                        )
+            except KeyboardInterrupt:
+                search.interrupted = True
+        report = _document(name, runs, seed, search, out)
         if json_lines:
             for cause in search.causes.values():
                 click.echo(json.dumps(_as_json(cause)))
         else:
-            show_document(_document(name, runs, seed, search, out), output())
-    sys.exit(_exit_of(search, with_traces=with_traces))
+            show_document(report, output())
+        status = write_reports(
+            ((markdown, lambda: markdown_text(report)), (html, lambda: html_text(report)))
+        )
+    sys.exit(max(status, _exit_of(search, with_traces=with_traces)))
 
 
 def _exit_of(search: _ClusterSearch, *, with_traces: bool) -> Exit:
@@ -166,30 +213,6 @@ def _trace_judge(workers: int) -> Iterator[TraceJudge]:
         yield lambda folder, paused_ms: pool.submit(judge_leaders, folder, paused_ms).result()
 
 
-def _searched(  # noqa: PLR0913, PLR0917 - what a search is given
-    name: str,
-    folder: Path,
-    seeds: range,
-    without: tuple[int, ...],
-    workers: int,
-    judge_traces: TraceJudge | None,
-) -> _ClusterSearch:
-    """Run the clusters of the seeds; an interrupt ends that, and leaves what was found."""
-    search = _ClusterSearch()
-    with shown_progress(progress_console(), name) as say:
-
-        def tell(run: SimulatedRun) -> None:
-            search.note(run)
-            found = f"{len(search.causes)} kinds of findings"
-            say(f"{name}: {search.clusters:,} of {len(seeds):,} clusters, {found}")
-
-        try:
-            simulated(folder, seeds, without, workers, tell, judge_traces)
-        except KeyboardInterrupt:
-            search.interrupted = True
-    return search
-
-
 def _known(cause: _Cause) -> str:
     """Return the name, the title and the page of what a finding is, if it is known."""
     from sharespec.known_faults import known_in_cluster  # noqa: PLC0415 - as replay loads pyarrow
@@ -210,6 +233,8 @@ def _as_json(cause: _Cause) -> dict[str, object]:
         "expected": finding.expected,
         "without": sorted(cause.run.without),
         "faults": [fault.text for fault in cause.run.injected],
+        "events": cause.run.events,
+        "done": cause.run.done,
         "event": json.loads(finding.place.event),
         "evidence": list(finding.evidence),
     }
@@ -252,10 +277,9 @@ def _document(
 def _section(cause: _Cause, out: Path | None) -> Section:
     finding, run = cause.finding, cause.run
     seeds = sorted(set(cause.seeds))
-    numbers = ",".join(map(str, sorted(run.without)))
-    options = (" --traces" if run.judged.events else "") + (
-        f" --without {numbers}" if numbers else ""
-    )
+    options = " --traces" if run.judged.events else ""
+    for option, numbers in (("without", sorted(run.without)), ("events", run.events or ())):
+        options += f" --{option} {','.join(map(str, numbers))}" if numbers else ""
     known = _known(cause)
     kept = out is not None
     where = f"{finding.place.partition}, seq {finding.seq}" if finding.event_text else ""
@@ -269,11 +293,13 @@ def _section(cause: _Cause, out: Path | None) -> Section:
             ("share-partition", where),
             ("event", finding.event_text or finding.place.event),
             ("seeds", f"{len(seeds)}: {', '.join(map(str, seeds[:10]))}"),
+            ("clients", f"do {len(run.done):,} of {run.scripted:,} things" if run.done else ""),
             ("known", known),
             ("history", str(run.history) if kept else ""),
             ("traces", str(run.traces) if kept and run.judged.events else ""),
         ),
         ItemList(tuple(fault.text for fault in run.injected)),
         ItemList(finding.evidence),
+        run_picture(read_history(run.lines()), finding, run.done),
         Command(f"sharespec simulate kafka --runs 1 --seed {run.seed}{options}"),
     )

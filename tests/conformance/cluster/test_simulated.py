@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.cluster.history import KINDS
-from conformance.cluster.simulated import SimulatedRun, Simulator, fewest_faults, simulated
+from conformance.cluster.simulated import SimulatedRun, Simulator, fewest, simulated
 from model.rules import RULES, RuleKind
 from sharespec.cli import cli
 from sharespec.known_faults import known_in_cluster
@@ -45,10 +45,51 @@ def test_two_holders_after_a_fenced_write_need_one_fault(tmp_path: Path) -> None
     with closing(Simulator(tmp_path)) as simulator:
         run = simulator.run(1)
         (finding,) = [each for each in run.findings if each.name == "ONE_HOLDER"]
-        fewest, same = fewest_faults(simulator, run, finding)
+        left, same = fewest(simulator, run, finding, 0)
         assert same.probable_cause == ("ONE_HOLDER", "a write was fenced since")
-        assert len(fewest.injected) == 1
+        assert len(left.injected) == 1
+        assert left.events is None
         assert simulator.run(1, sorted(range(run.faults))).findings == ()
+
+
+def test_what_clients_do_is_left_out_until_what_is_left_is_needed(tmp_path: Path) -> None:
+    with closing(Simulator(tmp_path)) as simulator:
+        run = simulator.run(1, [0, 1, 2, 3, 4, 5, 6, 8, 9])
+        (finding,) = [each for each in run.findings if each.name == "ONE_HOLDER"]
+        left, same = fewest(simulator, run, finding, 160)
+        assert same.probable_cause == finding.probable_cause
+        assert left.without == run.without
+        assert left.events is not None
+        assert len(left.events) < left.scripted / 20
+        assert left.history.exists()
+        again = simulator.run(1, sorted(left.without), events=left.events)
+        assert (again.digest, again.done) == (left.digest, left.done)
+        assert again.like(finding) == same
+        assert fewest(simulator, again, same, 160) == (again, same)
+        late = left.events[len(left.events) // 2 :]
+        assert simulator.run(1, sorted(left.without), events=late).like(finding) is None
+
+
+@pytest.mark.parametrize("seed", [1, 8])
+def test_a_run_repeated_with_all_that_clients_did_is_the_same(tmp_path: Path, seed: int) -> None:
+    with closing(Simulator(tmp_path)) as simulator:
+        run = simulator.run(seed)
+        bare = simulator.run(seed, events=())
+        assert len(bare.done) == bare.scripted
+        whole = simulator.run(seed, events=range(bare.scripted))
+        assert (whole.digest, whole.done) == (run.digest, bare.done)
+        half = simulator.run(seed, events=range(0, bare.scripted, 2))
+        assert half.digest != run.digest
+        assert 0 < len(half.done) < bare.scripted
+
+
+def test_where_nobody_takes_part_nothing_is_found(tmp_path: Path) -> None:
+    with closing(Simulator(tmp_path)) as simulator:
+        drawn = simulator.run(79, events=())
+        records = [n for n, (_ms, text) in enumerate(drawn.done) if text.startswith("a record")]
+        run = simulator.run(79, events=records)
+    assert [each.name for each in run.findings] == ["REPORTED_LAG_COMES_TO_REST"] * 2
+    assert all(run.like(each) is None for each in run.findings)
 
 
 @pytest.mark.parametrize("seed", [710010, 710365])
@@ -69,11 +110,18 @@ def test_an_attempt_that_a_failed_fetch_takes_is_known(tmp_path: Path) -> None:
 
 
 def test_a_share_partition_that_stops_is_reported_with_the_command_that_shows_it() -> None:
-    arguments = ["simulate", "kafka", "--runs", "1", "--seed", "79"]
+    arguments = ["simulate", "kafka", "--runs", "1", "--seed", "79", "--shrink", "60"]
     done = CliRunner().invoke(cli, arguments)
     assert done.exit_code == 1, done.output
     assert "known: LAG_COMES_TO_REST: all of the window is done" in done.output
     assert "sharespec simulate kafka --runs 1 --seed 79 --without" in done.output
+    (again,) = [line for line in done.output.splitlines() if line.startswith("  again")]
+    assert " --events " in again
+    repeated = CliRunner().invoke(cli, again.split()[2:])
+    assert repeated.exit_code == 1, repeated.output
+    assert "known: LAG_COMES_TO_REST: all of the window is done" in repeated.output
+    assert again in repeated.output
+    assert "✗ LAG_COMES_TO_REST" in repeated.output
 
 
 PLANTS = {

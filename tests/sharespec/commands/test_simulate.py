@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -19,14 +20,18 @@ SEED = 7
 
 def shown(seed: int, folder: Path) -> SimulatedRun:
     """A run in which a member was given what another holds."""
-    findings = tuple(judge_history(FAULTS["two holders"][0].events()))
+    history = FAULTS["two holders"][0]
+    (folder / "history").write_text("\n".join(history.lines), encoding="utf-8")
+    findings = tuple(judge_history(history.events()))
     happenings = Counter({"LeaderAnswered": 1})
     numbers = {"seed": seed, "without": frozenset[int](), "faults": 0, "digest": ""}
     places = {"history": folder / "history", "traces": folder}
     return SimulatedRun(**numbers, **places, happenings=happenings, injected=(), findings=findings)  # type: ignore[arg-type] # fields by name
 
 
-def interrupted(monkeypatch: pytest.MonkeyPatch, *options: str) -> Result:
+def interrupted(
+    monkeypatch: pytest.MonkeyPatch, *options: str, in_shrinking: bool = False
+) -> Result:
     """Run the command, interrupted after two clusters."""
 
     def runs(
@@ -39,18 +44,43 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, *options: str) -> Result:
     ) -> None:
         for seed in seeds[:2]:
             tell(shown(seed, folder))
+        if not in_shrinking:
+            raise KeyboardInterrupt
+
+    def shrinks(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(simulate, "simulated", runs)
+    monkeypatch.setattr(simulate, "Simulator", lambda *_: StringIO())
+    monkeypatch.setattr(simulate, "fewest", shrinks)
     return CliRunner().invoke(cli, ["simulate", "kafka", "--seed", str(SEED), *options])
 
 
-def test_an_interrupt_shows_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    result = interrupted(monkeypatch)
+@pytest.mark.parametrize("in_shrinking", [False, True])
+def test_an_interrupt_shows_what_was_found(
+    monkeypatch: pytest.MonkeyPatch, *, in_shrinking: bool
+) -> None:
+    result = interrupted(monkeypatch, in_shrinking=in_shrinking)
     assert result.exit_code == 130
     assert "new: ONE_HOLDER: nothing was fenced" in result.output
     assert "2: 7, 8" in result.output
     assert "2 of 200 clusters from seed 7" in result.output
+    assert "✗ ONE_HOLDER: m2; expected m1" in result.output
+
+
+def test_a_page_has_the_picture_of_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    page, text = tmp_path / "report.html", tmp_path / "report.md"
+    interrupted(monkeypatch, "--html", str(page), "--markdown", str(text))
+    assert page.read_text(encoding="utf-8").count('<table class="picture run">') == 1
+    assert "✗ ONE_HOLDER: m2; expected m1" in text.read_text(encoding="utf-8")
+
+
+def test_a_report_that_cannot_be_written_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    result = interrupted(monkeypatch, "--html", str(tmp_path / "none" / "report.html"))
+    assert result.exit_code == 2
+    assert "there is no folder" in result.output
 
 
 def test_each_kind_of_finding_is_a_line_of_json(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
+import java.util.stream.IntStream;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
@@ -53,12 +54,16 @@ final class Cluster implements AutoCloseable {
     final Plants plants;
     final Map<String, String> coordinatorSettings;
     final String group;
-    final Random workload;
+    final Draws workload;
+    final Script script;
     final ShareGroupMetrics groupMetrics;
     final DeadLetterTopic deadLetters;
+    /** Whether faults of dead letters are drawn: their numbers stay where the queue is left out. */
+    final boolean letterFaults;
 
     private final Random spread;
     private final Random transactions;
+    private final Random production;
     private final boolean transactional;
     private final List<ClusterNode> nodes = new ArrayList<>();
     private final List<TopicIdPartition> partitions = new ArrayList<>();
@@ -70,28 +75,33 @@ final class Cluster implements AutoCloseable {
     private int lastId;
     private boolean draining;
 
-    Cluster(long seed, String group, Writer out, String planted, boolean masked) {
+    Cluster(long seed, String group, Writer out, String planted, boolean masked, Script script) {
         this.group = group;
+        this.script = script;
+        script.begins(clock);
         plants = new Plants(planted, masked, stream(seed, 6));
         groupMetrics = new ShareGroupMetrics(clock);
         history = new History(clock, group, out);
         network = new Network(clock, stream(seed, 1));
         workload = stream(seed, 2);
+        production = workload.of("production");
         spread = stream(seed, 3);
         transactions = stream(seed, 9);
         transactional = transactions.nextInt(3) == 0;
-        String isolation = transactional && transactions.nextInt(4) > 0 ? "read_committed" : "read_uncommitted";
+        String isolation = transactional && transactions.nextInt(4) > 0 && isSet("isolation_level", "read_committed")
+            ? "read_committed" : "read_uncommitted";
         Random letters = stream(seed, 20);
-        boolean buries = letters.nextInt(4) == 0;
+        letterFaults = letters.nextInt(4) == 0;
+        boolean buries = letterFaults && isSet("dead_letter_queue", "there");
         deadLetters = new DeadLetterTopic(this, letters);
         Random drawn = stream(seed, 4);
-        ObjectNode config = JSON.createObjectNode().put("delivery_count_limit", 2 + drawn.nextInt(4))
-            .put("partition_max_record_locks", 20 + drawn.nextInt(180))
-            .put("record_lock_duration_ms", 1000 + drawn.nextInt(6000)).put("auto_offset_reset", "earliest")
+        ObjectNode config = JSON.createObjectNode().put("delivery_count_limit", set("delivery_count_limit", 2 + drawn.nextInt(4), 5))
+            .put("partition_max_record_locks", set("partition_max_record_locks", 20 + drawn.nextInt(180), 2_000))
+            .put("record_lock_duration_ms", set("record_lock_duration_ms", 1000 + drawn.nextInt(6000), 30_000)).put("auto_offset_reset", "earliest")
             .put("isolation_level", isolation).put("dead_letter_queue", buries);
         settings = new Settings(config);
-        int snapshots = 1 + drawn.nextInt(50);
-        int linger = drawn.nextBoolean() ? 0 : drawn.nextInt(10);
+        int snapshots = set("updates_per_snapshot", 1 + drawn.nextInt(50), 500);
+        int linger = set("append_linger_ms", drawn.nextBoolean() ? 0 : drawn.nextInt(10), 5);
         coordinatorSettings = Map.of(
             ShareCoordinatorConfig.SNAPSHOT_UPDATE_RECORDS_PER_SNAPSHOT_CONFIG, String.valueOf(snapshots),
             ShareCoordinatorConfig.APPEND_LINGER_MS_CONFIG, String.valueOf(linger));
@@ -117,7 +127,7 @@ final class Cluster implements AutoCloseable {
             moveLeader(number, drawn.nextInt(NODES));
         }
         int count = 2 + drawn.nextInt(3);
-        Random consumers = stream(seed, CONSUMERS);
+        Draws consumers = stream(seed, CONSUMERS);
         boolean kafkas = consumers.nextInt(3) == 0;
         for (int number = 0; number < count; number++) {
             members.add(kafkas ? new KafkaMember(this, number, consumers) : new ShareMember(this, "m" + number, 1 + drawn.nextInt(40), drawn.nextInt(4) == 0 ? 1 : 0,
@@ -132,10 +142,19 @@ final class Cluster implements AutoCloseable {
         List.copyOf(registry.allMetrics().keySet()).forEach(registry::removeMetric);
     }
 
-    private static Random stream(long seed, int number) {
-        Random random = new Random(seed * 1_000_003 + number);
+    private Draws stream(long seed, int number) {
+        Draws random = new Draws(seed * 1_000_003 + number, script, String.valueOf(number));
         random.nextLong();
         return random;
+    }
+
+    /** Whether a setting is other than Kafka has it. */
+    private boolean isSet(String name, Object value) {
+        return script.does(name, name + " is " + value);
+    }
+
+    private int set(String name, int value, int otherwise) {
+        return isSet(name, value) ? value : otherwise;
     }
 
     /** Runs it all: a start, faults, quiet, and rest. */
@@ -144,7 +163,7 @@ final class Cluster implements AutoCloseable {
         initializeState();
         runUntil(clock.milliseconds() + 10_000);
         long began = clock.milliseconds();
-        members.forEach(Member::start);
+        members.stream().filter(member -> script.does("member " + member, member + " takes part")).forEach(Member::start);
         produce();
         faults.draw(this, began, faultsMs, without);
         runUntil(began + faultsMs);
@@ -154,6 +173,7 @@ final class Cluster implements AutoCloseable {
         }
         history.add("quiet");
         draining = true;
+        script.over();
         runToRest(clock.milliseconds() + QUIET_MS);
         for (int number = 0; number < PARTITIONS; number++) {
             rest(number);
@@ -207,15 +227,18 @@ final class Cluster implements AutoCloseable {
 
     private void produce() {
         if (!draining) {
-            int partition = workload.nextInt(PARTITIONS);
-            int records = 1 + workload.nextInt(6);
-            if (transactional && transactions.nextInt(3) == 0) {
+            int partition = production.nextInt(PARTITIONS);
+            int records = (int) IntStream.range(0, 1 + production.nextInt(6))
+                .filter(each -> script.does("record", "a record is produced to " + partition)).count();
+            if (records == 0) {
+                // Nothing of this batch is wanted.
+            } else if (transactional && transactions.nextInt(3) == 0 && script.does("transaction", "in a transaction")) {
                 produce(partition, records, transactions.nextInt(2));
             } else {
                 logs.get(partition).append(records);
             }
             nodes.forEach(node -> node.soon(node::hasMoreRecords));
-            clock.after(10 + workload.nextInt(200), now -> now, this::produce);
+            clock.after(10 + production.nextInt(200), now -> now, this::produce);
         }
     }
 

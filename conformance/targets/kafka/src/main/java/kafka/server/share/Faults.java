@@ -10,6 +10,8 @@ final class Faults {
     private static final List<String> KINDS = List.of("leader moves", "leader moves and returns after a reset",
         "leader moves and returns while cut off", "coordinator moves", "connection is reset", "nodes are cut off",
         "node is paused", "node is killed", "network is slow");
+    /** Those that last as long as was drawn. */
+    private static final Set<Integer> LASTING = Set.of(1, 2, 5, 6, 8);
     private static final List<String> ALTERED = List.of("record lock duration is altered",
         "delivery count limit is altered", "partition max record locks is altered", "isolation level is altered");
 
@@ -54,8 +56,7 @@ final class Faults {
             double part = deletes.nextInt(4) == 0 ? 1 : deletes.nextDouble();
             return () -> delete(cluster, number, partition, part);
         });
-        boolean buries = cluster.settings.errorsDLQTopicName(cluster.group).isPresent();
-        draw(cluster, deletes, buries ? deletes.nextInt(4) : 0, forMs, without, number -> {
+        draw(cluster, deletes, cluster.letterFaults ? deletes.nextInt(4) : 0, forMs, without, number -> {
             int to = deletes.nextInt(cluster.size());
             return () -> {
                 cluster.deadLetters.move(up(cluster, to));
@@ -68,7 +69,7 @@ final class Faults {
             long length = 50 + changes.nextInt(changes.nextBoolean() ? 500 : 6_000);
             return () -> {
                 String how = closes ? " closes" : " is killed";
-                tell(cluster, number, "member" + how, member + how + ", and joins again after " + length + " ms", 0);
+                tell(cluster, number, "member" + how, member + how + ", and joins again after " + length + " ms", length);
                 member.leave(closes, length);
             };
         });
@@ -83,7 +84,7 @@ final class Faults {
             long length = 1 + more.nextInt(300);
             return () -> {
                 String how = closes ? "all members close" : "all members are killed";
-                tell(cluster, number, how, how + ", and join again after " + length + " ms", 0);
+                tell(cluster, number, how, how + ", and join again after " + length + " ms", length);
                 cluster.members().forEach(member -> member.leave(closes, length));
             };
         });
@@ -110,8 +111,9 @@ final class Faults {
         }
     }
 
-    private static void tell(Cluster cluster, int number, String kind, String text, long pausedMs) {
-        cluster.history.add("fault", "number", number, "kind", kind, "text", text, "paused_ms", pausedMs);
+    private static void tell(Cluster cluster, int number, String kind, String text, long forMs) {
+        cluster.history.add("fault", "number", number, "kind", kind, "text", text, "paused_ms",
+            kind.equals("node is paused") ? forMs : 0, "for_ms", forMs);
     }
 
     /** Deletes a part of what a log has. */
@@ -170,7 +172,7 @@ final class Faults {
                 text = "the network is slow for " + length + " ms";
             }
         }
-        tell(cluster, number, KINDS.get(kind), text, kind == 6 ? length : 0);
+        tell(cluster, number, KINDS.get(kind), text, LASTING.contains(kind) ? length : kind == 7 ? 1_000 + length : 0);
     }
 
     private static int up(Cluster cluster, int wanted) {

@@ -118,6 +118,10 @@ final class KafkaMember implements Member {
                 close();
                 return;
             }
+            if (!cluster.script.does(KafkaMember.this.toString(), KafkaMember.this + " polls")) {
+                cluster.clock.after(cluster.script.waitMs(KafkaMember.this.toString(), IDLE_MS), this::mayRun, this::poll);
+                return;
+            }
             run(() -> {
                 ConsumerRecords<byte[], byte[]> polled;
                 try {
@@ -262,10 +266,10 @@ final class KafkaMember implements Member {
     private long backAfterMs;
     private Process process;
 
-    KafkaMember(Cluster cluster, int number, Random random) {
+    KafkaMember(Cluster cluster, int number, Draws stream) {
         this.cluster = cluster;
         this.number = 3 + number;
-        this.random = random;
+        random = stream.of(toString());
         maxRecords = 1 + random.nextInt(40);
         recordLimit = random.nextInt(4) == 0;
         explicit = random.nextInt(4) > 0;
@@ -282,12 +286,12 @@ final class KafkaMember implements Member {
 
     @Override
     public String member() {
-        return process.member;
+        return process == null ? toString() : process.member;
     }
 
     @Override
     public void leave(boolean closes, long later) {
-        if (process.ended || leaves) {
+        if (process == null || process.ended || leaves) {
             return;
         }
         leaves = true;
@@ -303,7 +307,9 @@ final class KafkaMember implements Member {
 
     @Override
     public void lost(int node) {
-        process.client.reset(node);
+        if (process != null) {
+            process.client.reset(node);
+        }
     }
 
     @Override

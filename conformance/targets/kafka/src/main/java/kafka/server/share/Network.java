@@ -2,7 +2,6 @@ package kafka.server.share;
 
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Random;
 import java.util.function.LongUnaryOperator;
 
 /**
@@ -14,14 +13,14 @@ final class Network {
     static final int CLIENTS = -1;
 
     private final VirtualTimer clock;
-    private final Random random;
+    private final Draws stream;
     private final Map<Long, Long> blockedUntilMs = new HashMap<>();
     private final Map<Object, Long> lastArrivalMs = new HashMap<>();
     private long slowUntilMs;
 
-    Network(VirtualTimer clock, Random random) {
+    Network(VirtualTimer clock, Draws stream) {
         this.clock = clock;
-        this.random = random;
+        this.stream = stream;
     }
 
     private static long link(int from, int to) {
@@ -56,6 +55,7 @@ final class Network {
     /** Returns how long a message of a connection takes: it arrives after those that were sent before. */
     long delayMs(Object connection) {
         long now = clock.milliseconds();
+        Draws random = stream.of(connection);
         long delay = 1 + random.nextInt(4);
         if (now < slowUntilMs) {
             delay += random.nextInt(1_500);

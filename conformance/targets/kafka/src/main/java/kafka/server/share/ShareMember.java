@@ -46,6 +46,7 @@ final class ShareMember implements Member {
     private final int maxRecords;
     private final byte mode;
     private final int workMs;
+    private final Draws random;
     private final Map<Integer, Session> sessions = new HashMap<>();
     private final Map<Integer, Session> closing = new HashMap<>();
     private Map<Integer, List<TopicIdPartition>> ledBy;
@@ -60,6 +61,7 @@ final class ShareMember implements Member {
         this.maxRecords = maxRecords;
         this.mode = (byte) mode;
         this.workMs = workMs;
+        random = cluster.workload.of(name);
     }
 
     @Override
@@ -70,7 +72,7 @@ final class ShareMember implements Member {
 
     private void learn() {
         ledBy = cluster.partitions().stream().collect(Collectors.groupingBy(each -> cluster.leader(each.partition()).node()));
-        cluster.clock.after(300 + cluster.workload.nextInt(1_000), now -> now, this::learn);
+        cluster.clock.after(300 + random.nextInt(1_000), now -> now, this::learn);
     }
 
     private void tick() {
@@ -85,14 +87,20 @@ final class ShareMember implements Member {
                 close(node, last);
             }
         }
-        cluster.clock.after(5 + cluster.workload.nextInt(60), now -> now, this::tick);
+        cluster.clock.after(5 + random.nextInt(60), now -> now, this::tick);
     }
 
     private void ask(int node, Session session) {
-        if (session.epoch > 0 && !session.finished.isEmpty()) {
+        String who = name + " to " + node;
+        boolean acknowledges = session.epoch > 0 && !session.finished.isEmpty();
+        String what = name + (acknowledges ? " acknowledges to node " : " fetches from node ") + node;
+        if (!(acknowledges || ledBy.containsKey(node)) || !cluster.script.does(who, what)) {
+            return;
+        }
+        if (acknowledges) {
             acknowledge(node, session);
-        } else if (ledBy.containsKey(node)) {
-            fetch(node, session, ledBy.get(node));
+        } else {
+            fetch(node, session, ledBy.get(node), random.of(node, cluster.script.lastMs(who)));
         }
     }
 
@@ -172,7 +180,7 @@ final class ShareMember implements Member {
 
     private record Fetched(Errors error, Map<TopicIdPartition, ShareFetchResponseData.PartitionData> partitions) {}
 
-    private void fetch(int node, Session session, List<TopicIdPartition> wanted) {
+    private void fetch(int node, Session session, List<TopicIdPartition> wanted, Draws draws) {
         int epoch = session.epoch;
         List<TopicIdPartition> added = wanted.stream().filter(each -> epoch == 0 || !session.known.contains(each)).toList();
         List<TopicIdPartition> forgotten = epoch == 0 ? List.of()
@@ -188,7 +196,7 @@ final class ShareMember implements Member {
                 session.epoch = epoch + 1;
                 session.known = wanted;
                 fetched.partitions().forEach((partition, data) -> data.acquiredRecords().forEach(range ->
-                    work(node, session, partition, range.firstOffset(), range.lastOffset())));
+                    work(draws, session, partition, range.firstOffset(), range.lastOffset())));
             });
     }
 
@@ -210,28 +218,28 @@ final class ShareMember implements Member {
 
     // Working on what it got.
 
-    private void work(int node, Session session, TopicIdPartition partition, long first, long last) {
-        if (!cluster.isDraining() && cluster.workload.nextInt(12) == 0) {
+    private void work(Draws draws, Session session, TopicIdPartition partition, long first, long last) {
+        if (!cluster.isDraining() && draws.nextInt(12) == 0) {
             return; // The member forgets them: their locks end.
         }
-        if (last > first && cluster.workload.nextInt(4) == 0) {
-            long middle = first + cluster.workload.nextInt((int) (last - first));
-            work(node, session, partition, first, middle);
-            work(node, session, partition, middle + 1, last);
+        if (last > first && draws.nextInt(4) == 0) {
+            long middle = first + draws.nextInt((int) (last - first));
+            work(draws, session, partition, first, middle);
+            work(draws, session, partition, middle + 1, last);
             return;
         }
-        cluster.clock.after(1 + cluster.workload.nextInt(workMs), now -> now, () -> {
-            byte type = type();
+        cluster.clock.after(1 + draws.nextInt(workMs), now -> now, () -> {
+            byte type = type(draws);
             session.finished.computeIfAbsent(partition, k -> new ArrayList<>())
                 .add(new ShareAcknowledgementBatch(first, last, List.of(type)));
             if (type == RENEW) {
-                work(node, session, partition, first, last);
+                work(draws, session, partition, first, last);
             }
         });
     }
 
-    private byte type() {
-        int drawn = cluster.isDraining() ? 0 : cluster.workload.nextInt(20);
+    private byte type(Draws draws) {
+        int drawn = cluster.isDraining() ? 0 : draws.nextInt(20);
         return drawn < 14 ? ACCEPT : drawn < 17 ? RELEASE : drawn < 19 ? REJECT : RENEW;
     }
 

@@ -8,13 +8,15 @@ import com.yammer.metrics.core.Meter;
 import com.yammer.metrics.core.MetricName;
 import com.yammer.metrics.core.MetricsRegistry;
 import java.io.BufferedReader;
-import java.io.BufferedWriter;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.io.Writer;
+import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -24,10 +26,18 @@ import org.apache.kafka.server.metrics.KafkaYammerMetrics;
  * Runs clusters of Kafka's own classes, one after the other: a line in asks for a run, as
  * {@code {"do": "run", "seed": 7, "without": [2], "history": "FILE"}}, and a line out says what came of
  * it. The events of a run go to its file, compressed; with {@code "traces": "FOLDER"} the traces of its
- * leaders go there. {@code "plant"} names a fault of {@link Plants}, and {@code "masked"} hides those that are known.
+ * leaders go there. {@code "plant"} names a fault of {@link Plants}, and {@code "masked"} hides those that are known;
+ * with {@code "events": [5, 7]} clients do only these of what they do in that run,
+ * which the answer tells: how many there are, and which were done; all of them if none is wanted.
  */
 public final class Simulation {
     private static final ObjectMapper JSON = new ObjectMapper();
+
+    /** What is asked for, besides where it goes and what is left out of it; and the run that it gave, with all events. */
+    private static ObjectNode noted;
+    private static Script whole;
+
+    private static final Field JITTER = jitterField();
 
     private Simulation() { }
 
@@ -50,15 +60,37 @@ public final class Simulation {
     }
 
     private static ObjectNode run(JsonNode request) throws Exception {
+        if (!request.path("events").isArray()) {
+            return run(request, Path.of(request.get("history").asText()), new Script(false));
+        }
+        ObjectNode asked = request.<ObjectNode>deepCopy().without(List.of("events", "history", "traces"));
+        Set<Integer> kept = new HashSet<>();
+        request.get("events").forEach(number -> kept.add(number.asInt()));
+        if (!asked.equals(noted)) {
+            noted = null;
+            whole = new Script(true);
+            ObjectNode reply = run(asked, null, whole);
+            if (reply.has("error")) {
+                return reply;
+            }
+            noted = asked;
+        }
+        Script script = new Script(whole, kept);
+        ObjectNode reply = run(request, Path.of(request.get("history").asText()), script);
+        reply.put("events", script.size()).set("done", (kept.isEmpty() ? whole : script).done());
+        return reply;
+    }
+
+    private static ObjectNode run(JsonNode request, Path file, Script script) throws Exception {
         long seed = request.get("seed").asLong();
         Set<Integer> without = new HashSet<>();
         request.path("without").forEach(number -> without.add(number.asInt()));
         jitter(seed);
         Faults faults = new Faults(seed);
         ObjectNode reply = JSON.createObjectNode().put("seed", seed);
-        try (BufferedWriter history = Files.newBufferedWriter(Path.of(request.get("history").asText()));
+        try (Writer history = file == null ? Writer.nullWriter() : Files.newBufferedWriter(file);
                 Cluster cluster = new Cluster(seed, "s" + seed, history, request.path("plant").asText(),
-                    request.path("masked").asBoolean());
+                    request.path("masked").asBoolean(), script);
                 Traces traces = Traces.of(request.path("traces"), cluster)) {
             cluster.run(faults, without);
             return reply.put("faults", faults.drawn());
@@ -87,11 +119,31 @@ public final class Simulation {
         });
     }
 
+    private static Field jitterField() {
+        try {
+            Field field = Thread.class.getDeclaredField("threadLocalRandomSeed");
+            field.setAccessible(true);
+            return field;
+        } catch (ReflectiveOperationException wrong) {
+            throw new IllegalStateException(wrong);
+        }
+    }
+
     /** Kafka's back-off draws from its thread's random numbers: they begin anew with each run. */
-    private static void jitter(long seed) throws ReflectiveOperationException {
+    static void jitter(long seed) {
         ThreadLocalRandom.current();
-        var field = Thread.class.getDeclaredField("threadLocalRandomSeed");
-        field.setAccessible(true);
-        field.setLong(Thread.currentThread(), seed);
+        try {
+            JITTER.setLong(Thread.currentThread(), seed);
+        } catch (IllegalAccessException wrong) {
+            throw new IllegalStateException(wrong);
+        }
+    }
+
+    static long jitter() {
+        try {
+            return JITTER.getLong(Thread.currentThread());
+        } catch (IllegalAccessException wrong) {
+            throw new IllegalStateException(wrong);
+        }
     }
 }

@@ -23,6 +23,7 @@ final class VirtualTimer implements Timer, Time {
     private static final LongUnaryOperator OPEN = now -> now;
 
     private final PriorityQueue<Waiting> waiting = new PriorityQueue<>();
+    private Runnable before = () -> { };
     private long now;
     private long added;
 
@@ -39,6 +40,11 @@ final class VirtualTimer implements Timer, Time {
     void add(TimerTask task, long delayMs, LongUnaryOperator gate) {
         TimerTaskEntry entry = new TimerTaskEntry(task, now + delayMs);
         waiting.add(new Waiting(entry, entry.expirationMs, added++, gate));
+    }
+
+    /** Runs something before each task. */
+    void before(Runnable action) {
+        before = action;
     }
 
     /** Runs something after a delay. */
@@ -63,6 +69,7 @@ final class VirtualTimer implements Timer, Time {
             if (mayRun > now) {
                 waiting.add(new Waiting(next.entry, mayRun, next.order, next.gate));
             } else if (mayRun != NEVER) {
+                before.run();
                 next.entry.timerTask.run();
                 return true;
             }
