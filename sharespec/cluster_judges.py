@@ -139,7 +139,7 @@ def judge_cluster(run: ClusterRun) -> JudgedCluster:
         run,
         history,
         tuple(judge_history(read_history(history.lines))),
-        replay_leaders(list(_trace_folders(run)), _paused_ms(run) + _SWEEP_MS),
+        replay_leaders(list(_trace_folders(run)), run.paused_ms + _SWEEP_MS),
         _judged_logs(run),
         _unseen(run),
         tuple(_said(run)),
@@ -149,10 +149,6 @@ def judge_cluster(run: ClusterRun) -> JudgedCluster:
 
 _SWEEP_MS, _LOG_SWEEP_MS = 5000, 2000
 """How late timers may be besides pauses: as the profile has it, and as request logs are judged."""
-
-
-def _paused_ms(run: ClusterRun) -> int:
-    return sum(fault.paused_ms for fault in run.faults)
 
 
 def _trace_folders(run: ClusterRun) -> Iterator[Path]:
@@ -189,7 +185,7 @@ def _judged_logs(run: ClusterRun) -> JudgedLogs:
     if not logs:
         raise TargetError("no node has logged a request")
     settings = Assumed(
-        sweep_ms=_LOG_SWEEP_MS + _paused_ms(run),
+        sweep_ms=_LOG_SWEEP_MS + run.paused_ms,
         delivery_limit=run.settings.delivery_count_limit,
         max_record_locks=run.settings.partition_max_record_locks,
         compacted=False,

@@ -75,6 +75,7 @@ class ClusterRun:
     committed: list[tuple[int, StateRecord]] = attrs.field(factory=list)
     troubles: list[str] = attrs.field(factory=list)
     seconds: float = 0.0
+    paused_ms: int = 0
     drained_s: float | None = None
     interrupted: bool = False
 
@@ -230,9 +231,7 @@ def _inject(run: ClusterRun, injector: Injector, seconds: float, say: Say) -> No
             what()
             continue
         done_fault = injector.inject(what)
-        paused = int(what.arguments["for_ms"]) if what.name == "pause" else 0
-        fault = InjectedFault(next(numbers), done_fault.text, paused)
-        run.happened.append((now_ms(), fault))
+        run.happened.append((now_ms(), InjectedFault(next(numbers), done_fault.text)))
         if done_fault.undo is not None:
             until = time.monotonic() - begun + done_fault.undo_ms / 1000
             heapq.heappush(queue, (until, next(tie), done_fault.undo))
@@ -294,6 +293,7 @@ def _end(run: ClusterRun, nodes: Nodes, work: Work, say: Say) -> None:
     nodes.end_recordings()
     time.sleep(_RECORDER_S)
     nodes.stop()
+    run.paused_ms = nodes.paused_ms
 
 
 def _read_state_topic(run: ClusterRun, bootstrap: str) -> None:

@@ -90,7 +90,7 @@ class ClusterNode:
     folder: Path
     port: int
     process: "subprocess.Popen[bytes] | None" = None
-    paused: bool = False
+    paused_at: float | None = None
 
 
 class Nodes:
@@ -108,6 +108,7 @@ class Nodes:
             start_new_session=True,
         )
         self.links = Links(self._node_of)
+        self.paused_ms = 0
         ports = free_ports(2 * len(NODES))
         self._nodes = {
             id_: ClusterNode(id_, folder / f"node-{id_}", port)
@@ -177,7 +178,7 @@ class Nodes:
         """Ask a node, or the first that answers."""
         refused = TargetError("no node runs")
         for node in self._nodes.values():
-            if id_ not in (None, node.id) or node.process is None or node.paused:
+            if id_ not in (None, node.id) or node.process is None or node.paused_at:
                 continue
             with ExitStack() as stack:
                 wire = Wire(Address(HOST, node.port), Bounds(seconds=_ANSWER_SECONDS))
@@ -192,12 +193,13 @@ class Nodes:
     def pause(self, id_: str) -> None:
         """Stop a node as it is."""
         self._signal(id_, signal.SIGSTOP)
-        self._nodes[id_].paused = True
+        node = self._nodes[id_]
+        node.paused_at = node.paused_at or time.monotonic()
 
     def resume(self, id_: str) -> None:
         """Let a node go on."""
         self._signal(id_, signal.SIGCONT)
-        self._nodes[id_].paused = False
+        self._note_resumed(self._nodes[id_])
 
     def kill(self, id_: str) -> None:
         """End a node as a crash does."""
@@ -205,7 +207,8 @@ class Nodes:
         if node.process is not None:
             node.process.kill()
             node.process.communicate()
-            node.process, node.paused = None, False
+            node.process = None
+            self._note_resumed(node)
             self._tell_guard()
 
     def is_down(self, id_: str) -> bool:
@@ -229,6 +232,11 @@ class Nodes:
         self.stop()
         self.links.close()
         self._guard.communicate()
+
+    def _note_resumed(self, node: ClusterNode) -> None:
+        if node.paused_at is not None:
+            self.paused_ms += round((time.monotonic() - node.paused_at) * 1000)
+            node.paused_at = None
 
     def _signal(self, id_: str, number: signal.Signals) -> None:
         process = self._nodes[id_].process

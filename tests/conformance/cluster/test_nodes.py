@@ -1,0 +1,33 @@
+"""The nodes of a cluster are processes, which can be stopped for a while."""
+
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from conformance.cluster.nodes import ClusterNode, Nodes
+
+
+@pytest.mark.parametrize("ends", ["resume", "kill"])
+def test_how_long_a_node_was_paused_is_measured(ends: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [5.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    nodes, node = object.__new__(Nodes), ClusterNode("1", Path(), 0)
+    process = subprocess.Popen([shutil.which("sleep") or "sleep", "60"])
+    node.process, nodes.paused_ms = process, 0
+    monkeypatch.setattr(nodes, "_nodes", {"1": node}, raising=False)
+    monkeypatch.setattr(nodes, "_tell_guard", lambda: None)
+    try:
+        nodes.resume("1")
+        for then in (6.0, 9.0):  # The second finds it stopped.
+            now[0] = then
+            nodes.pause("1")
+        now[0] = 50.0  # Not when the plan has it: another fault took longer.
+        getattr(nodes, ends)("1")
+        nodes.resume("1")
+    finally:
+        process.kill()
+        process.wait()
+    assert nodes.paused_ms == 44_000
