@@ -9,8 +9,10 @@ from model.ranges import (
     OffsetRange,
     RecordRange,
     StateBatch,
+    delivery_counts,
     join_neighbours,
     never_delivered,
+    ranges_of,
     record_range,
 )
 from model.states import RecordState
@@ -82,3 +84,13 @@ def test_neighbours_of_equal_value_are_joined(
     pieces: list[tuple[int, int, str]], joined: list[tuple[int, int, str]]
 ) -> None:
     assert list(join_neighbours(pieces)) == joined
+
+
+def test_ascending_offsets_are_as_few_ranges_as_can_be() -> None:
+    assert ranges_of([]) == ()
+    assert ranges_of([3, 4, 5, 7]) == (OffsetRange(3, 5), OffsetRange(7, 7))
+
+
+def test_each_acquired_offset_has_the_delivery_count_of_its_range() -> None:
+    acquired = [AcquiredRange(0, 1, 1), AcquiredRange(5, 5, 3)]
+    assert delivery_counts(acquired) == {0: 1, 1: 1, 5: 3}

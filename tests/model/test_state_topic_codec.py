@@ -96,6 +96,8 @@ def batch(**change: int) -> dict[str, Any]:
         ({**KEY_JSON, "type": "9" * 6}, VALUE_JSON, "key.type is '999999'; allowed: a number"),
         ({**KEY_JSON, "type": True}, VALUE_JSON, "key.type is True; allowed: a number"),
         ({"type": 0}, VALUE_JSON, "key is .*; allowed: a JSON object with data"),
+        ({"type": 0, "data": {}}, VALUE_JSON, "groupId is None; allowed: a value"),
+        ({"type": 0, "data": []}, VALUE_JSON, r"\[\]; allowed: "),
         ([], VALUE_JSON, r"key is \[\]; allowed: a JSON object with type"),
         (KEY_JSON, {"version": 1, "data": DATA}, "ShareSnapshotValue version is 1; allowed: 0"),
         (KEY_JSON, {"version": 0, "data": {}}, "snapshotEpoch is None; allowed: a value"),
