@@ -93,6 +93,11 @@ class ClusterNode:
     paused_at: float | None = None
 
 
+def cluster_id() -> str:
+    """Return an id for a cluster; kafka-storage would read a dash at its start as an option."""
+    return urlsafe_b64encode(b"\0" + uuid.uuid4().bytes[1:]).decode().rstrip("=")
+
+
 class Nodes:
     """The nodes of a cluster, and the links between them. All errors are TargetError."""
 
@@ -100,7 +105,7 @@ class Nodes:
         """Start them in a folder, which is removed at the end, with these settings besides."""
         self._java, self._path = kafka_java()
         self._agent = recorder_jar()
-        self._cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        self._cluster = cluster_id()
         self._folder = folder
         self._guard = subprocess.Popen(  # noqa: S603 - fixed arguments
             [shutil.which("sh") or "/bin/sh", "-c", _GUARD, str(folder)],

@@ -3,11 +3,17 @@
 import shutil
 import subprocess
 import time
+import uuid
 from pathlib import Path
 
 import pytest
 
-from conformance.cluster.nodes import ClusterNode, Nodes
+from conformance.cluster.nodes import ClusterNode, Nodes, cluster_id
+
+
+def test_no_id_of_a_cluster_is_read_as_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(bytes=b"\xf8" * 16))
+    assert cluster_id() == "APj4-Pj4-Pj4-Pj4-Pj4-A"
 
 
 @pytest.mark.parametrize("ends", ["resume", "kill"])
