@@ -252,7 +252,7 @@ def unknown(faults: Sequence[Fault[C]], known: Sequence[KnownDeviation]) -> list
 
     A known deviation accounts for a fault if it names the vector, or if both have the same
     signature and the sequence of the fault has every feature that the known one needs; and if the
-    fault has the probable cause that it names, if any.
+    fault has the probable cause that it names, if any. Or if it obscures such sequences.
     """
     return [fault for fault in faults if not any(_accounts(each, fault) for each in known)]
 
@@ -262,7 +262,8 @@ def _accounts(known: KnownDeviation, fault: Fault[Any]) -> bool:
     named = deviation.vector in known.vectors
     alike = known.signature == deviation.signature and known.needs <= kinds
     comes_after = not known.after or bool(known.after & kinds)
-    return (named or (alike and comes_after)) and _differs_so(deviation, known)
+    exactly = (named or (alike and comes_after)) and _differs_so(deviation, known)
+    return exactly or bool(known.obscures & kinds)
 
 
 def _differs_so(deviation: Finding, known: KnownDeviation) -> bool:

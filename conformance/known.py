@@ -25,10 +25,12 @@ class KnownDeviation:
 
     ``sequence`` is a shortest sequence that shows it; ``needs`` are features that every such
     sequence has, to exclude other deviations with the same signature, and of the features
-    ``after`` it has one, if any are named. ``vectors`` names test vectors that show it.
-    ``difference``, if it is there, is the probable cause as the kit words it, which every such
-    deviation has. ``consequence`` is what it means to an operator, ``cause`` its origin, ``page``
-    where it is explained. ``loses`` is what a user loses by it, one of ``LOSSES``; empty: not said.
+    ``after`` it has one, if any are named. Whatever a sequence shows that has one of the features
+    ``obscures`` may follow from it, and is not told apart from it. ``vectors`` names test vectors
+    that show it. ``difference``, if it is there, is the probable cause as the kit words it, which
+    every such deviation has. ``consequence`` is what it means to an operator, ``cause`` its origin,
+    ``page`` where it is explained. ``loses`` is what a user loses by it, one of ``LOSSES``; empty:
+    not said.
     """
 
     name: str
@@ -42,6 +44,7 @@ class KnownDeviation:
     consequence: str = ""
     cause: str = ""
     after: frozenset[str] = frozenset()
+    obscures: frozenset[str] = frozenset()
     page: str = ""
     loses: str = ""
 
@@ -116,7 +119,7 @@ def _known(entry: object, read: Reader | None) -> KnownDeviation:
 
 _LISTS: Mapping[str, Callable[[list[str]], Any]] = {
     **dict.fromkeys(("signature", "difference"), tuple),
-    **dict.fromkeys(("needs", "vectors", "after"), frozenset),
+    **dict.fromkeys(("needs", "vectors", "after", "obscures"), frozenset),
 }
 """The fields that are lists of texts, with what is made of each; the others are texts."""
 

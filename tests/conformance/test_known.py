@@ -137,6 +137,11 @@ def test_a_known_deviation_matches_signature_and_features(fault: Fault[Any]) -> 
     assert unknown([fault], [known(fault, after=frozenset({"Compact", "Fetch"}))]) == []
     assert unknown([fault], [known(fault, after=frozenset({"Compact"}))]) == [fault]
     assert unknown([fault], [known(fault, signature=("X", "y"))]) == [fault]
+    assert (
+        unknown([fault], [known(fault, signature=("X", "y"), obscures=frozenset({"Fetch"}))]) == []
+    )
+    other = known(fault, signature=("X", "y"), obscures=frozenset({"Compact"}))
+    assert unknown([fault], [other]) == [fault]
     assert unknown([fault], []) == [fault]
     vector = attrs.evolve(fault, deviation=attrs.evolve(fault.deviation, vector="some-vector"))
     assert unknown([vector], [known(fault)]) == [vector]
