@@ -14,6 +14,7 @@ from typing import Any
 
 import attrs
 
+from model.config import AutoOffsetReset
 from model.rules import RULES, Rule
 from model.states import AcquireMode
 
@@ -126,6 +127,8 @@ def _missing(goal: Goal, can: object) -> list[str]:
 def _has(can: Any, need: str) -> bool:  # noqa: ANN401 - capabilities of a core or of a broker
     if need in set(AcquireMode):
         return need in can.acquire_modes
+    if need in set(AutoOffsetReset):
+        return need in can.resets
     if need == "write_errors":
         return bool(can.write_errors) and can.pending_writes
     return bool(getattr(can, need))

@@ -7,6 +7,7 @@ import attrs
 from conformance.target import TargetError
 from conformance.wire.admin import Admin
 from conformance.wire.target import WireCapabilities
+from model.config import AutoOffsetReset
 
 _LOCKS = "partition.max.record.locks"
 _MIN_LOCK = "group.share.min.record.lock.duration.ms"
@@ -72,6 +73,7 @@ def _spoken(admin: Admin) -> WireCapabilities:
         recreates=spoken("delete_groups") is not None,
         coordinators=(spoken("find_coordinator") or (0, 0))[1] >= _KNOWS_SHARE,
         config=configures,
+        resets=tuple(each.value for each in AutoOffsetReset) if configures else ("earliest",),
         committed=configures,
     )
 

@@ -56,10 +56,14 @@ class Open:
 
 @attrs.frozen
 class Produce:
-    """Append log batches, each as (offsets without a record before it, its size)."""
+    """Append log batches, each as (offsets without a record before it, its size).
+
+    ``old`` records have a timestamp of before the hour of by_duration.
+    """
 
     partition: int
     batches: tuple[tuple[int, int], ...]
+    old: bool = False
 
 
 @attrs.frozen
@@ -188,17 +192,25 @@ OfTheLog = Produce | ProduceAborted | ProduceOpen | EndTransaction | DeleteRecor
 
 @attrs.frozen
 class AlterOffset:
-    """Alter the start offset of a share-partition, ``to`` so many offsets into the log."""
+    """Alter the start offset of a share-partition, ``to`` so many offsets into the log.
+
+    With ``hang_up`` the connections of the members are closed as well as their sessions.
+    """
 
     partition: int
     to: int = 0
+    hang_up: bool = False
 
 
 @attrs.frozen
 class Recreate:
-    """Delete the group, and the topic if so, and create them again under the same names."""
+    """Delete the group, and the topic if so, and create them again under the same names.
+
+    With ``hang_up`` the connections of the members are closed as well as their sessions.
+    """
 
     topic: bool = False
+    hang_up: bool = False
 
 
 OfTime = Disconnect | Wait | WaitPastLocks

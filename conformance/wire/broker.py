@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -13,7 +14,7 @@ from conformance.wire.admin import Admin, Transaction
 from conformance.wire.allowed import ISOLATION, OF_A_GROUP, RENEWS, allowed
 from conformance.wire.codec import exchange, message
 from conformance.wire.connection import Address, Bounds, Wire
-from conformance.wire.records import record_batch
+from conformance.wire.records import batch_with, contents_of, record_batch
 from conformance.wire.target import Described, Exchange, GroupTopic, NamedNode, WireHello
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
@@ -21,6 +22,9 @@ from model.ranges import OffsetRange
 from model.share_messages import ShareFetch, ShareRequest
 
 _UNKNOWN_LAG = -1
+_BY_DURATION = AutoOffsetReset.BY_DURATION
+_HOUR, _OLD = ":PT1H", timedelta(hours=2)
+"""The duration of by_duration, and the age of records that are old."""
 _FIXED_LIMITS = "other limits of deliveries and locks: a group has none of its own"
 
 
@@ -116,13 +120,14 @@ class BrokerTarget:
 
     def configure(self, group: str, config: SharePartitionConfig) -> None:
         """Set the configuration of a group, and remember which settings to remove."""
-        if config.auto_offset_reset is AutoOffsetReset.BY_DURATION or config.dead_letter_queue:
-            raise TargetError("sequences do not configure by_duration or a dead-letter queue")
+        if config.dead_letter_queue:
+            raise TargetError("sequences do not configure a dead-letter queue")
+        reset = config.auto_offset_reset
         settings = {
             "share.delivery.count.limit": str(config.delivery_count_limit),
             "share.partition.max.record.locks": str(config.partition_max_record_locks),
             "share.record.lock.duration.ms": str(config.record_lock_duration_ms),
-            "share.auto.offset.reset": config.auto_offset_reset.value,
+            "share.auto.offset.reset": reset.value + (_HOUR if reset is _BY_DURATION else ""),
             ISOLATION: config.isolation_level.value,
             RENEWS: str(config.renew_acknowledge_enable).lower(),
         }
@@ -158,10 +163,12 @@ class BrokerTarget:
         batches: Sequence[tuple[int, int]],
         *,
         aborted: bool = False,
+        old: bool = False,
     ) -> tuple[OffsetRange, ...]:
         """Append each batch with one request; a transaction marker fills each missing offset."""
         if not aborted:
-            return self._written(place, partition, batches, None)
+            age = _OLD if old else timedelta()
+            return self._written(place, partition, batches, None, age)
         ours = self._begun("aborting", place, partition)
         ranges = self._written(place, partition, batches, ours)
         self._admin.end(ours.transaction, ranges[-1].last + 1, committed=False)
@@ -192,6 +199,7 @@ class BrokerTarget:
         partition: int,
         batches: Sequence[tuple[int, int]],
         within: _Open | None,
+        age: timedelta = timedelta(),
     ) -> tuple[OffsetRange, ...]:
         topic, ranges = self._topics[place], []
         offset = self._admin.end_offset(topic, partition)
@@ -200,7 +208,7 @@ class BrokerTarget:
                 marking = self._begun("marking", place, partition).transaction
                 self._admin.end(marking, offset, committed=True)
                 offset += 1
-            first = self._append(topic, partition, (offset, size), within)
+            first = self._append(topic, partition, (offset, size), within, age)
             if first != offset:
                 raise TargetError(f"a batch went to offset {first} of {topic}, not to {offset}")
             ranges.append(OffsetRange(offset, offset + size - 1))
@@ -208,12 +216,18 @@ class BrokerTarget:
         return tuple(ranges)
 
     def _append(
-        self, topic: str, partition: int, records: tuple[int, int], within: _Open | None
+        self,
+        topic: str,
+        partition: int,
+        records: tuple[int, int],
+        within: _Open | None,
+        age: timedelta,
     ) -> int:
         """Append records whose contents tell where they are: which is the first, and how many."""
         first, size = records
         if within is None:
-            data = record_batch(size, first=first, partition=partition)
+            contents = {nth: contents_of(first + nth, partition) for nth in range(size)}
+            data = batch_with(contents, age=age)
             return self._admin.produce(topic, partition, data)
         ours = within.transaction
         producer = attrs.evolve(ours.producer, sequence=within.written)

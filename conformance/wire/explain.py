@@ -107,7 +107,7 @@ def explained(
     """
     states: list[ShareBroker] = []
     first: AnswerMismatch | None = None
-    for broker, asked, excused in _readings(belief, request, response):
+    for broker, asked, excused in _readings(belief, request, response, logs):
         for conduct in _conducts(broker, asked, response, connection, logs):
             try:
                 served = _uncounted(asked, response, conduct)
@@ -137,7 +137,7 @@ def _uncounted(request: ShareRequest, response: ShareResponse, conduct: Conduct)
 
 
 def _readings(
-    belief: Belief, request: ShareRequest, response: ShareResponse
+    belief: Belief, request: ShareRequest, response: ShareResponse, logs: Logs
 ) -> Iterator[tuple[ShareBroker, ShareRequest, frozenset[TopicPartition]]]:
     """Yield each reading of the broker's state and of the request, the plain one first.
 
@@ -155,7 +155,7 @@ def _readings(
         if not asked.batches or partition is None or asked.topic_partition not in answers:
             continue
         if not partition.ready and answers[asked.topic_partition] is not UNKNOWN:
-            _, broker = load(broker, key, None)
+            broker = loaded(broker, key, logs)
         elif answers[asked.topic_partition] is ErrorCode.INVALID_RECORD_STATE and _names_passed(
             partition, asked
         ):
@@ -171,6 +171,11 @@ def _readings(
             yield narrower, request, frozenset()
 
 
+def loaded(broker: ShareBroker, key: PartitionKey, logs: Logs) -> ShareBroker:
+    """Return the broker with a share-partition in memory, if it can be."""
+    return load(broker, key, logs.get(key[1], _EMPTY).first_young)[1]
+
+
 def past_aborted(belief: Belief, request: ShareRequest, logs: Logs) -> Belief:
     """Return the belief after a fetch that gave nothing and kept back what comes first.
 
@@ -178,7 +183,7 @@ def past_aborted(belief: Belief, request: ShareRequest, logs: Logs) -> Belief:
     """
     broker = belief.broker
     for key in sorted(key for key in broker.partitions if key[0] == request.group_id):
-        partition = load(broker, key, None)[1].partitions[key]
+        partition = loaded(broker, key, logs).partitions[key]
         log = logs.get(key[1], _EMPTY)
         first = next(deliverable(partition, log, 0), log.end)
         for batch in free_of_aborted(partition, log):
@@ -187,7 +192,7 @@ def past_aborted(belief: Belief, request: ShareRequest, logs: Logs) -> Belief:
             ranges = ranges_of(batch)
             fetch = Acquire(request.member_id, _WHOLE, len(batch), len(batch), batch[0], ranges)
             with suppress(IllegalChoiceError):
-                taken, _ = apply_to(load(broker, key, None)[1], key, fetch, (_NO_MORE, ()))
+                taken, _ = apply_to(loaded(broker, key, logs), key, fetch, (_NO_MORE, ()))
                 broker, _ = apply_to(taken, key, ArchiveAborted(ranges))
     return attrs.evolve(belief, broker=broker)
 
@@ -226,14 +231,14 @@ def _conducts(
         topic_partition for group, topic_partition in broker.partitions if group == request.group_id
     )
     most = request.max_records if isinstance(request, ShareFetch) else 0
-    broker_then = _acknowledged(broker, request, answers, connection)
+    broker_then = _acknowledged(broker, request, answers, connection, logs)
     giving, choices = (
         {topic_partition for topic_partition, part in answers.items() if part.acquired},
         [],
     )
     for topic_partition in topic_partitions:
         key, log = (request.group_id, topic_partition), logs.get(topic_partition, _EMPTY)
-        partition = load(broker_then, key, None)[1].partitions[key]
+        partition = loaded(broker_then, key, logs).partitions[key]
         choices.append(list(_choices(partition, log, answers.get(topic_partition), most)))
         giving |= {topic_partition} if free_of_aborted(partition, log) else set()
     for order in _orders(broker, request, giving, connection):
@@ -246,6 +251,7 @@ def _acknowledged(
     request: ShareRequest,
     answers: Mapping[TopicPartition, PartitionResponse],
     connection: str,
+    logs: Logs,
 ) -> ShareBroker:
     """Return the broker between the acknowledgements of a fetch and its acquisitions."""
     if isinstance(request, ShareAcknowledge) or all(
@@ -254,7 +260,13 @@ def _acknowledged(
         return broker
     conduct = Conduct(
         tuple(
-            (topic_partition, PartitionConduct(acknowledge=_refusal(part)))
+            (
+                topic_partition,
+                PartitionConduct(
+                    acknowledge=_refusal(part),
+                    reset_offset=logs.get(topic_partition, _EMPTY).first_young,
+                ),
+            )
             for topic_partition, part in answers.items()
         )
     )
@@ -314,7 +326,9 @@ def _choices(
         ranges = _sorted((*given, *aborted))
         if not ranges:
             nothing = Choice(acquired=(), entered=())
-            yield PartitionConduct(acknowledge, nothing, fetch_offset=0, log_batches=())
+            yield PartitionConduct(
+                acknowledge, nothing, fetch_offset=0, log_batches=(), reset_offset=log.first_young
+            )
             continue
         last = ranges[-1].last
         read = _read(partition, log, ranges)
@@ -323,7 +337,12 @@ def _choices(
             acquire = Choice(ranges, _entered(partition, log, end))
             first = read[0].first if read else 0
             yield PartitionConduct(
-                acknowledge, acquire, fetch_offset=first, log_batches=read, aborted=aborted
+                acknowledge,
+                acquire,
+                fetch_offset=first,
+                log_batches=read,
+                aborted=aborted,
+                reset_offset=log.first_young,
             )
 
 
@@ -443,7 +462,7 @@ def described_wrong(
         return None
     in_memory = window.start_offset if partition.ready else max(kept.start_offset, log.start_offset)
     lowest = in_memory if kept.start_offset == -1 else min(kept.start_offset, in_memory)
-    lowest = waiting_start(partition, written, lowest)
+    lowest = waiting_start(partition, written, lowest, durable=True)
     if not lowest <= described.start_offset <= in_memory:
         kind, observed = WireDifference.START_OFFSET, str(described.start_offset)
         wanted = f"{lowest} to {in_memory}" if lowest < in_memory else str(in_memory)

@@ -80,8 +80,19 @@ _COMMITS = 0.6
 _FEW_BYTES = 0.15
 """How likely fetches ask for fewer bytes than a record has."""
 
+_HANGS_UP = 0.7
+"""How likely members are disconnected as well where a group is emptied, as clients that end do."""
+
 _PATIENT = 0.4
 """How likely a wait is after a connection is closed, so that the broker notices."""
+
+
+_RESETS = {"earliest": 0.65, "latest": 0.2, "by_duration": 0.15}
+_OLD = 0.5
+"""How often each reset is configured, and how likely records are older than by_duration says."""
+
+_OF_TRANSACTIONS = (asks.ProduceAborted, asks.ProduceOpen, asks.EndTransaction)
+"""What leaves markers, with a timestamp of their own: not with by_duration."""
 
 
 @attrs.frozen
@@ -139,6 +150,10 @@ def mixture(random: Random, can: WireCapabilities) -> WireMixture:
         optional[asks.Wait] = _WAITING
     if not can.renew:
         types = tuple(t for t in types if t is not AcknowledgeType.RENEW)
+    reset = AutoOffsetReset(random.choices(can.resets, [_RESETS[each] for each in can.resets])[0])
+    if reset is AutoOffsetReset.BY_DURATION:
+        for kind in _OF_TRANSACTIONS:
+            optional.pop(kind, None)
     limit = random.choice(can.lock_limits)
     wide = (limit // 3, limit // 2 + 1) * 2 if limit > _WIDE and random.random() < 0.4 else ()
     whole = bool(wide) and random.random() < _WHOLE
@@ -149,7 +164,7 @@ def mixture(random: Random, can: WireCapabilities) -> WireMixture:
             delivery_count_limit=random.choice(can.delivery_limits),
             partition_max_record_locks=limit,
             record_lock_duration_ms=can.lock_ms,
-            auto_offset_reset=AutoOffsetReset.EARLIEST,
+            auto_offset_reset=reset,
             isolation_level=IsolationLevel("read_committed" if keeps_back else "read_uncommitted"),
         ),
         random.choice((1, 1, 2)),
@@ -160,7 +175,7 @@ def mixture(random: Random, can: WireCapabilities) -> WireMixture:
         wide if whole else (1, 2, 3, 5, *wide),
         odd=0.15 if lasting else random.choice((0.0, 0.1)) if can.sessions else 0.0,
         epochs=_WRONG if lasting else _ODD,
-        gaps=can.gaps and random.random() < 0.3,
+        gaps=can.gaps and reset is not AutoOffsetReset.BY_DURATION and random.random() < 0.3,
         malformed=random.random() < 0.2,
         strangers=random.random() < 0.2,
         piggybacked=random.random() < 0.7,
@@ -195,6 +210,11 @@ def _appended(random: Random, mix: WireMixture, most: int) -> tuple[tuple[int, i
     gaps = (0, 0, 0, 1) if mix.gaps else (0,)
     number = random.randint(1, most)
     return tuple((random.choice(gaps), random.choice(mix.sizes)) for _ in range(number))
+
+
+def _old(random: Random, mix: WireMixture) -> bool:
+    by_duration = mix.config.auto_offset_reset is AutoOffsetReset.BY_DURATION
+    return by_duration and random.random() < _OLD
 
 
 def _fetch(random: Random, mix: WireMixture, scene: WireScene) -> asks.Ask:
@@ -245,7 +265,9 @@ def _find(random: Random, mix: WireMixture, _scene: WireScene) -> asks.Ask:
 
 
 _MAKERS: dict[type[asks.Ask], Callable[[Random, WireMixture, WireScene], asks.Ask]] = {
-    asks.Produce: lambda r, mix, _: asks.Produce(_partition(r, mix), _appended(r, mix, 3)),
+    asks.Produce: lambda r, mix, _: asks.Produce(
+        _partition(r, mix), _appended(r, mix, 3), old=_old(r, mix)
+    ),
     asks.ProduceAborted: lambda r, mix, _: asks.ProduceAborted(
         _partition(r, mix), _appended(r, mix, 2)
     ),
@@ -259,8 +281,12 @@ _MAKERS: dict[type[asks.Ask], Callable[[Random, WireMixture, WireScene], asks.As
     asks.Wait: lambda r, _mix, _: asks.Wait(r.choice((20, 60))),
     asks.WaitPastLocks: lambda _r, _mix, _: asks.WaitPastLocks(),
     asks.FindCoordinator: _find,
-    asks.AlterOffset: lambda r, mix, _: asks.AlterOffset(_partition(r, mix), r.randint(0, 6)),
-    asks.Recreate: lambda r, _mix, _: asks.Recreate(r.random() < 0.3),
+    asks.AlterOffset: lambda r, mix, _: asks.AlterOffset(
+        _partition(r, mix), r.randint(0, 6), hang_up=r.random() < _HANGS_UP
+    ),
+    asks.Recreate: lambda r, _mix, _: asks.Recreate(
+        r.random() < 0.3, hang_up=r.random() < _HANGS_UP
+    ),
 }
 
 

@@ -143,7 +143,7 @@ class Judge:
             for belief in self.beliefs
         )
 
-    def produced(
+    def produced(  # noqa: PLR0913 - each is said of what was appended, and has a name
         self,
         partition: int,
         batches: Iterable[OffsetRange],
@@ -151,16 +151,19 @@ class Judge:
         *,
         aborted: bool = False,
         stays_open: bool = False,
+        old: bool = False,
     ) -> None:
         """Note that log batches were appended; the log ends at ``end`` (exclusive).
 
-        They are of an ``aborted`` transaction, or of one that ``stays_open``, or of none.
+        They are of an ``aborted`` transaction, or of one that ``stays_open``, or of none, and
+        ``old`` or not.
         """
         topic_partition, new = self.key(partition)[1], tuple(batches)
         log = self.logs[topic_partition]
         log.end, log.batches = end, (*log.batches, *new)
         log.aborted += new if aborted else ()
         log.open += new if stays_open else ()
+        log.old += new if old else ()
         self.beliefs = tuple(appended(belief, topic_partition, new, log) for belief in self.beliefs)
 
     def ended(self, partition: int, *, committed: bool) -> None:

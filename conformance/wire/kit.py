@@ -14,9 +14,11 @@ from conformance.wire.generate import begin, next_ask
 from conformance.wire.judge import DISCONNECT_MS
 from conformance.wire.scene import MEMBERS, WireScene
 from conformance.wire.target import WireHello, WireTarget
+from model.config import AutoOffsetReset
 from model.states import AcknowledgeType
 
 _PLAIN = {
+    "old": False,
     "epoch": asks.Epoch.NEXT,
     "stranger": asks.Stranger.NONE,
     "unsaid": False,
@@ -95,6 +97,8 @@ class Brokers(Kit[asks.Ask, WireTarget, WireHello, WireScene]):
     def plainer(self, sequence: tuple[asks.Ask, ...]) -> Iterator[tuple[asks.Ask, ...]]:
         """Yield the sequence with one partition, and with an earlier member instead of another."""
         if isinstance(sequence[0], asks.Open):
+            earliest = attrs.evolve(sequence[0].config, auto_offset_reset=AutoOffsetReset.EARLIEST)
+            yield (attrs.evolve(sequence[0], config=earliest), *sequence[1:])
             yield (attrs.evolve(sequence[0], partitions=1), *sequence[1:])
             yield (attrs.evolve(sequence[0], group=""), *sequence[1:])
             yield (attrs.evolve(sequence[0], group=sequence[0].group[:1]), *sequence[1:])
@@ -116,6 +120,10 @@ class Brokers(Kit[asks.Ask, WireTarget, WireHello, WireScene]):
                 yield from ("renew",) if AcknowledgeType.RENEW in batch.types else ()
         if isinstance(ask, asks.Open):
             yield from ("group id",) if ask.group else ()
+            reset = ask.config.auto_offset_reset
+            yield from (reset.value,) if reset is not AutoOffsetReset.EARLIEST else ()
+        if isinstance(ask, asks.AlterOffset | asks.Recreate):
+            yield from () if ask.hang_up else ("emptied while connected",)
         if isinstance(ask, asks.EndTransaction):
             yield from () if ask.committed else ("aborts",)
         if isinstance(ask, asks.Fetch):

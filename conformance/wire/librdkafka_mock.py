@@ -18,6 +18,7 @@ _CAN = {
     "gaps": False,
     "aborted": False,
     "transactions": False,
+    "resets": ("earliest", "latest"),
     "lock_ms": 1000,
     "sweep_ms": 1100,
     "delivery_limits": (2, 3, 5),

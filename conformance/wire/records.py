@@ -6,7 +6,7 @@ What is read is a broker's: nothing in it is believed before it was checked.
 import io
 import struct
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import attrs
@@ -88,14 +88,20 @@ def batch_of(values: Iterable[bytes]) -> bytes:
     return batch_with({nth: (None, value, ()) for nth, value in enumerate(values)})
 
 
-def batch_with(contents: Mapping[int, Contents], producer: Producer | None = None) -> bytes:
-    """Return one batch of these records, by their numbers in it, of a producer's transaction."""
+def batch_with(
+    contents: Mapping[int, Contents], producer: Producer | None = None, age: timedelta = timedelta()
+) -> bytes:
+    """Return one batch of these records, by their numbers in it, of a producer's transaction.
+
+    ``age``: how long ago they were produced.
+    """
     who = producer or Producer()
-    now = TZAwareMicros.parse(datetime.now(UTC))  # Older records would be removed, or roll a log.
+    # Much older records would be removed, or roll a log.
+    written = TZAwareMicros.parse(datetime.now(UTC) - age)
     records = tuple(
         Record(
             attributes=i8(0),
-            timestamp=now,
+            timestamp=written,
             offset=i64(nth),
             key=key,
             value=value,

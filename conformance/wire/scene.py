@@ -10,7 +10,7 @@ from conformance.kit import Stage
 from conformance.wire import asks
 from conformance.wire.belief import SLACK_MS, Timing
 from conformance.wire.explain import WireDifference
-from conformance.wire.judge import Judge, is_passing
+from conformance.wire.judge import DISCONNECT_MS, Judge, is_passing
 from conformance.wire.requests import QUICK_MS, Requests, member_id
 from conformance.wire.served import FIND, Served, described, exercised
 from conformance.wire.target import Described, Exchange, UnansweredError, WireHello, WireTarget
@@ -19,7 +19,7 @@ from conformance.wire.words import described_text, request_text, response_text, 
 from conformance.wire.written import WrittenLog, committed_only
 from judge.finding import Finding
 from judge.words import printable, ranges_text
-from model.config import SharePartitionConfig
+from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
 from model.profile import profile_named
 from model.share_messages import (
@@ -129,8 +129,8 @@ class WireScene(Stage[asks.Ask]):
     def _change_log(self, ask: asks.OfTheLog) -> None:
         partition = ask.partition % self.partitions
         match ask:
-            case asks.Produce(batches=batches):
-                self._produce(partition, batches)
+            case asks.Produce(batches=batches, old=old):
+                self._produce(partition, batches, old=old)
             case asks.ProduceAborted(batches=batches):
                 self._produce(partition, batches, aborted=True)
             case asks.ProduceOpen(batches=batches):
@@ -158,6 +158,9 @@ class WireScene(Stage[asks.Ask]):
         profile = profile_named(self._hello.profile)
         told = self._can.offsets and self._can.lag
         self._judge = Judge(profile, self._place, config, timing, _NAMES, tells_lag=told)
+        reset = config.auto_offset_reset
+        if reset is not AutoOffsetReset.EARLIEST:
+            self.exercised[f"open at {reset.value} is done"] += 1
         if group:
             self.exercised["open with an odd group id is done"] += 1
         self._note(
@@ -165,16 +168,23 @@ class WireScene(Stage[asks.Ask]):
             f"{partitions} partitions, delivery limit {config.delivery_count_limit}, "
             f"window limit {config.partition_max_record_locks}"
             + (", read_committed" if committed_only(config) else "")
+            + (f", {reset.value}" if reset is not AutoOffsetReset.EARLIEST else "")
             + (f", group id with {group!r}" if group else ""),
         )
 
     def _produce(
-        self, partition: int, batches: tuple[tuple[int, int], ...], *, aborted: bool = False
+        self,
+        partition: int,
+        batches: tuple[tuple[int, int], ...],
+        *,
+        aborted: bool = False,
+        old: bool = False,
     ) -> None:
-        ranges = self._target.produce(self._place, partition, batches, aborted=aborted)
+        how = {"aborted": aborted, "old": old}
+        ranges = self._target.produce(self._place, partition, batches, **how)
         end = max(part.last for part in ranges) + 1 + aborted
-        self.judge.produced(partition, ranges, end, aborted=aborted)
-        which = " of an aborted transaction" if aborted else ""
+        self.judge.produced(partition, ranges, end, **how)
+        which = " of an aborted transaction" if aborted else " of two hours ago" if old else ""
         self._note("produce", f"produce {ranges_text(ranges)}{which} in partition {partition}")
 
     def _produce_open(self, partition: int, batches: tuple[tuple[int, int], ...]) -> None:
@@ -206,6 +216,8 @@ class WireScene(Stage[asks.Ask]):
                 wrong, _ = self._exchanged(member, self._requests.of(closing))
                 if wrong:
                     return wrong
+        if ask.hang_up:
+            self._hang_up()
         open_ = any(self.log(partition).open for partition in range(self.partitions))
         if self.over or (open_ and isinstance(ask, asks.Recreate)):
             return None
@@ -238,6 +250,12 @@ class WireScene(Stage[asks.Ask]):
         self.judge.disconnected(name, self._now)
         self._connections[member] = self._connections.get(member, 0) + 1
         self._note("disconnect", f"{member} is disconnected")
+
+    def _hang_up(self) -> None:
+        """Disconnect every member, and wait until the broker has noticed."""
+        for member in MEMBERS:
+            self._disconnect(member)
+        self._wait(DISCONNECT_MS)
 
     def _wait(self, ms: float) -> None:
         if ms > 0:

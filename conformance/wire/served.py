@@ -18,7 +18,7 @@ from conformance.exercised import (
     with_one_more,
 )
 from conformance.wire.belief import Belief
-from conformance.wire.explain import WireDifference
+from conformance.wire.explain import WireDifference, loaded
 from conformance.wire.target import Described, Exchange
 from conformance.wire.written import WrittenLog, committed_only
 from model.errors import ErrorCode
@@ -36,7 +36,7 @@ from model.share_messages import (
 from model.states import AcknowledgeType
 from spec.log import overlapping, readable_end
 from spec.partition import SharePartition
-from spec.share_broker import PartitionKey, load
+from spec.share_broker import PartitionKey
 from spec.share_session import key_of
 
 FETCH, ACKNOWLEDGE = "ShareFetch", "ShareAcknowledge"
@@ -167,7 +167,7 @@ def _bounding(served: Served) -> Iterator[str]:
     if request := _fetch(served):
         given = sum(len(_taken(part)) for part in served.parts.values())
         for known in _joined(served):
-            broker = load(served.before.broker, served.key(known), None)[1]
+            broker = loaded(served.before.broker, served.key(known), served.logs)
             partition = broker.partitions.get(served.key(known))
             if partition and partition.ready and known not in acknowledged:
                 part = served.parts.get(known)

@@ -32,7 +32,8 @@ class WireCapabilities:
     batch of one offset: a broker acquires it like a record, but no client sees a record.
     ``aborted``: the kit can produce batches of aborted transactions. ``transactions``: one can stay
     open over other requests. ``coordinators``: FindCoordinator knows the key type SHARE.
-    ``alters``: start offsets can be altered; ``recreates``: groups and topics deleted.
+    ``alters``: start offsets can be altered; ``recreates``: groups and topics deleted. ``resets``:
+    the values of share.auto.offset.reset, by_duration with an hour.
 
     ``lock_ms``: the lock duration of sequences; ``sweep_ms``: how long after that the broker may
     release a lock. ``delivery_limits`` and ``lock_limits``: the possible values of
@@ -54,6 +55,7 @@ class WireCapabilities:
     alters: bool = False
     recreates: bool = False
     config: bool = False
+    resets: tuple[str, ...] = ("earliest",)
     committed: bool = False
     group_limits: bool = True
     sessions: bool = True
@@ -173,11 +175,13 @@ class WireTarget(Protocol):
         batches: Sequence[tuple[int, int]],
         *,
         aborted: bool = False,
+        old: bool = False,
     ) -> tuple[OffsetRange, ...]:
         """Append log batches, each as (offsets without a record before it, its records).
 
         Returns the offsets of each batch. If ``aborted`` the batches are one transaction that is
-        aborted: its marker, one offset, follows the last batch.
+        aborted: its marker, one offset, follows the last batch. ``old`` records have a timestamp
+        of before the hour of by_duration.
         """
 
     def produce_open(

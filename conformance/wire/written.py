@@ -17,7 +17,7 @@ class WrittenLog:
     """The log of a partition to which the kit alone writes, from ``start`` to ``end`` (exclusive).
 
     ``aborted`` are those of its batches that belong to aborted transactions, ``open`` those of the
-    open transaction.
+    open transaction, ``old`` those with timestamps of before the hour of by_duration.
     """
 
     start: int = 0
@@ -25,11 +25,21 @@ class WrittenLog:
     batches: tuple[OffsetRange, ...] = ()
     aborted: tuple[OffsetRange, ...] = ()
     open: tuple[OffsetRange, ...] = ()
+    old: tuple[OffsetRange, ...] = ()
 
     @property
     def stable(self) -> int:
         """The last stable offset: where the open transaction begins, or the end of the log."""
         return self.open[0].first if self.open else self.end
+
+    @property
+    def first_young(self) -> int:
+        """What by_duration resolves to: the first offset that is not old, or the end of the log.
+
+        A marker is as young as its transaction's end.
+        """
+        old = {*offsets(self.old)}
+        return next((o for o in range(self.start, self.end) if o not in old), self.end)
 
     def ended(self, *, committed: bool) -> None:
         """Append the marker of the open transaction, whose batches are committed or aborted."""
@@ -67,13 +77,16 @@ def deliverable(partition: SharePartition, log: WrittenLog, first: int) -> Itera
     return (each for each in acquirable(partition) if each >= first and each not in aborted)
 
 
-def waiting_start(partition: SharePartition, log: WrittenLog, start: int) -> int:
+def waiting_start(
+    partition: SharePartition, log: WrittenLog, start: int, *, durable: bool = False
+) -> int:
     """Return the lowest start offset of a broker that could have advanced it to ``start``.
 
-    Only an acknowledgement has to move it past records that were kept back.
+    Only an acknowledgement has to move it past records that were kept back. What is ``durable`` may
+    be of before the log started where it does.
     """
-    aborted = _kept_from_members(partition, log)
-    while start > log.start and start - 1 in aborted:
+    aborted, least = _kept_from_members(partition, log), 0 if durable else log.start
+    while start > least and start - 1 in aborted:
         start -= 1
     return start
 

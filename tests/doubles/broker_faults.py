@@ -5,14 +5,16 @@ The kit's own tests let it find each of them.
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from types import ModuleType
 
 import attrs
 
 from conformance.wire.asks import FEWEST_BYTES
+from conformance.wire.records import batch_with, contents_of
 from conformance.wire.target import Described, NamedNode
+from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
 from model.profile import Profile
 from model.ranges import OffsetRange
@@ -27,6 +29,7 @@ from model.share_messages import (
 )
 from model.states import AcquireMode
 from serve.share_api import _records
+from spec.partition import SharePartition
 from spec.share_broker import Handled, ShareBroker
 from spec.share_session import key_of
 from tools.promises.behaviour import HONEST, Behaviour, faulty_modules
@@ -72,6 +75,9 @@ class WireFault(StrEnum):
     STATE_SURVIVES = "the state of a deleted group is there again with its name"
     LAG_IS_LOST = "no lag is told after a start offset was altered"
     NODE_0_LEADS = "errors name node 0 as the current leader"
+    LATEST_IS_EARLIEST = "a group that begins at the latest record gets what was there before"
+    DURATION_IS_LATEST = "a group that begins by_duration gets nothing that was there before"
+    DURATION_IS_REFUSED = "by_duration is answered with an error where no record is as young"
     EPOCH_UNCHECKED_LATE = "any session epoch is taken after 25"
 
 
@@ -90,6 +96,11 @@ def modules_of(fault: BrokerFault, *packages: str) -> Mapping[str, ModuleType]:
     return faulty_modules(HONEST if isinstance(fault, WireFault) else fault, *packages)
 
 
+_RESETS: Mapping[BrokerFault, Mapping[AutoOffsetReset, AutoOffsetReset]] = {
+    WireFault.LATEST_IS_EARLIEST: {AutoOffsetReset.LATEST: AutoOffsetReset.EARLIEST},
+    WireFault.DURATION_IS_LATEST: {AutoOffsetReset.BY_DURATION: AutoOffsetReset.LATEST},
+}
+
 UNCOUNTED = fault_named("does not count redeliveries")
 """A fault that shows soon."""
 
@@ -97,6 +108,12 @@ UNCOUNTED = fault_named("does not count redeliveries")
 def faulty_profile(fault: BrokerFault, profile: Profile) -> Profile:
     """Return the rules that a broker with this fault goes by: it may leave records waiting."""
     return profile if fault is HONEST else attrs.evolve(profile, offered_within=_NEVER)
+
+
+def faulty_config(fault: BrokerFault, config: SharePartitionConfig) -> SharePartitionConfig:
+    """Return the configuration that a broker with this fault takes for this one."""
+    reset = _RESETS.get(fault, {}).get(config.auto_offset_reset, config.auto_offset_reset)
+    return attrs.evolve(config, auto_offset_reset=reset)
 
 
 def faulty_log(
@@ -107,6 +124,14 @@ def faulty_log(
     return tuple(
         one for nth, one in enumerate(ranges, start=before) if fault not in faults[nth : nth + 1]
     )
+
+
+@cache
+def written(batch: OffsetRange, partition: int, altered: bool) -> bytes:  # noqa: FBT001 - a key
+    """Return the bytes of a log batch; altered, each third record has the contents of the next."""
+    numbers = [o + (altered and o % 3 == 2) for o in range(batch.first, batch.last + 1)]
+    data = batch_with({nth: contents_of(o, partition) for nth, o in enumerate(numbers)})
+    return batch.first.to_bytes(8, "big") + data[8:]
 
 
 def faulty_description(fault: BrokerFault, said: Described, complete: int) -> Described:
@@ -230,6 +255,28 @@ def _coordinator_is_missing(
     return before, ShareResponse(error=ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
+def _duration_is_refused(
+    before: ShareBroker, after: ShareBroker, said: ShareResponse, _request: ShareRequest
+) -> Answered:
+    refused = [
+        key
+        for key, there in after.partitions.items()
+        if there.ready and not before.partitions[key].ready and _is_all_old(there)
+    ]
+    if said.error is not ErrorCode.NONE or not refused:
+        return after, said
+    named = {at for _group, at in refused}
+    parts = [one for one in said.partitions if one.topic_partition not in named]
+    parts += [PartitionResponse(at, ErrorCode.UNKNOWN_SERVER_ERROR) for at in named]
+    partitions = after.partitions.update({key: before.partitions[key] for key in refused})
+    return attrs.evolve(after, partitions=partitions), attrs.evolve(said, partitions=tuple(parts))
+
+
+def _is_all_old(there: SharePartition) -> bool:
+    by_duration = there.config.auto_offset_reset is AutoOffsetReset.BY_DURATION
+    return by_duration and there.window.start_offset == there.log.end_offset
+
+
 _REQUESTS: dict[WireFault, Callable[[ShareBroker, ShareRequest], ShareRequest]] = {
     WireFault.EPOCH_UNCHECKED: _epoch_unchecked,
     WireFault.EPOCH_UNCHECKED_LATE: partial(_epoch_unchecked, after=25),
@@ -252,6 +299,7 @@ _REQUESTS: dict[WireFault, Callable[[ShareBroker, ShareRequest], ShareRequest]] 
 _RESPONSES: dict[
     WireFault, Callable[[ShareBroker, ShareBroker, ShareResponse, ShareRequest], Answered]
 ] = {
+    WireFault.DURATION_IS_REFUSED: _duration_is_refused,
     WireFault.PIGGYBACKED_IS_LOST: _said_to_be_acknowledged,
     WireFault.ACKNOWLEDGING_IS_REFUSED: _acknowledging_is_refused,
     WireFault.CLOSING_IS_REFUSED: _closing_is_refused,

@@ -7,9 +7,8 @@ its share-partitions take faulty steps, and with a ``WireFault`` it does another
 
 import asyncio
 from collections import Counter
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
 from operator import attrgetter
 from random import Random
 from types import SimpleNamespace
@@ -23,7 +22,6 @@ from conformance.target import TargetError
 from conformance.wire.codec import exchange, message
 from conformance.wire.connection import Replied
 from conformance.wire.messages import Message, answered, encoded, received, request, response
-from conformance.wire.records import batch_with, contents_of
 from conformance.wire.target import (
     Described,
     Exchange,
@@ -33,7 +31,7 @@ from conformance.wire.target import (
     WireHello,
 )
 from judge.view import durable, snapshot
-from model.config import SharePartitionConfig
+from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode, IllegalChoiceError
 from model.operations import AdvanceLogStart, Produce
 from model.outcome import Choice
@@ -69,6 +67,7 @@ from tests.doubles.broker_faults import (
     BrokerFault,
     WireFault,
     faulty_conduct,
+    faulty_config,
     faulty_coordinator,
     faulty_description,
     faulty_log,
@@ -76,6 +75,7 @@ from tests.doubles.broker_faults import (
     faulty_request,
     faulty_response,
     modules_of,
+    written,
 )
 from tools.promises.behaviour import HONEST
 
@@ -94,6 +94,7 @@ CAPABILITIES = WireCapabilities(
     alters=True,
     recreates=True,
     config=True,
+    resets=tuple(each.value for each in AutoOffsetReset),
     committed=True,
     delivery_limits=(2, 3, 5),
     lock_limits=(4, 8, 20),
@@ -105,7 +106,9 @@ _NOTICE_MS = 1000.0
 _PATIENT_MS = 500
 """Who waits as long for records gets them."""
 
+_HOUR, _OLD_MS = {"share.auto.offset.reset": "by_duration:PT1H"}, -7_200_000
 _TOPIC = UUID(int=1)
+Ranges = tuple[OffsetRange, ...]
 _NAME, _GROUP, _MEMBER = "t", "group", "-"
 _BOTH = ("", "min.")
 _FREE = Conduct()
@@ -142,12 +145,12 @@ class SpecBroker:
 
     def open(self, config: SharePartitionConfig, partitions: int, group: str = "") -> GroupTopic:
         """Begin anew: every place has the same names, and the same choices are made in it."""
-        self._group, self._config = f"{_GROUP}{group}", config
+        self._group, self._config = f"{_GROUP}{group}", faulty_config(self._fault, config)
         self._random = Random(f"{self._seed}:{config}:{partitions}")  # noqa: S311 - no secret
         profile = faulty_profile(self._fault, profile_named(self._profile))
         locks = {f"group.share.{name}record.lock.duration.ms": self._can.lock_ms for name in _BOTH}
         now = lambda: int(self._clock)  # noqa: E731 - three clocks are one
-        self._cluster = Cluster(Options(profile, broker=locks), now, now, now)
+        self._cluster = Cluster(Options(profile, broker=locks, group=_HOUR), now, now, now)
         self._topic: Topic = self._topics.create_topic(self._cluster, _NAME, partitions)
         self._join()
         if self._one_in(2):
@@ -192,13 +195,14 @@ class SpecBroker:
         batches: Sequence[tuple[int, int]],
         *,
         aborted: bool = False,
+        old: bool = False,
     ) -> tuple[OffsetRange, ...]:
         """Append log batches; what is missing before one is not in the log, as a marker is not."""
         at = TopicPartition(place.topic_id, partition)
         ranges, log = self._placed(at, batches), self._log(at)
         if aborted or (log.aborted and self._fault is WireFault.COMMITTED_IS_KEPT_BACK):
             log.aborted += ranges
-        self._append(at, ranges, ranges[-1].last + 1 + aborted)
+        self._append(at, ranges, ranges[-1].last + 1 + aborted, _OLD_MS if old else 0)
         return ranges
 
     def produce_open(
@@ -223,9 +227,7 @@ class SpecBroker:
             )
         self._append(at, (), self._log(at).end + 1)
 
-    def _placed(
-        self, at: TopicPartition, batches: Sequence[tuple[int, int]]
-    ) -> tuple[OffsetRange, ...]:
+    def _placed(self, at: TopicPartition, batches: Sequence[tuple[int, int]]) -> Ranges:
         """Return the offsets of log batches that are to follow the end of the log."""
         end, ranges = self._log(at).end, []
         for missing, size in batches:
@@ -233,11 +235,11 @@ class SpecBroker:
             end += missing + size
         return tuple(ranges)
 
-    def _append(self, at: TopicPartition, ranges: tuple[OffsetRange, ...], end: int) -> None:
+    def _append(self, at: TopicPartition, ranges: Ranges, end: int, ms: int = 0) -> None:
         log, known = self._log(at), faulty_log(self._fault, self._produced[at], ranges)
         self._produced[at] += len(ranges)
         number = at.partition, self._fault is WireFault.VALUES_ALTERED
-        log.batches += [Stored(one.first, one.last, 0, _written(one, *number)) for one in known]
+        log.batches += [Stored(one.first, one.last, ms, written(one, *number)) for one in known]
         log.end = end
         produced = Produce(known, end, self._stable(at))
         self._share = self._share_broker.append_to(self._share, (self._group, at), produced)
@@ -395,8 +397,9 @@ class SpecBroker:
     def _handled(self, waiting: Received, now: int, usual: Conduct) -> Handled:
         """Finish a request in a random way, the usual one, or giving nothing: what is legal."""
         nothing = PartitionConduct(acquire=Choice(acquired=(), entered=()), log_batches=())
-        idle = Conduct(tuple((at, nothing) for _group, at in waiting.broker.partitions))
-        for conduct in (self._conduct(waiting.broker), usual):
+        resets = {at: usual.of(at).reset_offset for _group, at in waiting.broker.partitions}
+        idle = Conduct(tuple((at, attrs.evolve(nothing, reset_offset=resets[at])) for at in resets))
+        for conduct in (self._conduct(waiting.broker, resets), usual):
             chosen = faulty_conduct(self._fault, waiting.broker, conduct)
             with suppress(IllegalChoiceError):
                 share_request.complete(waiting, now, chosen)
@@ -409,7 +412,7 @@ class SpecBroker:
         opened = self._transactions.get(at, ()) if self._fault is WireFault.OPEN_IS_SKIPPED else ()
         return (*self._log(at).aborted, *opened)
 
-    def _conduct(self, share: ShareBroker) -> Conduct:
+    def _conduct(self, share: ShareBroker, resets: Mapping[TopicPartition, int | None]) -> Conduct:
         chosen = []
         for (_group, at), there in share.partitions.items():
             further = self._random.randint(1, 3) if self._one_in(5) else None
@@ -420,14 +423,16 @@ class SpecBroker:
                 start_offset=there.window.start_offset if self._one_in(5) else None,
                 end_offset=there.window.end_offset + further if further else None,
             )
-            aborted = self._kept_back(at)
-            one = PartitionConduct(acquire=acquire, log_batches=batches, aborted=aborted)
+            one = PartitionConduct(
+                acquire=acquire,
+                log_batches=batches,
+                aborted=self._kept_back(at),
+                reset_offset=resets[at],
+            )
             chosen.append((at, one))
         return Conduct(tuple(chosen))
 
-    def _batches(
-        self, there: SharePartition, at: TopicPartition, *, one: bool
-    ) -> tuple[OffsetRange, ...] | None:
+    def _batches(self, there: SharePartition, at: TopicPartition, *, one: bool) -> Ranges | None:
         """Read every log batch from the first available record on, or only the first one.
 
         A log that lost records cannot be read before that is noticed. None: every record that
@@ -480,14 +485,6 @@ class SpecBroker:
 
 async def _at_once(*_arguments: object) -> None:
     """Wait for nothing: who asks waits, in virtual time."""
-
-
-@cache
-def _written(batch: OffsetRange, partition: int, altered: bool) -> bytes:  # noqa: FBT001 - a key
-    """Return the bytes of a log batch; altered, each third record has the contents of the next."""
-    numbers = [o + (altered and o % 3 == 2) for o in range(batch.first, batch.last + 1)]
-    data = batch_with({nth: contents_of(o, partition) for nth, o in enumerate(numbers)})
-    return batch.first.to_bytes(8, "big") + data[8:]
 
 
 def _is_patient(request: ShareRequest) -> bool:

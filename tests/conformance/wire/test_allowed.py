@@ -33,6 +33,7 @@ def test_what_a_broker_does_not_speak_it_cannot_do(fake: Fake, admin: Admin) -> 
     )
     assert (can.offsets, can.lag, can.delete_records) == (True, False, False)
     assert (can.gaps, can.aborted, can.transactions, can.config) == (False,) * 4
+    assert can.resets == ("earliest",)
     assert can.delivery_limits == WireCapabilities().delivery_limits
 
 

@@ -1,5 +1,6 @@
 """A broker at an address: who it is, and what is made and removed for a sequence."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -8,6 +9,7 @@ from conformance.target import TargetError
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Bounds, monotonic_ms
 from conformance.wire.messages import Message
+from conformance.wire.records import BATCH_HEADER
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
@@ -246,18 +248,20 @@ def test_a_group_is_given_no_setting_that_the_broker_does_not_have(
     assert {config.name for config in asked.resources[0].configs} == {c["name"] for c in configs}
 
 
-@pytest.mark.parametrize(
-    "config",
-    [
-        SharePartitionConfig(auto_offset_reset=AutoOffsetReset.BY_DURATION),
-        SharePartitionConfig(dead_letter_queue=True),
-    ],
-)
-def test_an_unsupported_setting_is_refused(
-    target: BrokerTarget, config: SharePartitionConfig
-) -> None:
-    with pytest.raises(TargetError, match="do not configure by_duration or a dead-letter queue"):
-        target.open(config, 1)
+def test_an_unsupported_setting_is_refused(target: BrokerTarget) -> None:
+    with pytest.raises(TargetError, match="do not configure a dead-letter queue"):
+        target.open(SharePartitionConfig(dead_letter_queue=True), 1)
+
+
+def test_records_are_older_than_by_duration_says_or_not(fake: Fake, target: BrokerTarget) -> None:
+    place = target.open(SharePartitionConfig(auto_offset_reset=AutoOffsetReset.BY_DURATION), 1)
+    (asked,) = fake.of("incremental_alter_configs")
+    assert "by_duration:PT1H" in [config.value for config in asked.resources[0].configs]
+    target.produce(place, 0, [(0, 2)], old=True)
+    target.produce(place, 0, [(0, 1)])
+    parts = [each.topic_data[0].partition_data[0] for each in fake.of("produce")]
+    newest = [BATCH_HEADER.unpack_from(part.records)[8] / 1000 for part in parts]
+    assert newest == pytest.approx([time.time() - 7200, time.time()], abs=600)
 
 
 def test_each_has_transactions_of_its_own(fake: Fake, target: BrokerTarget) -> None:

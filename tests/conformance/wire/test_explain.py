@@ -1,16 +1,20 @@
 """Which states explain an answer, and the mismatch where none does."""
 
 import attrs
+import pytest
 
 from conformance.wire.belief import Belief, appended, beginnings, possible
 from conformance.wire.explain import WireDifference, explained
+from conformance.wire.judge import Judge
+from conformance.wire.target import Exchange
 from conformance.wire.written import WrittenLog
+from model.config import AutoOffsetReset
 from model.errors import ErrorCode
 from model.guards import Guard
 from model.profile import KIP
 from model.ranges import AcquiredRange, OffsetRange
 from model.share_messages import PartitionResponse, ShareResponse
-from tests.conformance.wire.worlds import CONFIG, P0, P1, PLACE, answer, fetch
+from tests.conformance.wire.worlds import CONFIG, P0, P1, PLACE, TIMING, answer, fetch
 
 LOGS = {at: WrittenLog(0, 3, (OffsetRange(0, 2),)) for at in (P0, P1)}
 
@@ -66,3 +70,42 @@ def test_an_error_of_the_session_is_named() -> None:
 
 def test_every_difference_has_a_sentence() -> None:
     assert all(len(kind.value) > 20 for kind in WireDifference)
+
+
+OLD, YOUNG = OffsetRange(0, 1), OffsetRange(2, 2)
+
+
+def named(made: Judge, epoch: int, said: Exchange) -> str | None:
+    found = made.exchange(fetch("a", epoch), "a", said)
+    return found.name if found else None
+
+
+@pytest.mark.parametrize(
+    ("reset", "said", "name"),
+    [
+        (AutoOffsetReset.EARLIEST, answer((0, 1, 1)), None),
+        (AutoOffsetReset.LATEST, answer(), None),
+        (AutoOffsetReset.LATEST, answer((2, 2, 1)), "ONLY_AVAILABLE_IS_ACQUIRED"),
+        (AutoOffsetReset.BY_DURATION, answer((2, 2, 1)), None),
+        (AutoOffsetReset.BY_DURATION, answer((1, 2, 1)), "ONLY_AVAILABLE_IS_ACQUIRED"),
+    ],
+)
+def test_a_group_begins_where_its_configuration_says(
+    reset: AutoOffsetReset, said: Exchange, name: str | None
+) -> None:
+    made = Judge(KIP, PLACE, attrs.evolve(CONFIG, auto_offset_reset=reset), TIMING)
+    made.produced(0, [OLD], 2, old=True)
+    made.produced(0, [YOUNG], 3)
+    assert named(made, 0, said) == name
+
+
+def test_a_group_begins_at_the_end_where_every_record_is_old() -> None:
+    config = attrs.evolve(CONFIG, auto_offset_reset=AutoOffsetReset.BY_DURATION)
+    made = Judge(KIP, PLACE, config, TIMING)
+    made.produced(0, [OLD], 2, old=True)
+    parts = (PartitionResponse(P0, ErrorCode.UNKNOWN_SERVER_ERROR),)
+    refused = Exchange(ShareResponse(partitions=parts), 0, 1)
+    assert named(made, 0, refused) == "FETCH_ERROR"
+    assert named(made, 0, answer()) is None
+    made.produced(0, [YOUNG], 3, old=True)
+    assert named(made, 1, answer((2, 2, 1))) is None

@@ -13,6 +13,7 @@ from conformance.wire.generate import WireMixture, begin, mixture, next_ask
 from conformance.wire.kit import BROKERS
 from conformance.wire.scene import WireScene
 from conformance.wire.target import WireCapabilities
+from model.config import AutoOffsetReset
 from model.states import AcknowledgeType, AcquireMode
 from tests.doubles.spec_broker import CAPABILITIES, SpecBroker
 
@@ -47,6 +48,19 @@ def test_a_broker_gets_no_command_that_it_cannot_handle() -> None:
         assert not mix.gaps
         assert mix.odd == 0
         assert mix.config.partition_max_record_locks == 200
+
+
+def test_a_group_begins_in_each_way_and_records_are_old_where_that_matters() -> None:
+    resets = Counter(mixed(seed).config.auto_offset_reset for seed in range(100))
+    assert set(resets) == set(AutoOffsetReset)
+    for seed in range(100):
+        mix, scene = mixed(seed), WireScene(SpecBroker(), SpecBroker().hello())
+        by_duration = mix.config.auto_offset_reset is AutoOffsetReset.BY_DURATION
+        assert not (by_duration and (mix.gaps or TRANSACTIONAL & mix.weights.keys()))
+        random, only = Random(seed), attrs.evolve(mix, weights={asks.Produce: 1.0})  # noqa: S311 - as above
+        made = [next_ask(random, only, scene) for _ in range(30)]
+        old = {each.old for each in made if isinstance(each, asks.Produce)}
+        assert old == ({False, True} if by_duration else {False})
 
 
 def test_wide_windows_are_filled_with_large_batches() -> None:

@@ -426,6 +426,8 @@ def test_a_reported_start_offset_may_wait_before_records_kept_back() -> None:
         made.exchange(acknowledge("a", 1, (2, 2, RELEASE)), "a", answer())
         found = made.described(0, told(start, 1))
         assert (found and found.name) == name
+    made.deleted(0, 1)
+    assert made.described(0, told(0, 1)) is None
 
 
 def test_a_later_answer_shows_whether_an_empty_fetch_kept_records_back() -> None:

@@ -138,6 +138,14 @@ def test_a_disconnected_member_comes_back_over_another_connection() -> None:
     assert broker.finished == 1
 
 
+def test_a_group_is_emptied_with_or_without_its_connections() -> None:
+    for hang_up in (False, True):
+        ask = asks.AlterOffset(0, hang_up=hang_up)
+        made, broker = scene(asks.Fetch("m1"), ask, asks.Fetch("m1"))
+        assert ("2000 ms pass" in [step.asked for step in made.steps]) is hang_up
+        assert broker.asked[-1][1] == f"m1-{int(hang_up)}"
+
+
 def test_what_was_not_opened_is_not_finished() -> None:
     broker = Recorder()
     made = WireScene(broker, broker.hello())

@@ -39,6 +39,15 @@ def ranges(*pairs: tuple[int, int]) -> tuple[OffsetRange, ...]:
     return tuple(OffsetRange(*pair) for pair in pairs)
 
 
+def test_by_duration_begins_with_the_first_record_that_is_not_old() -> None:
+    log = WrittenLog(end=5, old=ranges((0, 1), (3, 3)))
+    assert log.first_young == 2
+    log.start = 3
+    assert log.first_young == 4
+    log.end = 4
+    assert log.first_young == 4
+
+
 def test_an_open_transaction_bounds_what_is_read_under_read_committed_only() -> None:
     made = judging((2, False))
     made.produced(0, ranges((2, 3)), 4, stays_open=True)
