@@ -39,6 +39,7 @@ def allowed(admin: Admin) -> tuple[WireCapabilities, frozenset[str]]:
         can,
         config=can.config and own.issuperset(_NEEDED),
         committed=can.config and ISOLATION in own,
+        renew_setting=can.config and can.renew and RENEWS in own,
         group_limits=all(f"share.{limit}" in own for limit in _LIMITS),
     )
     return _limited(can, admin.broker_settings(_ASKED)), own

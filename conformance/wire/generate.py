@@ -80,6 +80,9 @@ _COMMITS = 0.6
 _FEW_BYTES = 0.15
 """How likely fetches ask for fewer bytes than a record has."""
 
+_REFUSED = 0.2
+"""How likely renewals are switched off where members renew."""
+
 _HANGS_UP = 0.7
 """How likely members are disconnected as well where a group is emptied, as clients that end do."""
 
@@ -166,6 +169,9 @@ def mixture(random: Random, can: WireCapabilities) -> WireMixture:
             record_lock_duration_ms=can.lock_ms,
             auto_offset_reset=reset,
             isolation_level=IsolationLevel("read_committed" if keeps_back else "read_uncommitted"),
+            renew_acknowledge_enable=not (
+                can.renew_setting and AcknowledgeType.RENEW in types and random.random() < _REFUSED
+            ),
         ),
         random.choice((1, 1, 2)),
         {**_ALWAYS, **optional},

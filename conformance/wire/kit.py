@@ -122,6 +122,7 @@ class Brokers(Kit[asks.Ask, WireTarget, WireHello, WireScene]):
             yield from ("group id",) if ask.group else ()
             reset = ask.config.auto_offset_reset
             yield from (reset.value,) if reset is not AutoOffsetReset.EARLIEST else ()
+            yield from () if ask.config.renew_acknowledge_enable else ("renewals off",)
         if isinstance(ask, asks.AlterOffset | asks.Recreate):
             yield from () if ask.hang_up else ("emptied while connected",)
         if isinstance(ask, asks.EndTransaction):

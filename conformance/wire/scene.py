@@ -161,6 +161,8 @@ class WireScene(Stage[asks.Ask]):
         reset = config.auto_offset_reset
         if reset is not AutoOffsetReset.EARLIEST:
             self.exercised[f"open at {reset.value} is done"] += 1
+        if not config.renew_acknowledge_enable:
+            self.exercised["open without renewals is done"] += 1
         if group:
             self.exercised["open with an odd group id is done"] += 1
         self._note(
@@ -169,6 +171,7 @@ class WireScene(Stage[asks.Ask]):
             f"window limit {config.partition_max_record_locks}"
             + (", read_committed" if committed_only(config) else "")
             + (f", {reset.value}" if reset is not AutoOffsetReset.EARLIEST else "")
+            + ("" if config.renew_acknowledge_enable else ", renewals off")
             + (f", group id with {group!r}" if group else ""),
         )
 

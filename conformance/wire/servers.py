@@ -32,6 +32,7 @@ CRABKA = cargo_recipe("crabka", "--ignore-rust-version")
 _SWEEP_MS, _LATE_MS = 20, 180
 _KFAKE_CAN = {
     "alters": False,
+    "renew_setting": False,
     "recreates": False,
     "group_limits": True,
     "sweep_ms": _SWEEP_MS + _LATE_MS,

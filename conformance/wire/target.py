@@ -33,7 +33,8 @@ class WireCapabilities:
     ``aborted``: the kit can produce batches of aborted transactions. ``transactions``: one can stay
     open over other requests. ``coordinators``: FindCoordinator knows the key type SHARE.
     ``alters``: start offsets can be altered; ``recreates``: groups and topics deleted. ``resets``:
-    the values of share.auto.offset.reset, by_duration with an hour.
+    the values of share.auto.offset.reset, by_duration with an hour. ``renew_setting``: renewals can
+    be switched off for a group.
 
     ``lock_ms``: the lock duration of sequences; ``sweep_ms``: how long after that the broker may
     release a lock. ``delivery_limits`` and ``lock_limits``: the possible values of
@@ -56,6 +57,7 @@ class WireCapabilities:
     recreates: bool = False
     config: bool = False
     resets: tuple[str, ...] = ("earliest",)
+    renew_setting: bool = False
     committed: bool = False
     group_limits: bool = True
     sessions: bool = True

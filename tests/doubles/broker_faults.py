@@ -77,6 +77,7 @@ class WireFault(StrEnum):
     NODE_0_LEADS = "errors name node 0 as the current leader"
     LATEST_IS_EARLIEST = "a group that begins at the latest record gets what was there before"
     DURATION_IS_LATEST = "a group that begins by_duration gets nothing that was there before"
+    SETTING_IS_IGNORED = "renewals are taken although they are switched off"
     DURATION_IS_REFUSED = "by_duration is answered with an error where no record is as young"
     EPOCH_UNCHECKED_LATE = "any session epoch is taken after 25"
 
@@ -112,6 +113,8 @@ def faulty_profile(fault: BrokerFault, profile: Profile) -> Profile:
 
 def faulty_config(fault: BrokerFault, config: SharePartitionConfig) -> SharePartitionConfig:
     """Return the configuration that a broker with this fault takes for this one."""
+    if fault is WireFault.SETTING_IS_IGNORED:
+        return attrs.evolve(config, renew_acknowledge_enable=True)
     reset = _RESETS.get(fault, {}).get(config.auto_offset_reset, config.auto_offset_reset)
     return attrs.evolve(config, auto_offset_reset=reset)
 

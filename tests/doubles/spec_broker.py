@@ -95,6 +95,7 @@ CAPABILITIES = WireCapabilities(
     recreates=True,
     config=True,
     resets=tuple(each.value for each in AutoOffsetReset),
+    renew_setting=True,
     committed=True,
     delivery_limits=(2, 3, 5),
     lock_limits=(4, 8, 20),

@@ -63,6 +63,15 @@ def test_a_group_begins_in_each_way_and_records_are_old_where_that_matters() -> 
         assert old == ({False, True} if by_duration else {False})
 
 
+def test_renewals_are_switched_off_at_times_where_members_renew() -> None:
+    mixes = [mixed(seed) for seed in range(100)]
+    off = [mix for mix in mixes if not mix.config.renew_acknowledge_enable]
+    assert off
+    assert all(AcknowledgeType.RENEW in mix.types for mix in off)
+    fixed = attrs.evolve(CAPABILITIES, renew_setting=False)
+    assert all(mixed(seed, fixed).config.renew_acknowledge_enable for seed in range(100))
+
+
 def test_wide_windows_are_filled_with_large_batches() -> None:
     wide = attrs.evolve(CAPABILITIES, lock_limits=(100,))
     assert {max(mixed(seed, wide).sizes) for seed in range(30)} == {5, 51}
