@@ -1,4 +1,5 @@
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,10 @@ settings.load_profile("same")
 
 # Spark, here and in each process that a test starts.
 os.environ["SPARK_CONF_DIR"] = str(Path(__file__).with_name("spark"))
+
+# Who begins tests in the background of a script ignores interrupts, and so would what tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 COMPILING = "compile"
 """The group of tests that compile nearly everything."""
