@@ -8,17 +8,14 @@ from types import FunctionType, ModuleType
 
 import attrs
 
-from judge.view import durable, furthest, readable, snapshot
-from judge.whole_state import whole_state
+from judge.engine import SpecEngine
+from judge.recorded_partition import recorded
 from model.config import SharePartitionConfig
 from model.operations import AlterConfig, Initialize, Operation
 from model.outcome import Answer, Choice, Outcome
 from model.profile import Profile
-from model.ranges import StateBatch
-from model.snapshot import DurableState, SharePartitionSnapshot
-from model.whole_state import WholeState
-from spec.lag import lag
-from spec.partition import SharePartition, Step, new_partition, require
+from model.snapshot import SharePartitionSnapshot
+from spec.partition import SharePartition, Step, require
 from spec.step import apply
 
 
@@ -104,13 +101,12 @@ HONEST = Behaviour("does as specified", "", Manner.LAZY)
 """The control: nothing is altered."""
 
 
-class FaultyEngine:
+class FaultyEngine(SpecEngine):
     """A faulty implementation as an engine of ``judge``."""
 
     def __init__(self, behaviour: Behaviour, profile: Profile) -> None:
         """Start with a share-partition that no leader has initialized."""
-        self.profile = profile
-        self.partition = new_partition(profile)
+        super().__init__(profile)
         self._behaviour = behaviour
 
     def reported(self, operation: Operation) -> Operation:
@@ -122,32 +118,12 @@ class FaultyEngine:
     ) -> Outcome:
         """Apply one operation in its faulty way and return the outcome."""
         step = self._behaviour.step(self.partition, operation, choice, answers, seq)
-        self.partition = step.partition
+        self.partition = recorded(step.partition)
         return step.outcome
 
     def snapshot(self) -> SharePartitionSnapshot:
         """Return the window that it reports."""
-        return self._behaviour.shows(self.partition, snapshot(self.partition))
-
-    def durable(self) -> DurableState:
-        """Return what the share coordinator holds."""
-        return durable(self.partition)
-
-    def readable(self, read: DurableState) -> DurableState:
-        """Return what a new leader may read that comes nearest to what it read."""
-        return readable(self.partition, read)
-
-    def furthest(self, written: Sequence[StateBatch]) -> int:
-        """Return how far the start offset may move once the records are as they were written."""
-        return furthest(self.partition, written)
-
-    def lag(self) -> int:
-        """Return the share-partition lag in offsets."""
-        return lag(self.partition)
-
-    def whole(self) -> WholeState:
-        """Return the whole state, from which any engine can go on."""
-        return whole_state(self.partition)
+        return self._behaviour.shows(self.partition, super().snapshot())
 
 
 def copied_modules(
