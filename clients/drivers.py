@@ -4,17 +4,17 @@
 it is read into events, or refused.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, TypeAlias
 
 import attrs
 
 from clients.duties import Duty
 from clients.events import Completed, Delivered, Place, Returned, Settings
-from conformance.target import TargetError
+from conformance.cores.protocol import VERSION, capabilities, check_protocol, described
+from conformance.target import Hello, TargetError
 from judge.words import printable
 
-VERSION = 1
 GROUP = "g"
 """The group that a client is a member of."""
 MODES = ("implicit", "explicit")
@@ -40,8 +40,8 @@ class Driver(Protocol):
 
 
 @attrs.frozen
-class Hello:
-    """What a driver says of its client; modes and acquire modes that it does not have are left out.
+class ClientCapabilities:
+    """What a client can do; modes and acquire modes that it does not have are left out.
 
     ``callbacks``: it tells what callbacks for acknowledgements said. ``without``: the duties of a
     call that its client does not have. ``renews``: it has RENEW. ``resubscribes``: its
@@ -50,9 +50,8 @@ class Hello:
     be a function that is given each record, which returns or throws.
     """
 
-    name: str
-    callbacks: bool
-    acquire_modes: tuple[str, ...]
+    callbacks: bool = False
+    acquire_modes: tuple[str, ...] = ACQUIRE_MODES[:1]
     modes: tuple[str, ...] = MODES
     without: tuple[Duty, ...] = ()
     renews: bool = False
@@ -60,47 +59,26 @@ class Hello:
     deserializes: bool = False
     recycles: bool = False
     listens: bool = False
-    version: str = ""
-    profile: str = "kip"
-    capabilities: None = None
 
 
-def hello(driver: Driver) -> Hello:
+ClientHello: TypeAlias = Hello[ClientCapabilities]
+"""What a driver says of its client."""
+
+_LISTS: Mapping[str, Mapping[str, Any]] = {
+    "acquire_modes": {mode: mode for mode in ACQUIRE_MODES},
+    "modes": {mode: mode for mode in MODES},
+    "without": {duty.value: duty for duty in Duty},
+}
+_NAMES = tuple(field.name for field in attrs.fields(ClientCapabilities))
+
+
+def hello(driver: Driver) -> ClientHello:
     """Ask a driver for its client. Raises TargetError for anything that is no description."""
     answer = driver.ask({"do": "hello", "protocol": VERSION})
-    if answer.get("protocol") != VERSION:
-        raise TargetError(f"it speaks protocol {answer.get('protocol')!r}, and not {VERSION}")
-    name, callbacks = answer.get("name"), _flag(answer, "callbacks")
-    if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_TEXT:
-        raise TargetError(f"its name is {name!r:.80}, and not a text")
-    return Hello(
-        printable(name),
-        callbacks,
-        _some(answer, "acquire_modes", ACQUIRE_MODES) or ACQUIRE_MODES[:1],
-        _some(answer, "modes", MODES) or MODES,
-        tuple(map(Duty, _some(answer, "without", tuple(duty.value for duty in Duty)))),
-        _flag(answer, "renews"),
-        _flag(answer, "resubscribes"),
-        _flag(answer, "deserializes"),
-        _flag(answer, "recycles"),
-        _flag(answer, "listens"),
-    )
-
-
-def _flag(answer: Values, name: str) -> bool:
-    """Return what is true or false; false where there is no such field."""
-    value = answer.get(name, False)
-    if not isinstance(value, bool):
-        raise TargetError(f"its {name} is {value!r:.80}, and not true or false")
-    return value
-
-
-def _some(answer: Values, name: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
-    """Return some of what is allowed; none where there is no such field."""
-    value = answer.get(name, [])
-    if not isinstance(value, list) or any(item not in allowed for item in value):
-        raise TargetError(f"its {name} is {value!r:.80}; allowed: a list of {', '.join(allowed)}")
-    return tuple(value)
+    check_protocol(answer)
+    given = {name: answer[name] for name in _NAMES if answer.get(name, []) != []}
+    can = ClientCapabilities(**capabilities(given, _LISTS))
+    return Hello(described(answer, "name"), "", "kip", can)
 
 
 def opened(driver: Driver, address: str, settings: Settings) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from clients.drivers import Driver, Hello, hello
+from clients.drivers import ClientHello, Driver, hello
 from clients.duties import RULES, Duty
 from clients.events import Event, Heartbeat, Record
 from clients.judge import judge
@@ -68,7 +68,7 @@ class ScriptStage(Stage[Command]):
     """Takes the steps of a script, which is played and judged as a whole at its end."""
 
     start: Callable[[], Driver]
-    hello: Hello
+    hello: ClientHello
     pace: Pace
     commands: list[Command] = attrs.field(factory=list)
     record: Record | None = None
@@ -86,17 +86,18 @@ class ScriptStage(Stage[Command]):
         """Play the script; return what of each duty is violated first. Raises TargetError."""
         script = script_of(self.commands)
         mode = "explicit" if script.settings.explicit else "implicit"
-        if mode not in self.hello.modes:
+        can = self.hello.capabilities
+        if mode not in can.modes:
             raise TargetError(f"its client has no {mode} mode")
-        limit = script.settings.record_limit and "record_limit" in self.hello.acquire_modes
-        settings = attrs.evolve(script.settings, callbacks=self.hello.callbacks, record_limit=limit)
+        limit = script.settings.record_limit and "record_limit" in can.acquire_modes
+        settings = attrs.evolve(script.settings, callbacks=can.callbacks, record_limit=limit)
         record = play(attrs.evolve(script, settings=settings), self.start, self.pace)
         self.record, self.unjudged = record, record.full
         self.answered.update(f"event {type(each).__name__.lower()}" for each in record.events)
         self.exercised.update(stakes(record))
         found: dict[Duty, Finding] = {}
         for violation in judge(record):
-            if violation.duty not in (*found, *self.hello.without):
+            if violation.duty not in (*found, *can.without):
                 found[violation.duty] = _deviation(violation.duty, violation.text)
                 self.positions[violation.duty.value] = violation.position
         return tuple(found.values())
@@ -116,7 +117,7 @@ def _deviation(duty: Duty, text: str) -> Finding:
 
 
 @attrs.frozen
-class Clients(Kit[Command, Callable[[], Driver], Hello, ScriptStage]):
+class Clients(Kit[Command, Callable[[], Driver], ClientHello, ScriptStage]):
     """The kit for clients; a target starts a driver.
 
     A client with threads does not do the same twice, so that scripts are played a few times.
@@ -130,7 +131,7 @@ class Clients(Kit[Command, Callable[[], Driver], Hello, ScriptStage]):
     sequences = 200
     shrink_seconds = 60.0
 
-    def hello(self, start: Callable[[], Driver]) -> Hello:
+    def hello(self, start: Callable[[], Driver]) -> ClientHello:
         """Start a driver, ask it for its client, and end it. Raises TargetError."""
         driver = start()
         try:
@@ -138,15 +139,15 @@ class Clients(Kit[Command, Callable[[], Driver], Hello, ScriptStage]):
         finally:
             driver.close()
 
-    def stage(self, start: Callable[[], Driver], hello: Hello) -> ScriptStage:
+    def stage(self, start: Callable[[], Driver], hello: ClientHello) -> ScriptStage:
         """Return a stage for one script."""
         return ScriptStage(start, hello, self.pace)
 
     def draws(
-        self, random: Random, hello: Hello
+        self, random: Random, hello: ClientHello
     ) -> tuple[Command, Callable[[ScriptStage], Command | None]]:
         """Draw a script."""
-        first, *steps = commands_of(drawn(random, hello))
+        first, *steps = commands_of(drawn(random, hello.capabilities))
         rest = iter(steps)
         return first, lambda _stage: next(rest, None)
 
@@ -168,19 +169,19 @@ class Clients(Kit[Command, Callable[[], Driver], Hello, ScriptStage]):
         listens, several = command.script.settings.listens, command.script.brokers > 1
         return *(["listens"] if listens else []), *(["several-brokers"] if several else [])
 
-    def coverage(self, counts: Mapping[str, int], hello: Hello) -> Coverage:
+    def coverage(self, counts: Mapping[str, int], hello: ClientHello) -> Coverage:
         """Return which duties were at stake; one that never was is not shown to be kept."""
-        absent = dict.fromkeys(hello.without, "its client has no such call")
+        absent = dict.fromkeys(hello.capabilities.without, "its client has no such call")
         goals = [Goal(GoalKind.RULE, duty.value, never=absent.get(duty, "")) for duty in Duty]
         happens = [Goal(GoalKind.SITUATION, n) for n in (DELIVERED, ACKNOWLEDGED, REFUSED, CUT)]
-        return coverage([*happens, *goals], counts, hello)
+        return coverage([*happens, *goals], counts, hello.capabilities)
 
-    def lack(self, counts: Mapping[str, int], hello: Hello) -> str:
+    def lack(self, counts: Mapping[str, int], hello: ClientHello) -> str:
         """Return why nothing was shown of a client, or of too few of its duties."""
         for needed in (DELIVERED, ACKNOWLEDGED):
             if not counts.get(needed):
                 return f"nothing was shown of {hello.name}: no {needed.replace('s are', ' was')}"
-        owed = [duty.value for duty in Duty if duty not in hello.without]
+        owed = [duty.value for duty in Duty if duty not in hello.capabilities.without]
         return too_little(Evidence.DUTIES, sum(counts.get(duty, 0) > 0 for duty in owed), len(owed))
 
 

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from clients.drivers import Hello
+from clients.drivers import ClientCapabilities
 from clients.events import Settings
 from serve.rare import Habit
 
@@ -247,7 +247,7 @@ class _Drawing:
         return [(do, self.random.randint(_LEAST.get(do, 0), most))]
 
 
-def drawn(random: Random, client: Hello) -> Script:
+def drawn(random: Random, client: ClientCapabilities) -> Script:
     """Draw a script: rounds of an application, with trouble between and within them."""
     is_wide = random.random() < _WIDE
     limit = random.choice(client.acquire_modes) == "record_limit"

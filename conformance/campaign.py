@@ -13,17 +13,17 @@ import attrs
 
 from conformance.deviation import Signature, StepText
 from conformance.goals import Coverage
-from conformance.kit import Hello, Kit, Stage, features_of
+from conformance.kit import Kit, Stage, features_of
 from conformance.known import KnownDeviation
 from conformance.plays import Plays
 from conformance.shrink import shrunk
-from conformance.target import TargetError
+from conformance.target import Hello, TargetError
 from judge.finding import Finding
 
 C = TypeVar("C")
 C_co = TypeVar("C_co", covariant=True)
 T = TypeVar("T")
-H = TypeVar("H", bound=Hello)
+H = TypeVar("H", bound=Hello[Any])
 S = TypeVar("S", bound=Stage[Any])
 
 _NO_COVERAGE = Coverage()
@@ -88,7 +88,7 @@ class Campaign(Generic[C_co]):
     deviations that no play again showed, as often as the kit asks for.
     """
 
-    hello: Hello
+    hello: Hello[Any]
     faults: tuple[Fault[C_co], ...]
     sequences: int
     steps: int

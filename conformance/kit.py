@@ -12,33 +12,18 @@ import attrs
 from conformance.commands import plain_commands, read_commands
 from conformance.deviation import StepText
 from conformance.goals import Coverage, coverage, goals
+from conformance.target import Hello
 from judge.finding import Finding
 
 A = TypeVar("A")
 C = TypeVar("C")
 C_contra = TypeVar("C_contra", contravariant=True)
 T = TypeVar("T")
-H = TypeVar("H", bound="Hello")
+H = TypeVar("H", bound=Hello[Any])
 S = TypeVar("S", bound="Stage[Any]")
 
 NEEDS = "needs "
 """How a reason begins that names the capability which a target lacks."""
-
-
-class Hello(attrs.AttrsInstance, Protocol):
-    """What a target says of itself: its name and version, and the profile that judges it.
-
-    ``capabilities`` are for the kit alone, which asks a target for nothing else.
-    """
-
-    @property
-    def name(self) -> str: ...  # noqa: D102 - see the class
-    @property
-    def version(self) -> str: ...  # noqa: D102
-    @property
-    def profile(self) -> str: ...  # noqa: D102
-    @property
-    def capabilities(self) -> Any: ...  # noqa: ANN401, D102 - of the kit
 
 
 class Stage(Protocol[C_contra]):

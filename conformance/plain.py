@@ -2,13 +2,11 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 import attrs
 
 from conformance.campaign import Fault
 from conformance.citations import cited
-from conformance.kit import Hello
 from conformance.report import Report, reproducing
 
 
@@ -53,7 +51,7 @@ def as_json(report: Report) -> Iterator[str]:
             "verdict": report.verdict.value,
             "reason": report.unknown,
             "causes": len(report.groups),
-            "target": _target(campaign.hello),
+            "target": attrs.asdict(campaign.hello),
             "sequences": campaign.sequences,
             "unjudged": campaign.unjudged,
             "operations": campaign.steps,
@@ -67,15 +65,9 @@ def as_json(report: Report) -> Iterator[str]:
             },
             "interrupted": campaign.interrupted,
             "failure": campaign.failure,
-        }
+        },
+        default=lambda error: error.name,
     )
-
-
-def _target(hello: Hello) -> dict[str, Any]:
-    """Return what a target says of itself, but for what it can do."""
-    plain = attrs.asdict(hello, filter=lambda field, _value: field.name != "capabilities")
-    text = json.dumps(plain, default=lambda word: word.value)
-    return json.loads(text)  # type: ignore[no-any-return] # an object
 
 
 _but_states = attrs.filters.exclude("state")

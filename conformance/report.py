@@ -86,7 +86,7 @@ class Report:
     @property
     def cannot(self) -> tuple[str, ...]:
         """Return what the kit cannot ask of a broker, each with the reason."""
-        return tuple(getattr(self.campaign.hello, "skipped", ()))
+        return self.campaign.hello.skipped
 
     @property
     def bounds(self) -> tuple[str, ...]:

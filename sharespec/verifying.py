@@ -17,11 +17,11 @@ from conformance.campaign import Campaign, Limits, Replayed, alone, campaign, re
 from conformance.cores.java_calls import NoTestError
 from conformance.cores.java_test import JavaCase, class_name, java_class, java_method
 from conformance.junit import as_junit
-from conformance.kit import AnyKit, Hello
+from conformance.kit import AnyKit
 from conformance.known import KnownDeviation, KnownError, as_toml, read_known, read_sequence
 from conformance.plain import as_json
 from conformance.report import KitVerdict, Report, document, known_now, known_section, reproducing
-from conformance.target import TargetError
+from conformance.target import Hello, TargetError
 from conformance.vectors.play import Played, all_cases, play_vectors, reason_to_skip
 from conformance.vectors.source import Case
 from report.html import html_text
@@ -290,7 +290,7 @@ def _verified(target: Any, plan: VerifyPlan) -> Report:  # noqa: ANN401 - of the
     return Report(kit, searched, tuple(again), new, played)
 
 
-def _nothing(hello: Hello, seed: int = 0) -> Campaign[Any]:
+def _nothing(hello: Hello[Any], seed: int = 0) -> Campaign[Any]:
     return Campaign(hello, (), 0, 0, 0.0, {}, seed=seed)
 
 

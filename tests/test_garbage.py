@@ -22,7 +22,7 @@ from conformance.cores.builtin import EngineTarget
 from conformance.cores.kit import CORES
 from conformance.cores.protocol import decoded, encoded, hello_from
 from conformance.cores.scene import Scene
-from conformance.cores.target import Capabilities, Hello, Reply, Request
+from conformance.cores.target import Capabilities, CoreHello, Reply, Request
 from conformance.known import KnownError, read_known
 from conformance.target import TargetError
 from model.config import SharePartitionConfig
@@ -209,7 +209,7 @@ class Spoiling:
         self._right = EngineTarget("spec")
         self._change, self._left = change, nth
 
-    def hello(self) -> Hello:
+    def hello(self) -> CoreHello:
         return self._right.hello()
 
     def reset(self) -> None:

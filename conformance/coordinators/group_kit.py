@@ -9,7 +9,7 @@ import attrs
 from conformance.coordinators import group_asks as asks
 from conformance.coordinators.group_belief import RETRY_MS, SETTLED
 from conformance.coordinators.group_generate import TIMES, begin, next_ask
-from conformance.coordinators.group_scene import GroupCapabilities, GroupScene, Hello
+from conformance.coordinators.group_scene import GroupCapabilities, GroupHello, GroupScene
 from conformance.coordinators.share_asks import PassTime
 from conformance.cores.protocol import DriverTarget
 from conformance.kit import Kit, less_of
@@ -26,7 +26,9 @@ def _need(ask: asks.GroupAsk) -> str:
 
 
 @attrs.frozen
-class GroupCoordinators(Kit[asks.GroupAsk, DriverTarget[GroupCapabilities], Hello, GroupScene]):
+class GroupCoordinators(
+    Kit[asks.GroupAsk, DriverTarget[GroupCapabilities], GroupHello, GroupScene]
+):
     """The kit for group coordinators."""
 
     commands = asks.GroupAsk
@@ -35,12 +37,12 @@ class GroupCoordinators(Kit[asks.GroupAsk, DriverTarget[GroupCapabilities], Hell
     longer = 3
     examples = 3
 
-    def stage(self, target: DriverTarget[GroupCapabilities], hello: Hello) -> GroupScene:
+    def stage(self, target: DriverTarget[GroupCapabilities], hello: GroupHello) -> GroupScene:
         """Return a stage, which the first command begins."""
         return GroupScene(target, hello)
 
     def draws(
-        self, random: Random, hello: Hello
+        self, random: Random, hello: GroupHello
     ) -> tuple[asks.GroupAsk, Callable[[GroupScene], asks.GroupAsk]]:
         """Begin with a few topics."""
         mix, first = begin(random, hello.capabilities)
@@ -86,7 +88,7 @@ class GroupCoordinators(Kit[asks.GroupAsk, DriverTarget[GroupCapabilities], Hell
         answers = {*getattr(ask, "answers", ()), *([status] if status else [])}
         yield from sorted(f"answer {each.name}" for each in answers if each.value)
 
-    def bounds(self, _hello: Hello) -> tuple[str, ...]:
+    def bounds(self, _hello: GroupHello) -> tuple[str, ...]:
         """Return what KIP-932 has no number for."""
         return (
             f"an initialization without an answer is tried again after {RETRY_MS} ms",

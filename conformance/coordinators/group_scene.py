@@ -13,10 +13,10 @@ from conformance.coordinators.group_reply import GroupReply, reply_from
 from conformance.coordinators.share_asks import FailOver, PassTime
 from conformance.cores.malformed import error_text
 from conformance.cores.protocol import DriverTarget
-from conformance.cores.target import DriverHello
 from conformance.deviation import StepText, crashed, target_finding
 from conformance.exercised import answer_name, changed
 from conformance.kit import Stage
+from conformance.target import Hello
 from judge.finding import Finding
 from judge.words import printable
 from spec.group_membership import JOINING, LEAVING, SESSION_MS
@@ -34,7 +34,7 @@ class GroupCapabilities:
     offsets: bool = True
 
 
-Hello = DriverHello[GroupCapabilities]
+GroupHello = Hello[GroupCapabilities]
 
 _NOISE = ("now_ms", "group", "beats", "seen", "changed")
 """What of a belief changes with nearly every request."""
@@ -43,7 +43,7 @@ _NOISE = ("now_ms", "group", "beats", "seen", "changed")
 class GroupScene(Stage[asks.GroupAsk]):
     """A fresh group coordinator with a cluster, a clock and a judge."""
 
-    def __init__(self, target: DriverTarget[GroupCapabilities], hello: Hello) -> None:
+    def __init__(self, target: DriverTarget[GroupCapabilities], hello: GroupHello) -> None:
         """Wait for the first command, which says how to begin."""
         self._target, self._hello = target, hello
         self.belief = GroupBelief(initializes=hello.capabilities.initializes)

@@ -11,8 +11,8 @@ from conformance.coordinators import share_asks as asks
 from conformance.coordinators.share_generate import next_state_ask, state_mix
 from conformance.coordinators.share_scene import ShareCapabilities, ShareScene
 from conformance.cores.protocol import DriverTarget
-from conformance.cores.target import DriverHello
 from conformance.kit import Kit, less_of
+from conformance.target import Hello
 from model.share_state_requests import InitializeState, StateRequest, WriteState
 from model.state_topic import SharePartitionKey
 
@@ -21,7 +21,7 @@ _KEYED = StateRequest | asks.FindPartition
 _PLAIN = SharePartitionKey("g", next(iter(asks.TOPICS)), 0)
 
 _Target = DriverTarget[ShareCapabilities]
-_Hello = DriverHello[ShareCapabilities]
+_Hello = Hello[ShareCapabilities]
 
 
 @attrs.frozen

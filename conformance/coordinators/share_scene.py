@@ -22,10 +22,10 @@ from conformance.coordinators.share_judge import (
 from conformance.coordinators.share_messages import APIS, answer_of, body_of, records_of
 from conformance.cores.malformed import error_text
 from conformance.cores.protocol import DriverTarget
-from conformance.cores.target import DriverHello
 from conformance.deviation import StepText, crashed, target_finding, unreadable
 from conformance.exercised import answer_name, changed
 from conformance.kit import Stage
+from conformance.target import Hello
 from judge.finding import Finding
 from judge.words import batch_text, durable_text, printable
 from model.errors import InvalidValueError
@@ -98,7 +98,7 @@ class ShareScene(Stage[asks.StateAsk]):
     def __init__(
         self,
         target: DriverTarget[ShareCapabilities],
-        hello: DriverHello[ShareCapabilities],
+        hello: Hello[ShareCapabilities],
     ) -> None:
         """Wait for the first command."""
         self._target, self.can = target, hello.capabilities

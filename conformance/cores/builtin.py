@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import attrs
 
 from conformance.cores.scene import NOTHING, REPLIED
-from conformance.cores.target import Capabilities, Hello, Reply, Request
+from conformance.cores.target import Capabilities, CoreHello, Reply, Request
 from judge.engine import Engine, engines_for
 from model.config import IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
@@ -53,7 +53,7 @@ class EngineTarget:
         self._now = 0
         self._log: list[list[int]] = []
 
-    def hello(self) -> Hello:
+    def hello(self) -> CoreHello:
         """Describe the core."""
         can = Capabilities(
             pending_writes=True,
@@ -63,7 +63,7 @@ class EngineTarget:
             dead_letter_queue=True,
             aborted_transactions=True,
         )
-        return Hello(f"sharespec {self._name}", "of this project", self._profile, can)
+        return CoreHello(f"sharespec {self._name}", "of this project", self._profile, can)
 
     def reset(self) -> None:
         """Reset to an empty share-partition."""

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from conformance.cores.scene import Exchanged
-from conformance.cores.target import Hello, Request
+from conformance.cores.target import CoreHello, Request
 from judge.words import span
 from model.states import AcknowledgeType, AcquireMode
 
@@ -24,7 +24,7 @@ _SETTINGS = {
 
 
 def statements(
-    exchanges: Sequence[Exchanged], hello: Hello, awaited_calls: Collection[int]
+    exchanges: Sequence[Exchanged], hello: CoreHello, awaited_calls: Collection[int]
 ) -> Iterator[tuple[list[str], str, str]]:
     """Yield for each operation the lines before its call, the call, and a comment on its answer.
 
@@ -44,7 +44,7 @@ def statements(
         yield [*setup, *set_up], call, _seen(exchange)
 
 
-def _configured(exchange: Exchanged, config: dict[str, Any], hello: Hello) -> Iterator[str]:
+def _configured(exchange: Exchanged, config: dict[str, Any], hello: CoreHello) -> Iterator[str]:
     """Yield the settings that an operation changes."""
     given = exchange.operation.get("config", config)
     if exchange.operation["op"] == "alter_config" and not hello.capabilities.alter_config:

@@ -6,7 +6,7 @@ import attrs
 
 from conformance.cores.java_calls import NoTestError, java_text, number
 from conformance.cores.scene import Exchanged, Scene
-from conformance.cores.target import Hello
+from conformance.cores.target import CoreHello
 from conformance.vectors.free import allowed_of, lowest_start
 from judge.choices import recorded_answers
 from judge.engine import SpecEngine
@@ -31,7 +31,7 @@ class LastStep:
     exchange: Exchanged
     before: SharePartition
     scene: Scene
-    hello: Hello
+    hello: CoreHello
 
 
 def asserted(last: LastStep, call: str) -> list[str]:

@@ -11,7 +11,7 @@ import attrs
 from conformance.cores import asks
 from conformance.cores.generate import mixture, next_ask
 from conformance.cores.scene import Scene
-from conformance.cores.target import Hello, Target
+from conformance.cores.target import CoreHello, Target
 from conformance.kit import Kit, less_of
 from model.errors import ErrorCode
 from model.operations import Acknowledge, AcknowledgementBatch, AlterConfig
@@ -28,7 +28,7 @@ _MANY = 10
 
 
 @attrs.frozen
-class Cores(Kit[asks.Ask, Target, Hello, Scene]):
+class Cores(Kit[asks.Ask, Target, CoreHello, Scene]):
     """The kit for cores.
 
     ``offered_within``: as in ``model.profile.Profile``; None for the number of the core's profile.
@@ -43,11 +43,13 @@ class Cores(Kit[asks.Ask, Target, Hello, Scene]):
     examples = 6
     offered_within: int | None = None
 
-    def stage(self, target: Target, hello: Hello) -> Scene:
+    def stage(self, target: Target, hello: CoreHello) -> Scene:
         """Reset a core, with an empty log."""
         return Scene(target, hello, self._profile(hello))
 
-    def draws(self, random: Random, hello: Hello) -> tuple[asks.Ask, Callable[[Scene], asks.Ask]]:
+    def draws(
+        self, random: Random, hello: CoreHello
+    ) -> tuple[asks.Ask, Callable[[Scene], asks.Ask]]:
         """Begin with a leader that takes over."""
         mix = mixture(random, hello.capabilities)
         first = asks.TakeOver(mix.config, log_start=mix.log_start)
@@ -101,7 +103,7 @@ class Cores(Kit[asks.Ask, Target, Hello, Scene]):
             return ask
         return attrs.evolve(ask, batches=tuple(_lower(batch, by) for batch in ask.batches))
 
-    def bounds(self, hello: Hello) -> tuple[str, ...]:
+    def bounds(self, hello: CoreHello) -> tuple[str, ...]:
         """Return how many fetches may pass over a record."""
         fetches = self._profile(hello).offered_within
         about = "may pass over an available record, or meet a full window of finished records"
@@ -129,7 +131,7 @@ class Cores(Kit[asks.Ask, Target, Hello, Scene]):
         }
         return {name: needed for name, needed in wanted.items() if needed}
 
-    def _profile(self, hello: Hello) -> Profile:
+    def _profile(self, hello: CoreHello) -> Profile:
         profile = profile_named(hello.profile)
         return attrs.evolve(profile, offered_within=self.offered_within or profile.offered_within)
 

@@ -4,14 +4,14 @@
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic, Protocol
 
 import attrs
 
 from conformance.cores.malformed import error_text
-from conformance.cores.target import DriverHello, K, Reply, Request
-from conformance.target import TargetError
+from conformance.cores.target import K, Reply, Request
+from conformance.target import Hello, TargetError
 from judge.words import printable
 from model.errors import ErrorCode, value_text
 from model.profile import PROFILES
@@ -60,7 +60,7 @@ class DriverTarget(Generic[K]):
     speaker: Speaker
     kind: type[K]
 
-    def hello(self) -> DriverHello[K]:
+    def hello(self) -> Hello[K]:
         """Ask the driver to describe itself. Raises TargetError."""
         return hello_from(self.ask("hello", protocol=VERSION), self.kind)
 
@@ -84,15 +84,13 @@ class DriverTarget(Generic[K]):
         self.speaker.close()
 
 
-def hello_from(message: dict[str, Any], kind: type[K]) -> DriverHello[K]:
+def hello_from(message: dict[str, Any], kind: type[K]) -> Hello[K]:
     """Return a driver's description of itself, whose capabilities are flags or lists.
 
     Raises TargetError that names the wrong field.
     """
-    spoken = message.get("protocol")
-    if type(spoken) is not int or spoken != VERSION:
-        raise TargetError(f"it speaks protocol {value_text(spoken)}, and not {VERSION}")
-    name, version, profile = (_text(message, key) for key in ("name", "version", "profile"))
+    check_protocol(message)
+    name, version, profile = (described(message, key) for key in ("name", "version", "profile"))
     if profile not in PROFILES:
         raise TargetError(f"its profile is {profile!r}, and not one of {', '.join(PROFILES)}")
     given = message.get("capabilities", {})
@@ -101,14 +99,38 @@ def hello_from(message: dict[str, Any], kind: type[K]) -> DriverHello[K]:
     known = {field.name for field in attrs.fields(kind)}
     if unknown := sorted(set(given) - known):
         raise TargetError(f"it claims {unknown[0]!r}; capabilities are {', '.join(sorted(known))}")
-    values: dict[str, Any] = {
-        key: _named(key, value) if key in _LISTS else _flag(key, value)
+    return Hello(name, version, profile, kind(**capabilities(given, _LISTS)))
+
+
+def check_protocol(message: dict[str, Any]) -> None:
+    """Raise TargetError unless a driver's description of itself is in the protocol of the kit."""
+    spoken = message.get("protocol")
+    if type(spoken) is not int or spoken != VERSION:
+        raise TargetError(f"it speaks protocol {value_text(spoken)}, and not {VERSION}")
+
+
+def described(message: dict[str, Any], key: str) -> str:
+    """Return a text of a driver's description of itself. Raises TargetError if it is none."""
+    value = message.get(key)
+    if not isinstance(value, str) or not value:
+        raise TargetError(f"its hello has no {key}")
+    return printable(value, _MAX_NAME)
+
+
+def capabilities(
+    given: Mapping[str, object], lists: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return capabilities, of which some are ``lists`` of words and the others flags.
+
+    Raises TargetError that names the wrong one.
+    """
+    return {
+        key: _named(key, value, lists[key]) if key in lists else _flag(key, value)
         for key, value in given.items()
     }
-    return DriverHello(name, version, profile, kind(**values))
 
 
-_LISTS: dict[str, dict[str, Any]] = {
+_LISTS: Mapping[str, Mapping[str, Any]] = {
     "acquire_modes": {mode.value: mode.value for mode in AcquireMode},
     "write_errors": dict(ErrorCode.__members__),
 }
@@ -119,21 +141,13 @@ _NOT_EMPTY = ("acquire_modes",)
 _MAX_NAME = 200
 
 
-def _text(message: dict[str, Any], key: str) -> str:
-    value = message.get(key)
-    if not isinstance(value, str) or not value:
-        raise TargetError(f"its hello has no {key}")
-    return printable(value, _MAX_NAME)
-
-
 def _flag(key: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise TargetError(f"its capability {key} is {value_text(value)}, and not true or false")
     return value
 
 
-def _named(key: str, value: object) -> Any:  # noqa: ANN401 - a tuple of what the key lists
-    allowed = _LISTS[key]
+def _named(key: str, value: object, allowed: Mapping[str, Any]) -> tuple[Any, ...]:
     names = value if isinstance(value, list) else [value]
     known = all(isinstance(name, str) and name in allowed for name in names)
     if names is not value or not known or (not names and key in _NOT_EMPTY):

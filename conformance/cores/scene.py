@@ -8,7 +8,7 @@ import attrs
 from conformance.cores import asks
 from conformance.cores.cause import cause_of
 from conformance.cores.malformed import error_text, is_form, malformed, sent
-from conformance.cores.target import Hello, Reply, Request, Target
+from conformance.cores.target import CoreHello, Reply, Request, Target
 from conformance.cores.transactions import parts_of
 from conformance.deviation import StepText, crashed, target_finding, unreadable
 from conformance.exercised import exercised
@@ -64,7 +64,7 @@ class Scene(Stage[asks.Ask]):
     whatever a command says: the rules judge what it does.
     """
 
-    def __init__(self, target: Target, hello: Hello, profile: Profile | None = None) -> None:
+    def __init__(self, target: Target, hello: CoreHello, profile: Profile | None = None) -> None:
         """Reset the core; its own profile judges it, or another. Raises TargetError."""
         self._target = target
         profile = profile or profile_named(hello.profile)

@@ -1,10 +1,11 @@
 """The interface of a core to the kit."""
 
 from collections.abc import Sequence
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import attrs
 
+from conformance.target import Hello
 from model.errors import ErrorCode
 
 K = TypeVar("K", bound=attrs.AttrsInstance)
@@ -39,24 +40,14 @@ class Capabilities:
     delivery_complete_count: bool = True
 
 
-@attrs.frozen
-class DriverHello(Generic[K]):
-    """The name and version behind a driver, the profile that judges it, and what it can do."""
-
-    name: str
-    version: str
-    profile: str
-    capabilities: K
-
-
-Hello: TypeAlias = DriverHello[Capabilities]
+CoreHello: TypeAlias = Hello[Capabilities]
 """What a core says of itself."""
 
 
 class Target(Protocol):
     """One share-partition of a core. Every method may raise TargetError."""
 
-    def hello(self) -> Hello:
+    def hello(self) -> CoreHello:
         """Describe the core."""
 
     def reset(self) -> None:

@@ -7,7 +7,7 @@ import attrs
 
 from conformance.campaign import Fault, play
 from conformance.cores.kit import CORES
-from conformance.cores.target import Hello, Target
+from conformance.cores.target import CoreHello, Target
 from conformance.target import TargetError
 from conformance.vectors.source import Case, cases
 from judge.finding import Citation
@@ -33,7 +33,7 @@ def all_cases() -> tuple[Case, ...]:
     return tuple(case for listed in cases().values() for case in listed)
 
 
-def play_vectors(target: Target, hello: Hello, listed: Iterable[Case]) -> Played:
+def play_vectors(target: Target, hello: CoreHello, listed: Iterable[Case]) -> Played:
     """Play the vectors that the core can play, until it stops responding.
 
     Raises TargetError if it stops in the first of them.
@@ -70,7 +70,7 @@ def _own(case: Case) -> Citation:
     return Citation(f"KIP-{text.kip}, {text.section}", f"“{text.says}”")
 
 
-def reason_to_skip(case: Case, hello: Hello) -> str | None:
+def reason_to_skip(case: Case, hello: CoreHello) -> str | None:
     """Return why a core cannot play a vector; None if it can."""
     if hello.profile not in case.profiles:
         return f"is not for profile {hello.profile}"

@@ -93,9 +93,9 @@ class BrokerTarget:
             self._admin.check_alone()
             can, self._own = allowed(self._admin)
             can = attrs.evolve(can, **self._can)
-            can = attrs.evolve(can, lock_ms=self._lock_ms or can.lock_ms)
+            can = attrs.evolve(can, lock_ms=self._lock_ms or can.lock_ms, nodes=self._admin.nodes)
             skipped = () if can.group_limits else (_FIXED_LIMITS,)
-            self._hello = WireHello(*self._named, can, skipped, self._admin.nodes)
+            self._hello = WireHello(*self._named, can, skipped)
         return self._hello
 
     def open(self, config: SharePartitionConfig, partitions: int, group: str = "") -> GroupTopic:

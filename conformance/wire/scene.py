@@ -274,7 +274,7 @@ class WireScene(Stage[asks.Ask]):
         text = error.name if error is not ErrorCode.NONE else told
         what = f"a key with {ask.key}" if ask.key else f"partition {place.partition}"
         self._note("find_coordinator", f"find the share coordinator of {what}", text, error)
-        return self.judge.first(ill_coordinated(ask.key, found, self._hello.nodes))
+        return self.judge.first(ill_coordinated(ask.key, found, self._hello.capabilities.nodes))
 
     def _described(self, partition: int) -> Finding | None:
         """Describe and judge; repeat for a while after a mismatch: writes may be outstanding."""
@@ -340,7 +340,7 @@ class WireScene(Stage[asks.Ask]):
             return self._unanswered(op, request), Exchange(ShareResponse(), self._now, self._now)
         self._answered(exchange)
         self._misled = self._misled or self.judge.first(
-            misled(exchange, op, self.judge.logs.keys(), self._hello.nodes)
+            misled(exchange, op, self.judge.logs.keys(), self._hello.capabilities.nodes)
         )
         wrong = None if self.judge.over else self.judge.exchange(request, connection, exchange)
         if isinstance(request, ShareFetch) and not self.judge.over:

@@ -1,11 +1,11 @@
 """The interface of a broker to the kit: share sessions, a log, and a clock in real time."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import attrs
 
-from conformance.target import TargetError
+from conformance.target import Hello, TargetError
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.ranges import OffsetRange
@@ -39,7 +39,8 @@ class WireCapabilities:
     ``lock_ms``: the lock duration of sequences; ``sweep_ms``: how long after that the broker may
     release a lock. ``delivery_limits`` and ``lock_limits``: the possible values of
     delivery_count_limit and partition_max_record_locks. ``max_sequence_ms``: how long a sequence
-    may take; the broker may remove its group and topic after that.
+    may take; the broker may remove its group and topic after that. ``nodes``: the ids of the
+    brokers of its cluster; empty if they are not known.
     """
 
     fetch_versions: tuple[int, int] = (1, 1)
@@ -66,22 +67,10 @@ class WireCapabilities:
     delivery_limits: tuple[int, ...] = (5,)
     lock_limits: tuple[int, ...] = (200,)
     max_sequence_ms: int = 30_000
-
-
-@attrs.frozen
-class WireHello:
-    """A broker's name and version, and the profile that judges it.
-
-    ``skipped``: what the kit cannot ask of it, each with the reason, for the report. ``nodes``: the
-    ids of the brokers of its cluster; empty if they are not known.
-    """
-
-    name: str
-    version: str
-    profile: str
-    capabilities: WireCapabilities = WireCapabilities()
-    skipped: tuple[str, ...] = ()
     nodes: tuple[int, ...] = ()
+
+
+WireHello: TypeAlias = Hello[WireCapabilities]
 
 
 @attrs.frozen

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from clients.drivers import Values, hello, opened, returned
+from clients.drivers import ClientCapabilities, Values, hello, opened, returned
 from clients.duties import Duty
 from clients.events import Completed, Delivered, Returned, Settings
 from conformance.target import TargetError
@@ -27,14 +27,16 @@ GOOD = {"protocol": 1, "name": "a client"}
 
 
 def test_a_driver_describes_its_client() -> None:
-    client = hello(Scripted({**GOOD, "callbacks": True, "acquire_modes": ["record_limit"]}))
-    assert (client.name, client.callbacks, client.renews) == ("a client", True, False)
-    assert hello(Scripted({**GOOD, "renews": True})).renews
-    assert client.acquire_modes == ("record_limit",)
-    assert hello(Scripted(GOOD)).acquire_modes == ("batch_optimized",)
-    assert hello(Scripted(GOOD)).modes == ("implicit", "explicit")
-    some = hello(Scripted({**GOOD, "modes": ["explicit"], "without": ["delivers-in-order"]}))
-    assert (some.modes, some.without) == (("explicit",), (Duty.IN_ORDER,))
+    given = {"callbacks": True, "acquire_modes": ["record_limit"], "modes": ["explicit"]}
+    client = hello(Scripted({**GOOD, **given, "without": ["delivers-in-order"], "more": 1}))
+    assert client.name == "a client"
+    assert client.capabilities == ClientCapabilities(
+        *(True, ("record_limit",), ("explicit",), (Duty.IN_ORDER,))
+    )
+    plain = hello(Scripted({**GOOD, "renews": True, "modes": []})).capabilities
+    assert plain == ClientCapabilities(renews=True)
+    assert plain.acquire_modes == ("batch_optimized",)
+    assert plain.modes == ("implicit", "explicit")
 
 
 @pytest.mark.parametrize(
@@ -42,17 +44,17 @@ def test_a_driver_describes_its_client() -> None:
     [
         ({}, "protocol None, and not 1"),
         ({**GOOD, "protocol": 2}, "protocol 2, and not 1"),
-        ({"protocol": 1}, "name is None"),
-        ({**GOOD, "name": ""}, "name is ''"),
+        ({"protocol": 1}, "no name"),
+        ({**GOOD, "name": ""}, "no name"),
         ({**GOOD, "callbacks": 1}, "callbacks is 1"),
         ({**GOOD, "renews": "yes"}, "renews is 'yes'"),
         ({**GOOD, "acquire_modes": "record_limit"}, "acquire_modes is 'record_limit'"),
         ({**GOOD, "acquire_modes": [{}]}, "acquire_modes is [{}]"),
         (
             {**GOOD, "modes": ["manual"]},
-            "modes is ['manual']; allowed: a list of implicit, explicit",
+            "modes is ['manual']; allowed are, of a list: implicit, explicit",
         ),
-        ({**GOOD, "without": ["tact"]}, "without is ['tact']; allowed: a list of delivers-only-"),
+        ({**GOOD, "without": ["tact"]}, "without is ['tact']; allowed are, of a list: delivers-"),
         ({**GOOD, "acquire_modes": ["fast"]}, "acquire_modes is ['fast']"),
     ],
     ids=str,

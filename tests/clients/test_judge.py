@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import pytest
 
-from clients.drivers import ACQUIRE_MODES, Hello
+from clients.drivers import ACQUIRE_MODES, ClientCapabilities
 from clients.duties import Duty
 from clients.events import (
     ACCEPT,
@@ -65,7 +65,7 @@ TRIES = 3
 AT_ONCE = 5
 """How many scripts are played at a time: they wait more than they compute."""
 
-ABLE = Hello("", callbacks=True, acquire_modes=ACQUIRE_MODES, renews=True)
+ABLE = ClientCapabilities(callbacks=True, acquire_modes=ACQUIRE_MODES, renews=True)
 DRAWN = [drawn(Random(seed), ABLE) for seed in range(40)]  # noqa: S311 - chance, no secret
 Played = Callable[[Fault | None, Script], Record]
 

@@ -7,12 +7,12 @@ from random import Random
 import attrs
 import pytest
 
-from clients.drivers import ACQUIRE_MODES, Hello
+from clients.drivers import ACQUIRE_MODES, ClientCapabilities
 from clients.events import Settings
 from clients.scripts import MOST_STEPS, Do, Script, ScriptError, as_object, drawn, from_object
 
-ALL = Hello(
-    *("able", True, ACQUIRE_MODES),
+ALL = ClientCapabilities(
+    *(True, ACQUIRE_MODES),
     renews=True,
     resubscribes=True,
     deserializes=True,
@@ -20,7 +20,7 @@ ALL = Hello(
 )
 
 
-def draw(seed: int, client: Hello = ALL) -> Script:
+def draw(seed: int, client: ClientCapabilities = ALL) -> Script:
     return drawn(Random(seed), client)  # noqa: S311 - chance, no secret
 
 
@@ -67,7 +67,7 @@ def test_records_of_several_leaders_are_committed_at_once_and_answered_in_every_
 
 def test_a_client_is_asked_only_for_what_it_has() -> None:
     chance = Random(0)  # noqa: S311 - chance, no secret
-    few = Hello("few", callbacks=False, acquire_modes=ACQUIRE_MODES[:1], modes=("explicit",))
+    few = ClientCapabilities(callbacks=False, acquire_modes=ACQUIRE_MODES[:1], modes=("explicit",))
     settings = [drawn(chance, few).settings for _ in range(50)]
     assert {(s.explicit, s.record_limit, s.callbacks) for s in settings} == {(True, False, False)}
 

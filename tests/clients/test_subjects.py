@@ -198,7 +198,7 @@ def test_acknowledgements_with_the_epoch_that_opens_a_session_are_of_the_older_r
     with driven("kafka", OLDEST_KAFKA) as older:
         # A busy machine may hide it, as the client acts in real time.
         assert any(Duty.EPOCHS in violated(older, RESTARTED) for _ in range(4))
-        assert CLIENTS.hello(lambda: older).renews is False
+        assert CLIENTS.hello(lambda: older).capabilities.renews is False
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import attrs
 from conformance.deviation import StepText, target_finding
 from conformance.goals import Coverage
 from conformance.kit import Kit, Stage
-from conformance.target import TargetError
+from conformance.target import Hello, TargetError
 from judge.finding import Finding
 
 
@@ -74,36 +74,30 @@ class Counter(Stage[Add]):
             raise TargetError("it cannot be closed")
 
 
-@attrs.frozen
-class Hello:
-    """Every target is a counter."""
-
-    name: str = "a counter"
-    version: str = "1"
-    profile: str = "kip"
-    capabilities: None = None
+COUNTER = Hello("a counter", "1", "kip", None)
+"""What every target says of itself."""
 
 
 @attrs.frozen
-class Counters(Kit[Add, Meter, Hello, Counter]):
+class Counters(Kit[Add, Meter, Hello[None], Counter]):
     """The kit for counters."""
 
     commands = Add
     longer = 8
 
-    def hello(self, _target: Meter, /) -> Hello:
-        return Hello()
+    def hello(self, _target: Meter, /) -> Hello[None]:
+        return COUNTER
 
-    def stage(self, target: Meter, _hello: Hello, /) -> Counter:
+    def stage(self, target: Meter, _hello: Hello[None], /) -> Counter:
         return Counter(target)
 
-    def draws(self, random: Random, _hello: Hello, /) -> tuple[Add, Callable[[Counter], Add]]:
+    def draws(self, random: Random, _hello: Hello[None], /) -> tuple[Add, Callable[[Counter], Add]]:
         return Add(random.randint(0, 3)), lambda _stage: Add(random.randint(0, 9))
 
     def simpler(self, command: Add, /) -> list[Add]:
         return [Add(command.by - 1)] if command.by else []
 
-    def coverage(self, _counts: Mapping[str, int], _hello: Hello, /) -> Coverage:
+    def coverage(self, _counts: Mapping[str, int], _hello: Hello[None], /) -> Coverage:
         return Coverage()
 
 

@@ -17,8 +17,8 @@ from conformance.campaign import (
 )
 from conformance.cores.kit import CORES
 from conformance.plays import Plays
-from conformance.target import TargetError
-from tests.conformance.counters import COUNTERS, DOUBTED, Add, Counter, Counters, Hello, Meter
+from conformance.target import Hello, TargetError
+from tests.conformance.counters import COUNTERS, DOUBTED, Add, Counter, Counters, Meter
 from tests.doubles.small_core import SmallCore
 
 WRONG = SmallCore("does not count redeliveries")
@@ -40,7 +40,7 @@ def test_sequences_that_are_played_at_once_count_in_their_order() -> None:
     together = threading.Barrier(3)
 
     class Met(Counters):
-        def stage(self, target: Meter, hello: Hello, /) -> Counter:
+        def stage(self, target: Meter, hello: Hello[None], /) -> Counter:
             if self.at_once > 1 and target.opened < 3:
                 together.wait(60)  # It fails where fewer are played at once.
             return super().stage(target, hello)

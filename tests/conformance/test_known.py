@@ -12,7 +12,7 @@ from conformance.commands import plain_commands
 from conformance.cores.kafka import KNOWN
 from conformance.cores.kit import CORES
 from conformance.known import KnownDeviation, KnownError, read_known, read_sequence
-from tests.conformance.counters import COUNTERS, Add, Hello, Meter
+from tests.conformance.counters import COUNTER, COUNTERS, Add, Meter
 from tests.doubles.small_core import SmallCore
 
 WRONG = SmallCore("does not count redeliveries")
@@ -125,7 +125,7 @@ def test_a_kit_in_real_time_tries_several_times() -> None:
     one = KnownDeviation("n", "t", ("LIMIT", "add"), "r", (Add(20),))
     for tries, shows in ((1, False), (2, True), (3, True)):
         late = Meter(shows=lambda number: number > 0)
-        (again,) = replayed(late, Hello(), [one], attrs.evolve(COUNTERS, tries=tries))
+        (again,) = replayed(late, COUNTER, [one], attrs.evolve(COUNTERS, tries=tries))
         assert (again.fault is not None) is shows
         assert late.opened == min(tries, 2)
 

@@ -28,7 +28,7 @@ from conformance.report import (
     vectors_text,
 )
 from conformance.vectors.play import Played
-from conformance.wire.target import WireHello
+from conformance.wire.target import WireCapabilities, WireHello
 from report.html import html_text
 from report.markdown import markdown_text
 from report.terminal import section_text, show_document
@@ -218,7 +218,7 @@ def test_where_every_goal_was_covered_nothing_is_left(report: Report) -> None:
 
 
 def test_missing_capabilities_are_in_every_report(report: Report) -> None:
-    broker = WireHello("broker", "1", "kip", skipped=("lag: it tells none",))
+    broker = WireHello("broker", "1", "kip", WireCapabilities(), skipped=("lag: it tells none",))
     asked = attrs.evolve(report.campaign, hello=broker, coverage=NONE, unjudged=3)
     found = Report(CORES, asked, (), ())
     for said in ("".join(as_json(found)), as_markdown(found), as_junit(found)):

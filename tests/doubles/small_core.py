@@ -13,7 +13,7 @@ import attrs
 
 from conformance.cores.builtin import EngineTarget
 from conformance.cores.protocol import VERSION
-from conformance.cores.target import Capabilities, Hello
+from conformance.cores.target import Capabilities, CoreHello
 from model.errors import ErrorCode
 from model.profile import KIP
 from tools.promises.behaviour import HONEST, Behaviour, FaultyEngine
@@ -37,11 +37,11 @@ class SmallCore(EngineTarget):
             ),
         )
 
-    def hello(self) -> Hello:
+    def hello(self) -> CoreHello:
         """Return who this is."""
         failing = (ErrorCode.COORDINATOR_NOT_AVAILABLE,)
         can = Capabilities(("record_limit",), pending_writes=True, write_errors=failing)
-        return Hello(f"small core: {self._title}", "1", "kip", can)
+        return CoreHello(f"small core: {self._title}", "1", "kip", can)
 
 
 def _both(one: Behaviour, other: Behaviour) -> Behaviour:

@@ -4,10 +4,9 @@ import pytest
 
 from conformance.campaign import Limits, campaign, replayed
 from conformance.coordinators.group_scene import GroupCapabilities
-from conformance.cores.target import DriverHello
 from conformance.releases import NEWEST
 from conformance.subjects import TargetChoice, opened
-from conformance.target import TargetError
+from conformance.target import Hello, TargetError
 from tests.conformance.unbuilt import opened_or_skipped
 from tools.documents.findings import known_of
 
@@ -48,7 +47,7 @@ def test_a_release_shows_what_is_known_and_what_a_later_one_mended(name: str, ve
 
 def test_a_release_without_what_a_sequence_needs_is_not_asked() -> None:
     can = GroupCapabilities(initializes=False, offsets=False)
-    old, kit = DriverHello("old", "4.0.2", "kafka", can), KITS[GROUP]
+    old, kit = Hello("old", "4.0.2", "kafka", can), KITS[GROUP]
     needs = {known.name: kit.lacking(old, known.sequence) for known in KNOWN[GROUP]}
     assert needs["altered-offsets-keep-the-group-epoch"] == "needs offsets"
     assert needs["initialization-tried-again-starts-at-0"] == "needs initializes"

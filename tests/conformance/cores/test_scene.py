@@ -9,7 +9,7 @@ import pytest
 
 from conformance.cores import asks
 from conformance.cores.scene import Scene
-from conformance.cores.target import Hello, Reply, Target
+from conformance.cores.target import CoreHello, Reply, Target
 from conformance.deviation import UNREADABLE
 from conformance.target import TargetError
 from judge.finding import CRASHED
@@ -77,7 +77,7 @@ class Broken:
     def __init__(self, reply: Reply) -> None:
         self._reply = reply
 
-    def hello(self) -> Hello:
+    def hello(self) -> CoreHello:
         return SmallCore().hello()
 
     def reset(self) -> None: ...
