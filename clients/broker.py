@@ -88,7 +88,7 @@ class Broker:
     def violations(self, duty: str) -> list[str]:
         """Return how a duty was violated, by its name, as far as the broker sees it."""
         found = judge(self.journal.record(Settings()))
-        return [each.text for each in found if each.duty is Duty(duty)]
+        return [each.recorded for each in found if each.name == Duty(duty).value]
 
     def do(self, what: Callable[[Cluster], _T]) -> _T:
         """Run a function in the broker's thread, between two requests."""

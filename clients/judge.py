@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from clients.duties import Duty
+from clients.duties import RULES, Duty
 from clients.events import (
     ACCEPT,
     GAP,
@@ -48,7 +48,9 @@ from clients.liveness import (
 from clients.membership import LEAVE, REFUSALS, UNHEARD, Membership
 from clients.sessions import Session
 from clients.telling import told_by_callback, told_by_commit
+from conformance.deviation import target_finding
 from conformance.wire.records import value_of
+from judge.finding import Citation, Finding
 from model.share_messages import INITIAL_EPOCH
 
 MOST_VIOLATIONS = 100
@@ -62,18 +64,10 @@ DISCONNECTED, RESTARTED = "its connection ended", "the broker started again"
 HUNG_UP = "the broker ended an idle connection"
 
 
-@attrs.frozen
-class Violation:
-    """A duty that was not kept: at which event of the record, and how."""
+def judge(record: Record) -> tuple[Finding, ...]:
+    """Return the violations, in order, each with the position of its event as ``seq``.
 
-    duty: Duty
-    position: int
-    text: str
-
-
-def judge(record: Record) -> tuple[Violation, ...]:
-    """Return the violations, in order. What is known only at the end is left out of a full record.
-
+    What is known only at the end is left out of a full record.
     Memory: a bounded amount for each event and each acquired record.
     """
     judging = _read(record)
@@ -107,7 +101,7 @@ class _Judging:
     membership: Membership = attrs.field(factory=Membership)
     leadership: Leadership = attrs.field(factory=Leadership)
     outdated: set[int] = attrs.field(factory=set)
-    violations: list[Violation] = attrs.field(factory=list)
+    violations: list[Finding] = attrs.field(factory=list)
     requests: dict[int, tuple[Asked, list[tuple[Held, int]]]] = attrs.field(factory=dict)
     call: Called | None = None
     began: int = 0
@@ -126,8 +120,11 @@ class _Judging:
 
     def violated(self, duty: Duty, text: str) -> None:
         """Keep a violation, unless there are many of its duty already."""
-        if sum(each.duty is duty for each in self.violations) < MOST_VIOLATIONS:
-            self.violations.append(Violation(duty, self.position, text))
+        if sum(each.name == duty.value for each in self.violations) < MOST_VIOLATIONS:
+            rule = RULES[duty]
+            found = target_finding(duty.value, "", rule.check, text, "")
+            cites = Citation(rule.source, f"“{rule.sentence}”")
+            self.violations.append(attrs.evolve(found, seq=self.position, rests_on=cites))
 
     def report(self, violations: Iterator[tuple[Duty, str]]) -> None:
         """Keep the violations that another part yields."""

@@ -8,18 +8,18 @@ from typing import Any
 import attrs
 
 from clients.drivers import ClientHello, Driver, hello
-from clients.duties import RULES, Duty
+from clients.duties import Duty
 from clients.events import Event, Heartbeat, Record
 from clients.judge import judge
 from clients.play import Pace, play
 from clients.scripts import Do, Script, ScriptError, as_object, drawn, from_object
 from clients.stakes import ACKNOWLEDGED, CUT, DELIVERED, REFUSED, stakes
-from conformance.deviation import StepText, target_finding
+from conformance.deviation import StepText
 from conformance.goals import Coverage, Goal, GoalKind, coverage
 from conformance.kit import Kit, Stage
 from conformance.known import KnownError
 from conformance.target import TargetError
-from judge.finding import Citation, Finding
+from judge.finding import Finding
 from judge.weighing import Evidence, too_little
 
 LAST_EVENTS = 12
@@ -72,7 +72,6 @@ class ScriptStage(Stage[Command]):
     pace: Pace
     commands: list[Command] = attrs.field(factory=list)
     record: Record | None = None
-    positions: dict[str, int] = attrs.field(factory=dict)
     steps: list[StepText] = attrs.field(factory=list)
     answered: Counter[str] = attrs.field(factory=Counter)
     exercised: Counter[str] = attrs.field(factory=Counter)
@@ -95,25 +94,16 @@ class ScriptStage(Stage[Command]):
         self.record, self.unjudged = record, record.full
         self.answered.update(f"event {type(each).__name__.lower()}" for each in record.events)
         self.exercised.update(stakes(record))
-        found: dict[Duty, Finding] = {}
-        for violation in judge(record):
-            if violation.duty not in (*found, *can.without):
-                found[violation.duty] = _deviation(violation.duty, violation.text)
-                self.positions[violation.duty.value] = violation.position
-        return tuple(found.values())
+        owed = [each for each in judge(record) if Duty(each.name) not in can.without]
+        first = {each.name: each for each in reversed(owed)}
+        return tuple(each for each in owed if each is first[each.name])
 
     def steps_of(self, deviation: Finding) -> tuple[StepText, ...]:
         """Return the last events up to a violation."""
         events = self.record.events if self.record else ()
-        upto = events[: self.positions.get(deviation.name, 0) + 1]
+        upto = events[: deviation.seq + 1]
         kept = [*(each for each in upto[:-1] if not _is_usual(each)), *upto[-1:]]
         return tuple(StepText(said(e), "", "", time_ms=e.at_ms) for e in kept[-LAST_EVENTS:])
-
-
-def _deviation(duty: Duty, text: str) -> Finding:
-    rule = RULES[duty]
-    cites = Citation(rule.source, f"“{rule.sentence}”")
-    return attrs.evolve(target_finding(duty.value, "", rule.check, text, ""), rests_on=cites)
 
 
 @attrs.frozen

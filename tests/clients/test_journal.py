@@ -50,7 +50,7 @@ def test_a_full_record_is_not_judged_by_what_is_missing_at_its_end() -> None:
     journal.note(Heartbeat(0, "m", 0, given=1))
     journal.note(Called(0, "close"))
     journal.note(Returned(0, "close"))
-    assert [v.duty for v in judge(journal.record(Settings()))] == [Duty.LEAVES]
+    assert [v.name for v in judge(journal.record(Settings()))] == [Duty.LEAVES.value]
     journal.note(Heartbeat(0, "m", -1, given=-1))
     assert judge(journal.record(Settings())) == ()
 

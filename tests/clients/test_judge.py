@@ -89,7 +89,7 @@ def violated(record: Record) -> dict[Duty, str]:
     """Return what is violated, with what is said of it first."""
     duties: dict[Duty, str] = {}
     for violation in judge(record):
-        duties.setdefault(violation.duty, violation.text)
+        duties.setdefault(Duty(violation.name), violation.recorded)
     return duties
 
 
@@ -160,7 +160,7 @@ HELD: tuple[Event, ...] = (fetch(), gives(), returns(0))
 def found(*events: Event, explicit: bool = True, of: Container[Duty] = tuple(Duty)) -> list[Duty]:
     """Return which of some duties are violated."""
     violations = judge(Record(Settings(explicit=explicit), events))
-    return [each.duty for each in violations if each.duty in of]
+    return [duty for each in violations if (duty := Duty(each.name)) in of]
 
 
 def polled_empty(*before: Event) -> list[Duty]:
@@ -328,7 +328,7 @@ def starved(*between: Event, by: int = 10_000, joins: bool = True) -> list[str]:
     """Judge polls that bring nothing once a client was given offset 0, and maybe more happened."""
     events = (*((JOINS,) if joins else ()), fetch(), gives(), *between, Drained(0, by))
     violations = judge(Record(Settings(), events))
-    return [each.text for each in violations if each.duty is Duty.RECEIVES]
+    return [each.recorded for each in violations if each.name == Duty.RECEIVES.value]
 
 
 def test_a_member_that_polls_in_vain_is_starved_by_what_it_keeps_or_could_fetch() -> None:
