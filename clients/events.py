@@ -236,7 +236,7 @@ class Settings:
 
 
 @attrs.frozen
-class Record:
+class ClientRecord:
     """Everything that happened, in order; ``full`` where more happened than was kept."""
 
     settings: Settings

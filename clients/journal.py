@@ -13,13 +13,13 @@ from clients.events import (
     Acknowledgement,
     Answered,
     Asked,
+    ClientRecord,
     Cut,
     Event,
     Granted,
     Heartbeat,
     Lost,
     Place,
-    Record,
     Settings,
 )
 from clients.judge import DISCONNECTED
@@ -75,10 +75,10 @@ class Journal:
             if not self.full:
                 self._events.append(event)
 
-    def record(self, settings: Settings) -> Record:
+    def record(self, settings: Settings) -> ClientRecord:
         """Return everything so far."""
         with self._lock:
-            return Record(settings, tuple(self._events), self.full)
+            return ClientRecord(settings, tuple(self._events), self.full)
 
     def asked(
         self, number: int, broker: int, connection: str, api: str, body: SimpleNamespace

@@ -18,6 +18,7 @@ from clients.events import (
     Answered,
     Asked,
     Called,
+    ClientRecord,
     Compacted,
     Corrupted,
     Cut,
@@ -29,7 +30,6 @@ from clients.events import (
     Lost,
     Moved,
     Place,
-    Record,
     Returned,
     Settings,
     Waited,
@@ -64,7 +64,7 @@ DISCONNECTED, RESTARTED = "its connection ended", "the broker started again"
 HUNG_UP = "the broker ended an idle connection"
 
 
-def judge(record: Record) -> tuple[Finding, ...]:
+def judge(record: ClientRecord) -> tuple[Finding, ...]:
     """Return the violations, in order, each with the position of its event as ``seq``.
 
     What is known only at the end is left out of a full record.
@@ -76,13 +76,13 @@ def judge(record: Record) -> tuple[Finding, ...]:
     return tuple(judging.violations)
 
 
-def keeps_back(record: Record) -> bool:
+def keeps_back(record: ClientRecord) -> bool:
     """Whether the client was given records that it neither delivered nor released so far."""
     judging = _read(record)
     return bool(withheld(judging.holdings, judging.leadership))
 
 
-def _read(record: Record) -> "_Judging":
+def _read(record: ClientRecord) -> "_Judging":
     judging = _Judging(record.settings)
     for position, event in enumerate(record.events):
         judging.position = position

@@ -9,7 +9,7 @@ import attrs
 
 from clients.drivers import ClientHello, Driver, hello
 from clients.duties import Duty
-from clients.events import Event, Heartbeat, Record
+from clients.events import ClientRecord, Event, Heartbeat
 from clients.judge import judge
 from clients.play import Pace, play
 from clients.scripts import Do, Script, ScriptError, as_object, drawn, from_object
@@ -71,7 +71,7 @@ class ScriptStage(Stage[Command]):
     hello: ClientHello
     pace: Pace
     commands: list[Command] = attrs.field(factory=list)
-    record: Record | None = None
+    record: ClientRecord | None = None
     steps: list[StepText] = attrs.field(factory=list)
     answered: Counter[str] = attrs.field(factory=Counter)
     exercised: Counter[str] = attrs.field(factory=Counter)

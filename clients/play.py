@@ -12,11 +12,11 @@ from clients.events import (
     ACCEPT,
     RENEW,
     Called,
+    ClientRecord,
     Delivered,
     Drained,
     Ended,
     Place,
-    Record,
     Returned,
     Waited,
 )
@@ -57,7 +57,7 @@ class Pace:
     patience_seconds: float = 15.0
 
 
-def play(script: Script, start: Callable[[], Driver], pace: Pace | None = None) -> Record:
+def play(script: Script, start: Callable[[], Driver], pace: Pace | None = None) -> ClientRecord:
     """Play a script and return what happened. Raises TargetError where the driver fails."""
     with running(count=script.brokers) as broker:
         broker.topic(TOPIC, script.partitions)

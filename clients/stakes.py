@@ -12,6 +12,7 @@ from clients.events import (
     Answered,
     Asked,
     Called,
+    ClientRecord,
     Compacted,
     Cut,
     Drained,
@@ -19,7 +20,6 @@ from clients.events import (
     Heartbeat,
     Moved,
     Place,
-    Record,
     Returned,
     Settings,
 )
@@ -34,7 +34,7 @@ _DELIVERIES = (Duty.ONLY_ACQUIRED, Duty.ONCE, Duty.AS_ACQUIRED, Duty.IN_ORDER)
 _Stake = tuple[Duty | str, int]
 
 
-def stakes(record: Record) -> Counter[str]:
+def stakes(record: ClientRecord) -> Counter[str]:
     """Return how often each duty was at stake, and each of what happened, by name, if ever.
 
     A client that does nothing violates no duty.

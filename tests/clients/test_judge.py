@@ -19,6 +19,7 @@ from clients.events import (
     Answered,
     Asked,
     Called,
+    ClientRecord,
     Compacted,
     Completed,
     Corrupted,
@@ -30,7 +31,6 @@ from clients.events import (
     Heartbeat,
     Lost,
     Moved,
-    Record,
     Returned,
     Settings,
 )
@@ -67,10 +67,10 @@ AT_ONCE = 5
 
 ABLE = ClientCapabilities(callbacks=True, acquire_modes=ACQUIRE_MODES, renews=True)
 DRAWN = [drawn(Random(seed), ABLE) for seed in range(40)]  # noqa: S311 - chance, no secret
-Played = Callable[[Fault | None, Script], Record]
+Played = Callable[[Fault | None, Script], ClientRecord]
 
 
-def played_by(fault: Fault | None, script: Script) -> Record:
+def played_by(fault: Fault | None, script: Script) -> ClientRecord:
     return play(script, lambda: ShareClient(fault), HASTY if fault in PATIENCE else FAST)
 
 
@@ -85,7 +85,7 @@ def played() -> Played:
     return lambda fault, script: records.get((fault, script)) or played_by(fault, script)
 
 
-def violated(record: Record) -> dict[Duty, str]:
+def violated(record: ClientRecord) -> dict[Duty, str]:
     """Return what is violated, with what is said of it first."""
     duties: dict[Duty, str] = {}
     for violation in judge(record):
@@ -159,7 +159,7 @@ HELD: tuple[Event, ...] = (fetch(), gives(), returns(0))
 
 def found(*events: Event, explicit: bool = True, of: Container[Duty] = tuple(Duty)) -> list[Duty]:
     """Return which of some duties are violated."""
-    violations = judge(Record(Settings(explicit=explicit), events))
+    violations = judge(ClientRecord(Settings(explicit=explicit), events))
     return [duty for each in violations if (duty := Duty(each.name)) in of]
 
 
@@ -327,7 +327,7 @@ def test_what_was_refused_with_its_request_is_not_sent_again_once_its_record_is_
 def starved(*between: Event, by: int = 10_000, joins: bool = True) -> list[str]:
     """Judge polls that bring nothing once a client was given offset 0, and maybe more happened."""
     events = (*((JOINS,) if joins else ()), fetch(), gives(), *between, Drained(0, by))
-    violations = judge(Record(Settings(), events))
+    violations = judge(ClientRecord(Settings(), events))
     return [each.recorded for each in violations if each.name == Duty.RECEIVES.value]
 
 

@@ -8,11 +8,11 @@ from clients.events import (
     Answered,
     Asked,
     Called,
+    ClientRecord,
     Cut,
     Delivered,
     Event,
     Heartbeat,
-    Record,
     Returned,
     Settings,
 )
@@ -32,7 +32,7 @@ def test_what_cannot_be_violated_is_not_at_stake() -> None:
 
 def test_a_client_that_did_nothing_has_nothing_at_stake() -> None:
     failed = Called(0, "close"), Returned(0, "close", error="no")
-    assert stakes(Record(Settings(), failed)) == {}
+    assert stakes(ClientRecord(Settings(), failed)) == {}
 
 
 PLACE = ("t", 0)
@@ -56,6 +56,6 @@ def asked(first: int, last: int) -> Asked:
     ],
 )
 def test_what_happened_is_counted(events: tuple[Event, ...], expected: dict[str, int]) -> None:
-    counts = stakes(Record(Settings(), events))
+    counts = stakes(ClientRecord(Settings(), events))
     happened = (DELIVERED, ACKNOWLEDGED, REFUSED, CUT)
     assert {name: counts[name] for name in happened if name in counts} == expected
