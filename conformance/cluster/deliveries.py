@@ -99,6 +99,10 @@ def _known_counts(
         yield given.count, given.line, cause
 
 
+_READ_MS = 5000
+"""How long a leader may ask for the state to begin with, of which a trace has the answer alone."""
+
+
 def judge_holder(run: RunState, what: LeaderAcquired, offset: int, count: int) -> Iterator[Finding]:
     """Judge a record by who holds it; from here on its member does."""
     key, place = (what.partition, offset), (what.partition, what.node, what.leader_epoch)
@@ -128,8 +132,12 @@ def _fenced_since(
     that was fenced meanwhile, and gives out records nevertheless, is a cause of its own.
     """
     asked_ms, had_ms = holder.began
+    if asked_ms == had_ms and not run.tells_sessions:
+        asked_ms -= _READ_MS
     for kind in ("write", "read"):
-        fenced_ms, line = run.fenced.get((what.partition, what.node, kind), (-1, ""))
+        if (what.partition, what.node, kind) not in run.fenced:
+            continue
+        fenced_ms, line = run.fenced[what.partition, what.node, kind]
         if fenced_ms >= holder.ms or asked_ms <= fenced_ms <= had_ms:
             return f"a {kind} was fenced since", line
         if began[0] <= fenced_ms <= began[1]:

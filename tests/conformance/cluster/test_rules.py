@@ -284,6 +284,18 @@ def test_what_was_fenced_while_a_leader_began_is_that_cause(*, late: bool, cause
     assert finding.probable_cause == ("ONE_HOLDER", cause)
 
 
+@pytest.mark.parametrize(
+    ("after_ms", "cause"), [(4000, "a write was fenced since"), (6000, "nothing was fenced")]
+)
+def test_what_was_fenced_while_a_traced_leader_may_have_read(after_ms: int, cause: str) -> None:
+    history = Written().write(1, [9, 9, 2, 1]).written(error="FENCED_LEADER_EPOCH")
+    history.after(after_ms).add("reads").after(-10).add("read").acquired([0, 4, 1])
+    history.acquired([4, 4, 1], member="m2")
+    history.lines = [line for line in history.lines if '"joined"' not in line]  # As of a trace.
+    (finding,) = judge_history(history.events())
+    assert finding.probable_cause == ("ONE_HOLDER", cause)
+
+
 def test_what_another_node_was_fenced_for_is_no_cause() -> None:
     history = begun().add("reads", node=2).add("read", error="FENCED_LEADER_EPOCH")
     (finding,) = judge_history(history.acquired([4, 4, 1], member="m2").events())
