@@ -187,21 +187,23 @@ class Broker:
         return self.journal.heartbeats if group.members else None
 
     @_in_its_thread
-    def has_available(self, cluster: Cluster, topics: tuple[str, ...]) -> bool:
-        """Whether a fetch could get records of these topics, or where it begins is not known yet.
+    def available(self, cluster: Cluster, topics: tuple[str, ...]) -> tuple[Place, ...]:
+        """Return where a fetch could get records of topics, or where it begins is not known yet.
 
         A member that tells the coordinator of them could be assigned what nobody is yet.
         """
         shares = [advance(node.share(GROUP), cluster.clock()) for node in cluster.nodes]
         parts = {key[1]: part for share in shares for key, part in share.partitions.items()}
         others = _of_others(cluster)
-        return not parts or any(
-            log.end > 0 if part is None else not part.ready or readable(part, 1)
-            for topic in map(cluster.topics.__getitem__, topics)
+        return tuple(
+            (name, nth)
+            for name in topics
+            for topic in (cluster.topics[name],)
             for nth, log in enumerate(topic.logs)
             for place in (TopicPartition(str(topic.id), nth),)
             for part in (parts.get(place),)
             if place not in others
+            if not parts or (log.end > 0 if part is None else not part.ready or readable(part, 1))
         )
 
     @_in_its_thread

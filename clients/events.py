@@ -134,10 +134,12 @@ class Moved(Event):
 class Drained(Event):
     """Polls have brought whatever there was, or nothing for so many ms though there was something.
 
-    That is what a fetch could get, or what the client was given and did not deliver or release.
+    That is what a fetch of the ``waiting`` partitions could get, or what the client was given and
+    did not deliver or release.
     """
 
     starved_ms: int = 0
+    waiting: tuple[Place, ...] = ()
 
 
 @attrs.frozen

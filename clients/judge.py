@@ -50,7 +50,7 @@ from clients.sessions import Session
 from clients.telling import told_by_callback, told_by_commit
 from conformance.deviation import target_finding
 from conformance.wire.records import value_of
-from judge.finding import Citation, Finding
+from judge.finding import SIGNATURE_TEXT, Citation, Finding
 from model.share_messages import INITIAL_EPOCH
 
 MOST_VIOLATIONS = 100
@@ -124,7 +124,9 @@ class _Judging:
             rule = RULES[duty]
             found = target_finding(duty.value, "", rule.check, text, "")
             cites = Citation(rule.source, f"“{rule.sentence}”")
-            self.violations.append(attrs.evolve(found, seq=self.position, rests_on=cites))
+            cause = duty.value, _way(text)
+            found = attrs.evolve(found, seq=self.position, rests_on=cites, cause=cause)
+            self.violations.append(found)
 
     def report(self, violations: Iterator[tuple[Duty, str]]) -> None:
         """Keep the violations that another part yields."""
@@ -269,7 +271,7 @@ class _Judging:
     def drained(self, event: Drained) -> None:
         """Judge polls that brought nothing to a member for long, and gaps that all has passed."""
         if event.starved_ms and self.is_member:
-            self.report(starved(self.holdings, self.leadership, event.starved_ms))
+            self.report(starved(self.holdings, self.leadership, event))
         if not event.starved_ms:
             self.report(gaps_kept(self.holdings, self.leadership, self.began))
 
@@ -456,6 +458,12 @@ class _Judging:
         if held.fate in FAILED and self.settings.callbacks:
             text = f"the acknowledgement of {where} {held.fate.value}, and nobody was told"
             self.violated(Duty.REFUSAL_KNOWN, text)
+
+
+def _way(text: str) -> str:
+    """Return how a duty is violated: the text without what has a number, as offsets and ids."""
+    words = (word for word in text.split() if not any(map(str.isdigit, word)))
+    return " ".join(words)[:SIGNATURE_TEXT]
 
 
 _TAKES: Mapping[type[Any], Callable[[_Judging, Any], None]] = {

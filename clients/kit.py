@@ -82,7 +82,7 @@ class ScriptStage(Stage[Command]):
         self.commands.append(command)
 
     def end(self) -> tuple[Finding, ...]:
-        """Play the script; return what of each duty is violated first. Raises TargetError."""
+        """Play the script; return each way in which a duty is violated. Raises TargetError."""
         script = script_of(self.commands)
         mode = "explicit" if script.settings.explicit else "implicit"
         can = self.hello.capabilities
@@ -95,8 +95,8 @@ class ScriptStage(Stage[Command]):
         self.answered.update(f"event {type(each).__name__.lower()}" for each in record.events)
         self.exercised.update(stakes(record))
         owed = [each for each in judge(record) if Duty(each.name) not in can.without]
-        first = {each.name: each for each in reversed(owed)}
-        return tuple(each for each in owed if each is first[each.name])
+        first = {each.cause: each for each in reversed(owed)}
+        return tuple(each for each in owed if each is first[each.cause])
 
     def steps_of(self, deviation: Finding) -> tuple[StepText, ...]:
         """Return the last events up to a violation."""

@@ -84,6 +84,18 @@ class Leadership:
             if leader not in (-1, broker):
                 self._told.setdefault((broker, place), 0)
 
+    def missed(self, waiting: tuple[Place, ...]) -> Iterator[str]:
+        """Yield why a client may get nothing of partitions that have records, each reason once."""
+        unassigned = [place for place in waiting if not self.assigns(place)]
+        asked = {place for places in self._sessions.values() for place in places}
+        unasked = [p for p in waiting if p not in asked and p not in unassigned]
+        if unassigned:
+            yield f"{place_name(unassigned[0])}, which is subscribed to, is not assigned to it"
+        if unasked:
+            yield f"no fetch asks for {place_name(unasked[0])}, which is assigned to it"
+        if len(unassigned) + len(unasked) < len(waiting) or not waiting:
+            yield "a fetch could get records"
+
     def starved(self, waited_ms: int) -> Iterator[tuple[Duty, str]]:
         """Judge that polls brought nothing for so long although there were records."""
         for place, leader in sorted(self._unvisited.items()):

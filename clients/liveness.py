@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from clients.duties import Duty
-from clients.events import RENEW
+from clients.events import RENEW, Drained
 from clients.held import Fate, Held, Holdings
 from clients.leadership import Leadership
 
@@ -53,7 +53,7 @@ def too_often(empty_fetches: int, elapsed: int) -> Iterator[tuple[Duty, str]]:
 
 
 def starved(
-    holdings: Holdings, leadership: Leadership, waited_ms: int
+    holdings: Holdings, leadership: Leadership, drained: Drained
 ) -> Iterator[tuple[Duty, str]]:
     """Judge polls that brought nothing for so long, though there was something, to a member.
 
@@ -61,12 +61,13 @@ def starved(
     """
     if any(held.waits and held.lost is None for held in holdings.every()):
         return
-    lost = list(leadership.starved(waited_ms))
+    lost = list(leadership.starved(drained.starved_ms))
     yield from lost
-    if not lost:
-        given = next((held.where for held in withheld(holdings, leadership)), None)
-        why = f"{given} was acquired" if given else "a fetch could get records"
-        yield Duty.RECEIVES, f"polls brought nothing for {waited_ms} ms, and {why}"
+    if lost:
+        return
+    kept = [f"{held.where} was acquired" for held in withheld(holdings, leadership)]
+    for why in kept[:1] or leadership.missed(drained.waiting):
+        yield Duty.RECEIVES, f"polls brought nothing for {drained.starved_ms} ms, and {why}"
 
 
 def uncommitted(holdings: Holdings, waited_ms: int | None) -> Iterator[tuple[Duty, str]]:

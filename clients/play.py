@@ -164,7 +164,8 @@ class _Application:
     def drained(self, *, starved: bool) -> None:
         """Take note that polls went on until nothing was left, or brought nothing all the time."""
         waited = int(self.pace.patience_seconds * 1000) if starved else 0
-        self.broker.journal.note(Drained(self.broker.journal.now(), waited))
+        waiting = self.broker.available(self.topics) if starved else ()
+        self.broker.journal.note(Drained(self.broker.journal.now(), waited, waiting))
 
     def acknowledge(self, type_: int, number: int) -> None:
         """Acknowledge so many of the pending records, 0 for all."""
@@ -216,7 +217,7 @@ class _Application:
 
     def has_more(self) -> bool:
         """Whether a fetch could get records, or the client was given some and keeps them back."""
-        if self.broker.has_available(self.topics):
+        if self.broker.available(self.topics):
             return True
         return keeps_back(self.broker.journal.record(self.script.settings))
 

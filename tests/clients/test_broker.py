@@ -59,9 +59,9 @@ def test_an_epoch_that_moved_on_refuses_the_next_request_and_keeps_the_records()
 
 def test_locks_that_ended_refuse_an_acknowledgement_and_give_the_records_again() -> None:
     with holding() as (broker, client, topic):
-        assert not broker.has_available(("t",))
+        assert not broker.available(("t",))
         broker.lapse()
-        assert broker.has_available(("t",))
+        assert broker.available(("t",))
         answer = client.acknowledge(1, part(topic, (0, 2, 1)))
         refused = answer.response.partitions[0].acknowledge_error
         assert refused is ErrorCode.INVALID_RECORD_STATE
@@ -162,6 +162,6 @@ def test_what_only_the_second_member_is_to_fetch_nobody_waits_for() -> None:
         (assigned,) = client.beat(0, ["t"]).assignment.topic_partitions
         (mine,) = assigned.partitions
         broker.produce(("t", 1 - mine), 1)
-        assert not broker.has_available(("t",))
+        assert not broker.available(("t",))
         broker.produce(("t", mine), 1)
-        assert broker.has_available(("t",))
+        assert broker.available(("t",))

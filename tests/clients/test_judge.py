@@ -31,6 +31,7 @@ from clients.events import (
     Heartbeat,
     Lost,
     Moved,
+    Place,
     Returned,
     Settings,
 )
@@ -324,9 +325,12 @@ def test_what_was_refused_with_its_request_is_not_sent_again_once_its_record_is_
     assert found(*HELD, *ended, *refused, *again, of=(Duty.HELD,)) == expected
 
 
-def starved(*between: Event, by: int = 10_000, joins: bool = True) -> list[str]:
+def starved(
+    *between: Event, by: int = 10_000, joins: bool = True, waiting: tuple[Place, ...] = ()
+) -> list[str]:
     """Judge polls that bring nothing once a client was given offset 0, and maybe more happened."""
-    events = (*((JOINS,) if joins else ()), fetch(), gives(), *between, Drained(0, by))
+    events = (*((JOINS,) if joins else ()), fetch(), gives(), *between)
+    events += (Drained(0, by, waiting),)
     violations = judge(ClientRecord(Settings(), events))
     return [each.recorded for each in violations if each.name == Duty.RECEIVES.value]
 
@@ -336,7 +340,11 @@ def test_a_member_that_polls_in_vain_is_starved_by_what_it_keeps_or_could_fetch(
     available = "polls brought nothing for 10000 ms, and a fetch could get records"
     assert starved() == [kept]
     assert starved(Lost(0, "x")) == starved(sends(2, RELEASE)) == [available]
-    assert starved(Heartbeat(0, "m", 1, given=2, assigned=())) == [available]
+    revoked = Heartbeat(0, "m", 1, given=2, assigned=())
+    assert starved(revoked) == [available]
+    missed = "polls brought nothing for 10000 ms, and t-0, which is subscribed to, is not assigned"
+    assert starved(revoked, waiting=(PLACE,)) == [f"{missed} to it"]
+    assert starved(waiting=(PLACE,)) == [kept]
     assert starved(returns(0), POLL) == [available]
     assert starved(returns(0)) == []  # Its application has it in hand.
     assert starved(by=0) == starved(joins=False) == []

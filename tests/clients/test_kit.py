@@ -27,7 +27,16 @@ from conformance.plain import as_json
 from conformance.report import KitVerdict, Report, document, totals_text
 from conformance.target import TargetError
 from report.markdown import markdown_text
-from tests.clients.controls import CONTROLS, LIMIT, PART, TWO_POLLS
+from tests.clients.controls import (
+    ADDED,
+    COMPACTED,
+    CONTROLS,
+    EVICTED_DRAINED,
+    LIMIT,
+    PART,
+    RESUBSCRIBED,
+    TWO_POLLS,
+)
 from tests.doubles.share_client import FailureError, ShareClient
 from tests.doubles.share_faults import Fault
 from tests.long import cases
@@ -113,6 +122,27 @@ def test_every_fault_is_found_by_chance(fault: Fault) -> None:
         if expected & set(duties(result)):
             return
     pytest.fail(f"{expected} is not found in 100 scripts, of which 25 were played thrice")
+
+
+@pytest.mark.parametrize(
+    ("fault", "script", "duty", "words"),
+    [
+        (Fault.NEVER_LEARNS, ADDED, Duty.RECEIVES, ["no fetch asks for t-1, which is assigned"]),
+        (Fault.SUBSCRIBES_ONCE, RESUBSCRIBED, Duty.RECEIVES, ["u-0, which is subscribed to, is"]),
+        (Fault.GIVES_UP, EVICTED_DRAINED, Duty.RECEIVES, ["a fetch could get records"]),
+        (Fault.SILENT_ABOUT_GAPS, COMPACTED, Duty.GAPS, ["polls brought all", "one after it"]),
+    ],
+    ids=lambda value: value.name if isinstance(value, Fault) else "",
+)
+def test_each_way_to_violate_a_duty_is_a_deviation_of_its_own(
+    fault: Fault, script: Script, duty: Duty, words: list[str]
+) -> None:
+    shown = alone(lambda: ShareClient(fault), commands_of(script), HASTY).faults
+    found = [fault.deviation for fault in shown if fault.deviation.name == duty.value]
+    assert len({each.probable_cause for each in found}) == len(found) == len(words)
+    assert {each.signature for each in found} == {(duty.value, "")}
+    assert all(any(word in each.recorded for each in found) for word in words)
+    assert not any(map(str.isdigit, str([each.cause for each in found])))
 
 
 def test_a_driver_that_ends_is_refused() -> None:

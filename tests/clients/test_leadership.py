@@ -57,6 +57,18 @@ def test_a_new_leader_that_is_never_asked_is_named() -> None:
     assert list(leadership.starved(10_000)) == []
 
 
+def test_a_client_gets_nothing_of_what_it_is_not_assigned_or_never_asks_for() -> None:
+    leadership, other, third = opened(), ("t", 1), ("u", 0)
+    leadership.assigned((PLACE, other))
+    unassigned = "u-0, which is subscribed to, is not assigned to it"
+    unasked = "no fetch asks for t-1, which is assigned to it"
+    assert list(leadership.missed((third,))) == [unassigned]
+    assert list(leadership.missed((other, third))) == [unassigned, unasked]
+    available = "a fetch could get records"
+    assert list(leadership.missed((PLACE,))) == list(leadership.missed(())) == [available]
+    assert list(leadership.missed((PLACE, other, third))) == [unassigned, unasked, available]
+
+
 def test_what_is_not_assigned_is_asked_for_a_few_times_at_most() -> None:
     leadership = opened()
     leadership.assigned((PLACE,))

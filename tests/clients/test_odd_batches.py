@@ -50,5 +50,5 @@ def test_a_second_member_takes_a_partition_and_gives_it_back() -> None:
         members = broker.do(lambda cluster: set(cluster.groups["g"].members))
         assert members == {"m", SECOND}
         broker.produce(("t", 0), 1)
-        assert broker.has_available(("t",))  # One partition is fetched by both.
+        assert broker.available(("t",))  # One partition is fetched by both.
         assert broker.second_leaves() == 1
