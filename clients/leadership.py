@@ -48,11 +48,13 @@ class Leadership:
     def asked(self, event: Asked) -> Iterator[tuple[Duty, str]]:
         """Take note of a request; yield what it violates.
 
-        One that asks for no record may put partitions into the session, or only acknowledge.
+        One that asks for no record may put partitions into the session, or only acknowledge; what
+        it forgets leaves the session all the same.
         """
-        if event.acknowledgements and not event.fetches:
-            return
         places = self._sessions[event.broker]
+        if event.acknowledgements and not event.fetches:
+            places.difference_update(event.forgotten)
+            return
         if event.epoch == INITIAL_EPOCH:
             places.clear()
         places.update(event.named)

@@ -1,7 +1,7 @@
 import attrs
 
 from clients.duties import Duty
-from clients.events import Answered, Asked, Moved
+from clients.events import Acknowledgement, Answered, Asked, Moved
 from clients.leadership import MOST_ASKED, MOST_UNASSIGNED, Leadership
 
 PLACE = ("t", 0)
@@ -79,3 +79,14 @@ def test_what_is_not_assigned_is_asked_for_a_few_times_at_most() -> None:
     assert asked(leadership, fetch(1, 20)) == [Duty.ASSIGNED]
     leadership.assigned(None)
     assert asked(leadership, *(fetch(1, epoch) for epoch in range(21, 29))) == []
+
+
+def test_what_an_acknowledgement_forgets_is_asked_for_no_more() -> None:
+    """As Apache Kafka's client renews what it holds while a partition is taken from it."""
+    batches = (Acknowledgement(("t", 1), 0, 0, (4,)),)
+    for forgets, broken in ((True, []), (False, [Duty.ASSIGNED])):
+        leadership = opened()
+        leadership.assigned((("t", 1),))
+        one = attrs.evolve(fetch(1, 1, forgets=forgets), fetches=False, acknowledgements=batches)
+        later = [fetch(1, epoch) for epoch in range(2, MOST_UNASSIGNED + 4)]
+        assert asked(leadership, one, *later) == broken
