@@ -297,6 +297,43 @@ def test_a_callback_comes_before_the_commit_returns_that_sent_what_it_tells_of(
     assert found(*HELD, says(ACCEPT), SAID, *handed_over, *commit, *later) == expected
 
 
+@pytest.mark.parametrize(("in_time", "expected"), [(TOLD, []), ((), [Duty.TOLD_IN_TIME])])
+def test_a_callback_tells_of_the_delivery_of_a_record_of_which_none_told_yet(
+    in_time: tuple[Completed, ...], expected: list[Duty]
+) -> None:
+    second, third = (
+        attrs.evolve(returns(0), records=(Delivered(PLACE, 0, count, value(0)),))
+        for count in (2, 3)
+    )
+    events = (
+        *(
+            *HELD,
+            says(RELEASE),
+            SAID,
+            POLL,
+            sends(2, RELEASE),
+            Answered(0, 2),
+            fetch(5, 1),
+            gives(5, count=2),
+        ),
+        *(attrs.evolve(second, completed=TOLD), says(RELEASE), SAID, Called(0, "commit")),
+        *(sends(3, RELEASE), Answered(0, 3)),
+        Returned(0, "commit", results=((PLACE, None),), completed=in_time),
+        *(
+            fetch(6, 1),
+            gives(6, count=3),
+            third,
+            says(ACCEPT),
+            SAID,
+            POLL,
+            sends(4, ACCEPT),
+            Answered(0, 4),
+        ),
+        returns(completed=TOLD),
+    )
+    assert found(*events, of=(Duty.TOLD_IN_TIME,)) == expected
+
+
 @pytest.mark.parametrize(
     ("between", "expected"),
     [
