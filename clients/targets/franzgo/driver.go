@@ -271,14 +271,14 @@ func (d *driver) commit(timeoutMs int) (values, error) {
 	defer d.mu.Unlock()
 	results := []values{}
 	for where, failure := range d.results {
+		if err == nil && failure == nil {
+			delete(d.sent, where)
+		}
 		results = append(results, values{
 			"topic": where.Topic, "partition": where.Partition, "error": named(failure),
 		})
 	}
 	d.results = map[place]error{}
-	if err == nil {
-		d.sent = map[place][]int64{}
-	}
 	return values{"results": results}, err
 }
 
