@@ -18,6 +18,8 @@ MOST_STEPS = {WireFault.EPOCH_UNCHECKED_LATE.name: 35}
 """Faults that need more than ten steps: so many requests of a session."""
 ROOMY = {WireFault.LAG_IS_OFF_AT_TWO.name, WireFault.STATE_SURVIVES.name}
 """Faults that small windows seldom show: they need two complete records that stay in one."""
+_SEEDS = 120
+"""How many searches of two sequences a fault may need."""
 LONG = {
     *(WireFault.EPOCH_UNCHECKED_LATE.name, WireFault.STATE_SURVIVES.name),
     *(WireFault.PIGGYBACKED_IS_LOST.name, "archives what it read and did not deliver"),
@@ -44,7 +46,7 @@ def test_every_promise_has_a_sentence_and_rules_that_exist() -> None:
 def test_a_fault_is_found_named_and_shrunk(fault: str) -> None:
     names: set[str] = set()
     shortest = 99
-    for seed in range(40):
+    for seed in range(_SEEDS):
         broker = SpecBroker(
             fault_named(fault), seed=seed, can=CAPABILITIES if fault in ROOMY else SMALL
         )
