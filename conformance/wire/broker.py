@@ -23,8 +23,8 @@ from model.share_messages import ShareFetch, ShareRequest
 
 _UNKNOWN_LAG = -1
 _BY_DURATION = AutoOffsetReset.BY_DURATION
-_HOUR, _OLD = ":PT1H", timedelta(hours=2)
-"""The duration of by_duration, and the age of records that are old."""
+_HOUR, _OLD, _YOUNG = ":PT1H", timedelta(hours=2), timedelta(minutes=30)
+"""The duration of by_duration, and the ages of records that are old, and that are not."""
 _FIXED_LIMITS = "other limits of deliveries and locks: a group has none of its own"
 
 
@@ -167,7 +167,7 @@ class BrokerTarget:
     ) -> tuple[OffsetRange, ...]:
         """Append each batch with one request; a transaction marker fills each missing offset."""
         if not aborted:
-            age = _OLD if old else timedelta()
+            age = _OLD if old else _YOUNG
             return self._written(place, partition, batches, None, age)
         ours = self._begun("aborting", place, partition)
         ranges = self._written(place, partition, batches, ours)

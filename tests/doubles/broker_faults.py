@@ -78,6 +78,7 @@ class WireFault(StrEnum):
     LATEST_IS_EARLIEST = "a group that begins at the latest record gets what was there before"
     DURATION_IS_LATEST = "a group that begins by_duration gets nothing that was there before"
     SETTING_IS_IGNORED = "renewals are taken although they are switched off"
+    DURATION_IS_A_MINUTE = "by_duration takes an hour for a minute"
     DURATION_IS_REFUSED = "by_duration is answered with an error where no record is as young"
     EPOCH_UNCHECKED_LATE = "any session epoch is taken after 25"
 
@@ -117,6 +118,12 @@ def faulty_config(fault: BrokerFault, config: SharePartitionConfig) -> SharePart
         return attrs.evolve(config, renew_acknowledge_enable=True)
     reset = _RESETS.get(fault, {}).get(config.auto_offset_reset, config.auto_offset_reset)
     return attrs.evolve(config, auto_offset_reset=reset)
+
+
+def faulty_reset(fault: BrokerFault) -> Mapping[str, str]:
+    """Return how a broker with this fault reads the hour of by_duration, where a group has that."""
+    unit = "M" if fault is WireFault.DURATION_IS_A_MINUTE else "H"
+    return {"share.auto.offset.reset": f"by_duration:PT1{unit}"}
 
 
 def faulty_log(

@@ -73,6 +73,7 @@ from tests.doubles.broker_faults import (
     faulty_log,
     faulty_profile,
     faulty_request,
+    faulty_reset,
     faulty_response,
     modules_of,
     written,
@@ -107,7 +108,7 @@ _NOTICE_MS = 1000.0
 _PATIENT_MS = 500
 """Who waits as long for records gets them."""
 
-_HOUR, _OLD_MS = {"share.auto.offset.reset": "by_duration:PT1H"}, -7_200_000
+_OLD_MS, _YOUNG_MS = -7_200_000, -1_800_000
 _TOPIC = UUID(int=1)
 Ranges = tuple[OffsetRange, ...]
 _NAME, _GROUP, _MEMBER = "t", "group", "-"
@@ -151,7 +152,9 @@ class SpecBroker:
         profile = faulty_profile(self._fault, profile_named(self._profile))
         locks = {f"group.share.{name}record.lock.duration.ms": self._can.lock_ms for name in _BOTH}
         now = lambda: int(self._clock)  # noqa: E731 - three clocks are one
-        self._cluster = Cluster(Options(profile, broker=locks, group=_HOUR), now, now, now)
+        self._cluster = Cluster(
+            Options(profile, broker=locks, group=faulty_reset(self._fault)), now, now, now
+        )
         self._topic: Topic = self._topics.create_topic(self._cluster, _NAME, partitions)
         self._join()
         if self._one_in(2):
@@ -203,7 +206,7 @@ class SpecBroker:
         ranges, log = self._placed(at, batches), self._log(at)
         if aborted or (log.aborted and self._fault is WireFault.COMMITTED_IS_KEPT_BACK):
             log.aborted += ranges
-        self._append(at, ranges, ranges[-1].last + 1 + aborted, _OLD_MS if old else 0)
+        self._append(at, ranges, ranges[-1].last + 1 + aborted, _OLD_MS if old else _YOUNG_MS)
         return ranges
 
     def produce_open(
