@@ -356,7 +356,7 @@ class _Judging:
             self.report(uncommitted(self.holdings, waited_ms))
         if event.error is not None and event.call in COMMITS:
             for held in self.holdings.every():
-                held.told_failure = held.told_failure or held.fate in FAILED
+                held.told_failure = held.told_failure or held.fate in (*FAILED, Fate.OPEN)
 
     def _unacknowledged(self, held: Held | None) -> None:
         """Take back what an acknowledgement said that failed as it was called."""

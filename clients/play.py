@@ -44,6 +44,7 @@ _HEARTBEATS = 2
 """The first tells a member that it is none any more, by the second it joins again."""
 _STEP_SECONDS = 0.005
 _IDLE_SECONDS = 1.0
+_BRIEFLY_MS = 100
 
 
 @attrs.frozen
@@ -269,9 +270,9 @@ class _Application:
         """Let the next step that waits for heartbeats not do so."""
         self.awaits = False
 
-    def commit(self) -> None:
-        """Commit, and wait for the outcome."""
-        self.call("commit", timeout_ms=int(self.pace.patience_seconds * 1000))
+    def commit(self, timeout_ms: int) -> None:
+        """Commit, and wait so long for the outcome."""
+        self.call("commit", timeout_ms=timeout_ms)
 
 
 _Step = Callable[[_Application, int], object]
@@ -295,7 +296,8 @@ _STEPS: dict[Do, _Step] = {
     **{do: _producing(do) for do in PRODUCES},
     Do.POLL: lambda app, _n: app.poll_on(),
     Do.POLL_ONCE: lambda app, _n: app.poll(),
-    Do.COMMIT: lambda app, _n: app.commit(),
+    Do.COMMIT: lambda app, _n: app.commit(int(app.pace.patience_seconds * 1000)),
+    Do.COMMIT_BRIEFLY: lambda app, _n: app.commit(_BRIEFLY_MS),
     Do.COMMIT_ASYNC: lambda app, _n: app.call("commit_async"),
     Do.DRAIN: lambda app, _n: app.drain(),
     Do.IDLE: lambda _app, number: time.sleep(number / 1000),

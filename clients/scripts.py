@@ -36,6 +36,7 @@ class Do(Enum):
     REJECT = "reject"
     RENEW = "renew"
     COMMIT = "commit"
+    COMMIT_BRIEFLY = "commit-briefly"
     COMMIT_ASYNC = "commit-async"
     IDLE = "idle"
     DRAIN = "drain"
@@ -264,11 +265,13 @@ def drawn(random: Random, client: ClientCapabilities) -> Script:
     able = {Do.SUBSCRIBE: client.resubscribes, Do.PRODUCE_UNREADABLE: client.deserializes}
     wider = (*_WIDER, *(do for do, has in able.items() if has)) if is_wide else ()
     says = (_RENEWING if renews else _ACKNOWLEDGE) if explicit else ()
-    partitions = random.choice((1, brokers, brokers, 2))
+    partitions = random.choice((1, brokers, max(2, brokers), 2))
     chance = _Drawing(random, brokers, partitions, trouble, says, wider)
-    steps: list[Step] = [(Do.PRODUCE, random.randint(1, 8)) for _ in range(random.randint(1, 2))]
+    steps: list[Step] = []
+    if chance.happens(_PRODUCED):
+        steps = [(Do.PRODUCE, random.randint(1, 8)) for _ in range(random.randint(1, 2))]
     for _ in range(random.randint(1, 3)):
-        steps += chance.widened() + _any_round(chance)
+        steps += chance.widened() + _any_round(chance, drains=bool(steps))
     if many:
         steps = [(Do.PRODUCE, random.randint(150, 400)) for _ in range(4)]
     if many or chance.happens(_DRAINS):
@@ -298,22 +301,24 @@ _MANY = 0.1
 
 _PRODUCES, _COMPACTED, _DRAINS, _TROUBLED, _IDLE_MS = 0.5, 0.3, 0.8, 0.35, 300
 _PARTED, _SPREAD, _SPREAD_GAPS, _HOLDS_LAST = 0.3, 0.7, 0.5, 0.4
-_AT_ONCE, _TROUBLED_LAST = 0.4, 0.3
+_AT_ONCE, _TROUBLED_LAST, _PRODUCED = 0.4, 0.3, 0.7
 _TWICE, _RECYCLES, _LATE, _LISTENS = 0.3, 0.5, 0.3, 0.5
 
 
-def _any_round(chance: _Drawing) -> list[Step]:
+def _any_round(chance: _Drawing, *, drains: bool) -> list[Step]:
     """Draw a round of one of the kinds that fit."""
-    spread = chance.says and min(chance.brokers, chance.partitions) > 1
-    if spread and chance.happens(_SPREAD):
-        return _spread_round(chance)
+    if chance.says and chance.partitions > 1 and chance.happens(_SPREAD):
+        return _spread_round(chance, drains=drains)
     if chance.says and chance.happens(_PARTED):
         return _parted_round(chance)
     return _round(chance)
 
 
-def _spread_round(chance: _Drawing) -> list[Step]:
-    """Draw a poll of records of several leaders, and one commit that they answer in any order."""
+def _spread_round(chance: _Drawing, *, drains: bool) -> list[Step]:
+    """Draw a poll of records of several partitions, and one commit, answered in any order.
+
+    A client that has a fetch under way gets the first of them alone: none has that polls first.
+    """
     gaps = chance.happens(_SPREAD_GAPS)
     kinds = (Do.PRODUCE_COMPACTED, Do.PRODUCE_COMPACTED, *TRANSACTIONS) if gaps else (Do.PRODUCE,)
     produced = [
@@ -321,13 +326,16 @@ def _spread_round(chance: _Drawing) -> list[Step]:
         for do in chance.random.choices(kinds, k=chance.partitions)
     ]
     order = chance.random.sample(range(1, chance.brokers + 1), chance.brokers)
+    commit = chance.random.choice((Do.COMMIT, Do.COMMIT, Do.COMMIT_ASYNC, Do.COMMIT_BRIEFLY))
+    late = [*order, *order] if commit is Do.COMMIT_BRIEFLY else order[1:]
     renews = Do.RENEW in chance.says and chance.happens(_SPREAD)
     return [
-        *((Do.DRAIN, 0), *produced, (Do.IDLE, _IDLE_MS), (Do.POLL, 0)),
+        *([(Do.DRAIN, 0)] if drains else []),
+        *(*produced, (Do.IDLE, _IDLE_MS), (Do.POLL, 0)),
         (chance.random.choice(chance.says), chance.random.choice((1, 2))),
         (Do.RENEW if renews else chance.random.choice(chance.says), 0),
-        *((Do.ANSWER_LAST, broker) for broker in order[1:]),
-        (chance.random.choice((Do.COMMIT, Do.COMMIT, Do.COMMIT_ASYNC)), 0),
+        *((Do.ANSWER_LAST, broker) for broker in late),
+        *((commit, 0), *([(Do.POLL_ONCE, 0)] if commit is Do.COMMIT_BRIEFLY else [])),
     ]
 
 

@@ -36,6 +36,7 @@ LAPSED_POLL = script("explicit: produce 5, poll, accept, lapse, poll-once")
 CUT = script("explicit: produce 5, poll, accept, cut-acknowledged, commit")
 PART = script("explicit: produce 5, poll, accept 2, commit, poll-once")
 AT_ONCE = script("produce 5, poll")
+BRIEFLY = script("explicit: produce 5, poll, accept, commit-briefly, drain")
 PENDING = script("explicit: produce 5, poll, accept")
 EVICTED = script("explicit: produce 5, poll, accept 2, evict, commit, accept, poll-once")
 EVICTED_DRAINED = script("explicit: produce 5, poll, evict, accept, commit, drain")
@@ -121,6 +122,7 @@ CONTROLS: tuple[tuple[Fault, Duty, Script], ...] = (
     (Fault.BEYOND, Duty.HELD, HOLES),
     (Fault.FORGETS, Duty.ALL_SENT, REJECTED),
     (Fault.FORGETS_AT_CLOSE, Duty.ALL_SENT, PENDING),
+    (Fault.FORGETS_LATE, Duty.ALL_SENT, BRIEFLY),
     (Fault.TELLS_SUCCESS, Duty.REFUSAL_TOLD, LAPSED),
     (Fault.TELLS_SUCCESS, Duty.REFUSAL_TOLD, LAPSED_POLL),
     (Fault.CUT_IS_SUCCESS, Duty.REFUSAL_TOLD, CUT),

@@ -267,6 +267,17 @@ def test_a_commit_that_fails_late_has_sent_what_was_acknowledged(
     assert found(*events, of=(Duty.ALL_SENT,)) == expected
 
 
+@pytest.mark.parametrize(("error", "expected"), [("late", []), (None, [Duty.REFUSAL_KNOWN])])
+def test_a_commit_that_fails_before_its_answer_has_told_that_the_outcome_is_not_known(
+    error: str | None, expected: list[Duty]
+) -> None:
+    commit = Called(0, "commit"), sends(2, ACCEPT), Returned(0, "commit", error=error)
+    answer = Answered(0, 2, refused=((PLACE, 121),))
+    closed = Called(0, "close"), Returned(0, "close")
+    events = (*HELD, says(ACCEPT), SAID, *commit, answer, *closed)
+    assert found(*events, of=(Duty.REFUSAL_KNOWN,)) == expected
+
+
 @pytest.mark.parametrize(("refused", "expected"), [(False, []), (True, [Duty.REFUSAL_TOLD])])
 def test_a_callback_may_tell_of_a_renewal_while_the_next_acknowledgement_is_under_way(
     *, refused: bool, expected: list[Duty]

@@ -47,7 +47,7 @@ RARE = {
     Fault.DROPS_REVOKED: 5,
     Fault.FREEZES: 29,
     Fault.HASTY: 5,
-    Fault.LEAVES_ONCE: 42,
+    Fault.LEAVES_ONCE: 19,
     Fault.NEVER_REJOINS: 3,
     Fault.NEW_MEMBER_ID: 3,
     Fault.OLD_EPOCH: 3,

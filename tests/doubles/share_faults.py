@@ -26,6 +26,7 @@ class Fault(Enum):
     BEYOND = "it acknowledges from the first to the last of what it has, with what lies between"
     FORGETS = "it loses the last acknowledgement of each commit"
     FORGETS_AT_CLOSE = "it closes without sending what is pending"
+    FORGETS_LATE = "it loses what a commit is to send that may take less than a second"
     TELLS_SUCCESS = "it tells success of acknowledgements that are refused"
     CUT_IS_SUCCESS = "it tells success of acknowledgements whose connection was cut"
     SILENT = "it tells nobody of a failed acknowledgement that was sent with a fetch"
