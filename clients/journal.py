@@ -10,6 +10,7 @@ import attrs
 from kio.schema.errors import ErrorCode as KafkaError
 
 from clients.events import (
+    RENEW,
     Acknowledgement,
     Answered,
     Asked,
@@ -43,8 +44,8 @@ class Journal:
     """Is told by the broker in its thread, and by the harness in its own.
 
     Beyond its limits nothing more is kept. ``heartbeats`` counts those that were answered,
-    ``welcomed`` those without an error; ``acknowledged`` the requests with acknowledgements that
-    were not refused as a whole. ``underway``: the connection of each request that is not
+    ``welcomed`` those without an error; ``acknowledged`` the batches of acknowledgements that were
+    not refused and do more than renew. ``underway``: the connection of each request that is not
     answered yet, by its number.
     """
 
@@ -55,7 +56,7 @@ class Journal:
     welcomed: int = 0
     acknowledged: int = 0
     underway: dict[int, str] = attrs.field(factory=dict)
-    _acknowledging: set[int] = attrs.field(factory=set)
+    _acknowledging: dict[int, tuple[Acknowledgement, ...]] = attrs.field(factory=dict)
     _beat: tuple[str, int] = ("", 0)
     _events: list[Event] = attrs.field(factory=list)
     _room: int = MOST_ACKNOWLEDGEMENTS
@@ -96,7 +97,7 @@ class Journal:
         fetches = api == "share_fetch" and epoch != FINAL_EPOCH and most > 0
         batches = tuple(self._batches(body))
         if batches:
-            self._acknowledging.add(number)
+            self._acknowledging[number] = batches
         member = str(body.member_id)[:_LONGEST_ID]
         named = self._named(body.topics) if api == "share_fetch" else ()
         forgotten = self._named(getattr(body, "forgotten_topics_data", ()))
@@ -175,7 +176,10 @@ class Journal:
                 if int(getattr(error, "value", error)):
                     refused.append((place, int(getattr(error, "value", error))))
         error = values["error_code"].value
-        self.acknowledged += number in self._acknowledging and not error
+        acknowledged = self._acknowledging.pop(number, ()) if not error else ()
+        self.acknowledged += sum(
+            one.place not in dict(refused) and set(one.types) != {RENEW} for one in acknowledged
+        )
         lists = tuple(granted), tuple(refused), tuple(elsewhere)
         throttle = values["throttle_time"]
         self.note(Answered(self.now(), number, error, *lists, throttle_ms=throttle))

@@ -80,6 +80,8 @@ class _Application:
 
     ``renewed`` are those that it renewed: until it acknowledges them otherwise they are its own,
     whether a poll returns them again or not. ``awaits``: it waits for the heartbeats that are due.
+    ``until``: when its patience with polls that bring nothing is over, and ``acknowledged``, how
+    many batches were when it began.
     """
 
     broker: Broker
@@ -91,6 +93,8 @@ class _Application:
     turn: int = 0
     moves: int = 0
     awaits: bool = True
+    until: float = 0.0
+    acknowledged: int = 0
     topics: tuple[str, ...] = (TOPIC,)
 
     def run(self) -> None:
@@ -144,21 +148,32 @@ class _Application:
         return result
 
     def poll_slowly(self) -> Returned:
-        """Poll; one that brings nothing takes its part of the patience that polls are given."""
-        until = time.monotonic() + self.pace.patience_seconds / _MOST_POLLS
+        """Poll; one that brings nothing takes its part of the patience that polls are given.
+
+        A client that acknowledges meanwhile gets on, such as through gaps, or with what it cannot
+        read: patience begins again.
+        """
+        part = time.monotonic() + self.pace.patience_seconds / _MOST_POLLS
         result = self.poll()
+        if result.records or self.broker.journal.acknowledged > self.acknowledged:
+            self.be_patient()
         if not result.records:
-            time.sleep(max(0.0, until - time.monotonic()))
+            time.sleep(max(0.0, part - time.monotonic()))
         return result
+
+    def be_patient(self) -> None:
+        """Let patience with polls begin."""
+        self.acknowledged = self.broker.journal.acknowledged
+        self.until = time.monotonic() + self.pace.patience_seconds
 
     def poll_on(self) -> None:
         """Poll until something comes, as long as there is something."""
-        until = time.monotonic() + self.pace.patience_seconds
+        self.be_patient()
         for _ in range(_MOST_POLLS):
             result = self.poll_slowly()
             if result.records or result.error is not None or not self.has_more():
                 return
-            if time.monotonic() > until:
+            if time.monotonic() > self.until:
                 self.drained(starved=True)
                 return
 
@@ -202,17 +217,13 @@ class _Application:
         """Append a record to each partition; take and accept whatever there is."""
         for place in self.broker.places(self.topics):
             self.broker.produce(place, 1)
-        until, empty = time.monotonic() + self.pace.patience_seconds, 0
+        self.be_patient()
+        empty = 0
         for _ in range(_MOST_POLLS):
             self.acknowledge(ACCEPT, 0)
-            before = self.broker.journal.acknowledged
             result = self.poll_slowly()
             empty = empty + 1 if not (result.records or self.has_more()) else 0
-            # One that fails goes on where it acknowledges, such as to release what it cannot read.
-            goes_on = result.error is not None and self.broker.journal.acknowledged > before
-            if result.records or goes_on:
-                until = time.monotonic() + self.pace.patience_seconds
-            if empty >= _EMPTY_POLLS or time.monotonic() > until or self.broker.journal.full:
+            if empty >= _EMPTY_POLLS or time.monotonic() > self.until or self.broker.journal.full:
                 self.drained(starved=not empty)
                 return
 

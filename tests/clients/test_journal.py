@@ -1,11 +1,23 @@
 from types import SimpleNamespace
+from typing import Any
 from uuid import uuid4
 
 import attrs
+import pytest
 from kio.schema.errors import ErrorCode as KafkaError
 
 from clients.duties import Duty
-from clients.events import Asked, Called, Heartbeat, Lost, Returned, Settings
+from clients.events import (
+    ACCEPT,
+    GAP,
+    RENEW,
+    Asked,
+    Called,
+    Heartbeat,
+    Lost,
+    Returned,
+    Settings,
+)
 from clients.journal import MOST_ACKNOWLEDGEMENTS, Journal
 from clients.judge import judge
 from serve.node import Cluster, Options
@@ -18,8 +30,10 @@ def cluster() -> Cluster:
     return Cluster(Options(), int, int, int)
 
 
-def acknowledging(topic: object, types: int, batches: int = 1) -> SimpleNamespace:
-    batch = SimpleNamespace(first_offset=0, last_offset=0, acknowledge_types=(1,) * types)
+def acknowledging(
+    topic: object, types: int, batches: int = 1, type_: int = ACCEPT
+) -> SimpleNamespace:
+    batch = SimpleNamespace(first_offset=0, last_offset=0, acknowledge_types=(type_,) * types)
     part = SimpleNamespace(partition_index=0, acknowledgement_batches=(batch,) * batches)
     return SimpleNamespace(
         share_session_epoch=1,
@@ -86,14 +100,37 @@ def test_topics_have_their_names_and_unknown_ones_a_sign() -> None:
     assert places == [("t", 0), ("?", 0)]
 
 
-def test_acknowledgements_of_a_request_that_is_refused_are_not_counted() -> None:
-    journal = Journal(cluster())
-    for number, error in ((1, KafkaError.invalid_request), (2, KafkaError.none)):
-        journal.asked(number, 1, "c", "share_acknowledge", acknowledging(uuid4(), 1))
-        answer = {"responses": (), "error_code": error, "throttle_time": 0}
-        journal.answered(number, "share_acknowledge", answer)
-    journal.answered(3, "share_acknowledge", answer)  # One that acknowledged nothing.
-    assert journal.acknowledged == 1
+def acknowledge_answer(topic: object, whole: KafkaError, error: KafkaError) -> dict[str, Any]:
+    elsewhere = {"leader_id": -1}
+    part = {"partition_index": 0, "error_code": error, "current_leader": elsewhere}
+    responses = ({"topic_id": topic, "partitions": (part,)},)
+    return {"responses": responses, "error_code": whole, "throttle_time": 0}
+
+
+NONE, REFUSED = KafkaError.none, KafkaError.invalid_record_state
+
+
+@pytest.mark.parametrize(
+    ("type_", "whole", "error", "counted"),
+    [
+        (ACCEPT, NONE, NONE, 2),
+        (GAP, NONE, NONE, 2),
+        (RENEW, NONE, NONE, 0),
+        (ACCEPT, KafkaError.invalid_request, NONE, 0),
+        (GAP, NONE, REFUSED, 0),
+    ],
+)
+def test_batches_are_counted_that_are_not_refused_and_do_more_than_renew(
+    type_: int, whole: KafkaError, error: KafkaError, counted: int
+) -> None:
+    brokers = cluster()
+    topic = create_topic(brokers, "t", 1).id
+    journal = Journal(brokers)
+    journal.asked(1, 1, "c", "share_acknowledge", acknowledging(topic, 1, batches=2, type_=type_))
+    answer = acknowledge_answer(topic, whole, error)
+    journal.answered(1, "share_acknowledge", answer)
+    journal.answered(2, "share_acknowledge", answer)  # One that acknowledged nothing.
+    assert journal.acknowledged == counted
 
 
 def test_of_a_share_partition_that_is_named_twice_the_last_counts() -> None:
