@@ -28,6 +28,7 @@ class GroupSettings(Happening):
     updates_per_snapshot: int
     isolation_level: str = "read_uncommitted"
     dead_letter_queue: bool = False
+    auto_offset_reset: str = "earliest"
 
 
 @attrs.frozen

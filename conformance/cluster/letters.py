@@ -71,10 +71,9 @@ def judge_passed(run: RunState, what: LeaderAtRest) -> Iterator[Finding]:
     """Judge the records that a leader has passed and nobody accepted: they are dead letters."""
     if not run.buries:
         return
-    log_start = run.log_starts.get(what.partition, 0)
-    end = min(what.start_offset, what.log_end_offset)
-    missing = keys_of(what.partition, [(log_start, end - 1)])
+    missing = {(what.partition, offset) for offset in run.passed(what)}
     missing -= run.wanted | run.aborted | run.letters | run.given_up
     for key in sorted(missing)[:1]:
         texts = "not in the topic of dead letters", "in it"
-        yield run.found("DEAD_LETTERS_ARRIVE", key[1], *texts, cause=run.failed.get(key, ""))
+        cause = run.begun_anew(key) or run.failed.get(key, "")
+        yield run.found("DEAD_LETTERS_ARRIVE", key[1], *texts, cause=cause)

@@ -308,6 +308,8 @@ def _note_write(run: RunState, what: LeaderWrites) -> None:
 
 
 def _note_committed(run: RunState, what: StateCommitted) -> None:
+    if what.start_offset >= 0:
+        run.started.setdefault(what.partition, what.start_offset)
     for write, committed in run.writes.values():
         if write.partition == what.partition:
             committed.append(what)
@@ -395,8 +397,7 @@ def _judge_finished(run: RunState, what: LeaderAtRest) -> Iterator[Finding]:
     One that no member ever had is a cause of its own.
     """
     current = run.settings.delivery_count_limit if run.settings else 0
-    log_start = run.log_starts.get(what.partition, 0)
-    for offset in range(log_start, min(what.start_offset, what.log_end_offset)):
+    for offset in run.passed(what):
         key = (what.partition, offset)
         attempts, ms = run.attempts.get(key, (0, 0))
         limit = min((current, *(each for ended, each in run.limits if ended >= ms)))
@@ -407,6 +408,7 @@ def _judge_finished(run: RunState, what: LeaderAtRest) -> Iterator[Finding]:
                 cause = "compaction cut its batch while its release was being written"
             recorded = f"passed after {attempts} attempts"
             expected = f"accepted, rejected, or {limit} attempts"
+            cause = run.begun_anew(key) or cause
             yield run.found("EVERY_RECORD_IS_FINISHED", offset, recorded, expected, cause=cause)
             return
 

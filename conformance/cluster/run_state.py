@@ -8,6 +8,7 @@ import attrs
 from conformance.cluster.history import (
     GroupSettings,
     LeaderAsked,
+    LeaderAtRest,
     LeaderReads,
     LeaderWrites,
     LettersGiven,
@@ -21,6 +22,7 @@ ENGINE = "cluster"
 
 NONE, FENCED = "NONE", "FENCED_LEADER_EPOCH"
 READ_COMMITTED = "read_committed"
+LATEST = "latest"
 
 RecordKey = tuple[int, int]
 """A partition and an offset."""
@@ -76,7 +78,8 @@ class RunState:
     ``ended`` those that a member accepted or rejected, whatever the answer; ``began``, by
     (partition, node, leader epoch), when a leader last asked for the state to begin with, when
     it had it, and the line; ``resigned``, by (partition, node), the last leader epoch in which
-    a node led, as it learned, when, and the line; ``left``, by (member, node), how a member
+    a node led, as it learned, when, and the line; ``started`` the start offset of the first
+    durable state of a partition that has one; ``left``, by (member, node), how a member
     left, and the line. ``stopped`` are partitions whose leader did not come to rest, ``gave``
     has when a leader gave out records of a partition last, ``cut``
     those whose log began within a batch that was aborted; ``spoilt`` has what makes the state
@@ -126,6 +129,7 @@ class RunState:
     cut: set[int] = attrs.field(factory=set)
     began: dict[tuple[int, int, int], tuple[int, int, str]] = attrs.field(factory=dict)
     resigned: dict[tuple[int, int], tuple[int, int, str]] = attrs.field(factory=dict)
+    started: dict[int, int] = attrs.field(factory=dict)
     left: dict[tuple[str, int], tuple[str, str]] = attrs.field(factory=dict)
 
     given: dict[int, LettersGiven] = attrs.field(factory=dict)
@@ -148,6 +152,23 @@ class RunState:
     def buries(self) -> bool:
         """Return whether the group has a topic of dead letters."""
         return self.settings is not None and self.settings.dead_letter_queue
+
+    def passed(self, what: LeaderAtRest) -> range:
+        """Return the offsets that a leader has passed in the end, of those that the group is owed.
+
+        One that begins at latest is owed none before the first that a member had.
+        """
+        first = self.log_starts.get(what.partition, 0)
+        end = min(what.start_offset, what.log_end_offset)
+        if self.settings and self.settings.auto_offset_reset == LATEST:
+            had = (offset for partition, offset in self.attempts if partition == what.partition)
+            first = max(first, min(had, default=end))
+        return range(first, end)
+
+    def begun_anew(self, key: RecordKey) -> str:
+        """Return that a record lies before what became durable first, if it does."""
+        partition, offset = key
+        return "a leader began anew at latest" if offset < self.started.get(partition, 0) else ""
 
     def found(
         self, name: str, offset: int, recorded: str, expected: str, *evidence: str, cause: str = ""

@@ -165,6 +165,10 @@ FAULTS = {
         finished(3).compacted([3, 3]).rest(5, 15, 20),
         [("EVERY_RECORD_IS_FINISHED", 4)],
     ),
+    "a record before a group's start that a new leader set anew": (
+        Written(reset="latest").acquired([3, 4, 1]).committed([5, 5, AVAILABLE, 1]).rest(20, 0, 20),
+        [("EVERY_RECORD_IS_FINISHED", 3)],
+    ),
     "a record that was released and passed": (
         begun().acknowledged(1, [0, 0, ACCEPT], [1, 1, RELEASE]).rest(2, 18, 20),
         [("EVERY_RECORD_IS_FINISHED", 1)],
@@ -172,6 +176,10 @@ FAULTS = {
 }
 
 EXCEPTIONS = {
+    "a group that begins at latest misses what was before": (
+        Written(reset="latest").acquired([3, 4, 1]).acknowledged(1, [3, 4, ACCEPT]).rest(5, 0, 5)
+    ),
+    "and all of it until a member has one": Written(reset="latest").rest(20, 0, 20),
     "a leader that was replaced may still deliver": (
         Written()
         .acquired([0, 4, 1], epoch=2)

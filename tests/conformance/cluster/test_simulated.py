@@ -103,6 +103,17 @@ def test_a_record_that_is_given_again_before_its_end_is_written_is_known(
     assert known_in_cluster(finding).startswith("last-session-forgets-a-delivery")
 
 
+@pytest.mark.parametrize("seed", [82, 102])
+def test_a_group_that_a_new_leader_begins_anew_at_latest_misses_records(
+    tmp_path: Path, seed: int
+) -> None:
+    with closing(Simulator(tmp_path)) as simulator:
+        assert simulator.run(seed, masked=True).findings == ()
+        (finding, *_) = simulator.run(seed, plant="begins-anew", masked=True).findings
+    assert finding.name == "EVERY_RECORD_IS_FINISHED"
+    assert known_in_cluster(finding).startswith("begins-anew-at-latest")
+
+
 def test_an_attempt_that_a_failed_fetch_takes_is_known(tmp_path: Path) -> None:
     with closing(Simulator(tmp_path)) as simulator:
         (finding,) = simulator.run(64, masked=True).findings

@@ -29,10 +29,13 @@ USUAL: dict[str, object] = {
 class Written:
     """A history as it is written, an event after the other, 10 ms apart."""
 
-    def __init__(self, isolation: str = "read_committed", *, letters: bool = False) -> None:
+    def __init__(
+        self, isolation: str = "read_committed", *, letters: bool = False, reset: str = "earliest"
+    ) -> None:
         self.lines: list[str] = []
         self.ms = 0
-        self.add("settings", isolation_level=isolation, dead_letter_queue=letters)
+        drawn = {"isolation_level": isolation, "dead_letter_queue": letters}
+        self.add("settings", **drawn, auto_offset_reset=reset)
         self.add("joined")
 
     def add(self, event: str, **values: Any) -> "Written":  # noqa: ANN401 - values of JSON

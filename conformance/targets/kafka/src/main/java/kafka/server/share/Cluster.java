@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.Writer;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -43,6 +44,7 @@ final class Cluster implements AutoCloseable {
     private static final String TOPIC = "t";
     private static final Uuid TOPIC_ID = new Uuid(1, 1);
     private static final int CONSUMERS = 25;
+    private static final String LATEST = "latest";
     private static final long QUIET_MS = 120_000;
     private static final long AT_REST_MS = 20_000;
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -65,6 +67,11 @@ final class Cluster implements AutoCloseable {
     private final Random transactions;
     private final Random production;
     private final boolean transactional;
+    private final Random beginning;
+    private final boolean beginsLate;
+    /** Until when nothing is produced to a partition. */
+    private final Map<Integer, Long> quietUntil = new HashMap<>();
+    private final Map<Integer, Long> latest = new HashMap<>();
     private final List<ClusterNode> nodes = new ArrayList<>();
     private final List<TopicIdPartition> partitions = new ArrayList<>();
     private final List<ClusterNode.Leader> leaders = new ArrayList<>();
@@ -94,10 +101,12 @@ final class Cluster implements AutoCloseable {
         letterFaults = letters.nextInt(4) == 0;
         boolean buries = letterFaults && isSet("dead_letter_queue", "there");
         deadLetters = new DeadLetterTopic(this, letters);
+        beginning = stream(seed, 22);
+        beginsLate = beginning.nextInt(6) == 0 && isSet("auto_offset_reset", LATEST);
         Random drawn = stream(seed, 4);
         ObjectNode config = JSON.createObjectNode().put("delivery_count_limit", set("delivery_count_limit", 2 + drawn.nextInt(4), 5))
             .put("partition_max_record_locks", set("partition_max_record_locks", 20 + drawn.nextInt(180), 2_000))
-            .put("record_lock_duration_ms", set("record_lock_duration_ms", 1000 + drawn.nextInt(6000), 30_000)).put("auto_offset_reset", "earliest")
+            .put("record_lock_duration_ms", set("record_lock_duration_ms", 1000 + drawn.nextInt(6000), 30_000)).put("auto_offset_reset", beginsLate ? LATEST : "earliest")
             .put("isolation_level", isolation).put("dead_letter_queue", buries);
         settings = new Settings(config);
         int snapshots = set("updates_per_snapshot", 1 + drawn.nextInt(50), 500);
@@ -108,7 +117,7 @@ final class Cluster implements AutoCloseable {
         faultsMs = 5_000 + drawn.nextInt(25_000);
         history.add("settings", "delivery_count_limit", settings.deliveryLimit, "partition_max_record_locks",
             settings.maxLocks, "record_lock_duration_ms", settings.lockMs, "updates_per_snapshot", snapshots,
-            "isolation_level", isolation, "dead_letter_queue", buries);
+            "isolation_level", isolation, "dead_letter_queue", buries, "auto_offset_reset", settings.reset);
         for (int number = 0; number < PARTITIONS; number++) {
             partitions.add(new TopicIdPartition(TOPIC_ID, new TopicPartition(TOPIC, number)));
             logs.add(new Log());
@@ -163,6 +172,9 @@ final class Cluster implements AutoCloseable {
         initializeState();
         runUntil(clock.milliseconds() + 10_000);
         long began = clock.milliseconds();
+        if (beginsLate) {
+            IntStream.range(0, PARTITIONS).forEach(each -> quietUntil.put(each, began + beginning.nextInt((int) faultsMs)));
+        }
         members.stream().filter(member -> script.does("member " + member, member + " takes part")).forEach(Member::start);
         produce();
         faults.draw(this, began, faultsMs, without);
@@ -218,7 +230,7 @@ final class Cluster implements AutoCloseable {
 
     private void initializeState() {
         var rows = partitions.stream().map(partition -> new InitializeShareGroupStateRequestData.PartitionData()
-            .setPartition(partition.partition()).setStateEpoch(0).setStartOffset(0)).toList();
+            .setPartition(partition.partition()).setStateEpoch(0).setStartOffset(beginsLate ? -1 : 0)).toList();
         nodes.get(0).persister.initializeState(InitializeShareGroupStateParameters.from(
             new InitializeShareGroupStateRequestData().setGroupId(group).setTopics(List.of(
                 new InitializeShareGroupStateRequestData.InitializeStateData().setTopicId(TOPIC_ID)
@@ -230,8 +242,8 @@ final class Cluster implements AutoCloseable {
             int partition = production.nextInt(PARTITIONS);
             int records = (int) IntStream.range(0, 1 + production.nextInt(6))
                 .filter(each -> script.does("record", "a record is produced to " + partition)).count();
-            if (records == 0) {
-                // Nothing of this batch is wanted.
+            if (records == 0 || quietUntil.getOrDefault(partition, 0L) > clock.milliseconds()) {
+                // Nothing of this batch is wanted, or not yet.
             } else if (transactional && transactions.nextInt(3) == 0 && script.does("transaction", "in a transaction")) {
                 produce(partition, records, transactions.nextInt(2));
             } else {
@@ -326,6 +338,12 @@ final class Cluster implements AutoCloseable {
 
     Log log(int partition) {
         return logs.get(partition);
+    }
+
+    /** Where the log ends; where faults are masked, where it ended for the first leader that asked. */
+    long latest(int partition) {
+        long end = logs.get(partition).end();
+        return plants.masked && !plants.is("begins-anew") ? latest.computeIfAbsent(partition, asked -> end) : end;
     }
 
     List<TopicIdPartition> partitions() {

@@ -555,7 +555,7 @@ final class ClusterNode {
 
         @Override
         public long offsetForLatestTimestamp(TopicIdPartition partition, int epoch) {
-            return cluster.log(partition.partition()).end();
+            return cluster.latest(partition.partition());
         }
 
         @Override

@@ -12,7 +12,7 @@ final class Settings extends ShareGroupConfigProvider {
     int maxLocks;
     int lockMs;
     private boolean renew;
-    private String reset;
+    String reset;
     private boolean deadLetterQueue;
     FetchIsolation isolation;
     /** By how much a leader's limit and window differ from what is set: by 0, if nothing is planted. */
