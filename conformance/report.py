@@ -5,6 +5,8 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from itertools import groupby
+from operator import itemgetter
 
 import attrs
 
@@ -163,10 +165,17 @@ def has_time(steps: Sequence[StepText]) -> bool:
     return any(step.time_ms for step in steps)
 
 
+def numbered_steps(steps: Sequence[StepText]) -> Iterator[tuple[str, StepText]]:
+    """Yield each step with its number; of equal ones in a row the first, with all their numbers."""
+    for step, equal in groupby(enumerate(steps, start=1), key=itemgetter(1)):
+        numbers = [str(number) for number, _ in equal]
+        yield "–".join(dict.fromkeys((numbers[0], numbers[-1]))), step
+
+
 def plain_steps(fault: Fault[object]) -> Iterator[str]:
     """Yield the steps of a deviation as lines of text."""
     timed = has_time(fault.steps)
-    for number, step in enumerate(fault.steps, start=1):
+    for number, step in numbered_steps(fault.steps):
         clock = f"at {step.time_ms} ms: " if timed and step.time_ms is not None else ""
         yield f"{number}. {clock}{step.asked}"
         yield from (f"   {reason}" for reason in (step.answered, step.after) if reason)
@@ -326,8 +335,8 @@ def _steps(steps: Sequence[StepText]) -> Grid:
     timed = has_time(steps)
     clock = ("clock (ms)",) if timed else ()
     rows = [
-        (str(number), *((str(s.time_ms or 0),) if timed else ()), s.asked, s.answered, s.after)
-        for number, s in enumerate(steps, start=1)
+        (number, *((str(s.time_ms or 0),) if timed else ()), s.asked, s.answered, s.after)
+        for number, s in numbered_steps(steps)
     ]
     return Grid(("", *clock, "operation", "answer", "state after it"), tuple(rows), kind="steps")
 

@@ -14,6 +14,7 @@ from rich.console import Console
 from conformance.campaign import Campaign, Fault, Replayed
 from conformance.cores.builtin import EngineTarget
 from conformance.cores.kit import CORES
+from conformance.deviation import StepText
 from conformance.goals import Coverage, goals
 from conformance.junit import as_junit
 from conformance.known import KnownDeviation, read_sequence
@@ -23,6 +24,7 @@ from conformance.report import (
     Report,
     document,
     known_section,
+    numbered_steps,
     skipped_text,
     totals_text,
     vectors_text,
@@ -192,6 +194,12 @@ def test_the_clock_is_shown_where_time_passes(report: Report, *, passes: bool) -
     assert ("| Clock (ms) |" in as_markdown(found)) is passes
     assert f"| {len(steps)} | 70 | " in as_markdown(found) or not passes
     assert (f"{len(steps)}. at 70 ms: " in as_junit(found)) is passes
+
+
+def test_equal_steps_in_a_row_are_one_with_all_their_numbers() -> None:
+    first, again = StepText("produce", "NONE", "end 1"), StepText("acquire", "NONE", "end 1")
+    rows = [*numbered_steps((first, again, again, again, first))]
+    assert rows == [("1", first), ("2–4", again), ("5", first)]
 
 
 def test_goals_that_were_not_covered_are_listed_with_the_reason(report: Report) -> None:
