@@ -166,10 +166,14 @@ def forget_waiting(header: Ints) -> None:
 def note_full(state: State) -> int:
     """Count the answers in a row that found the window full of what is finished at its start.
 
-    Returns a verdict: the start offset moves within a number of them.
+    Returns a verdict: the start offset moves within a number of them, not counting those while a
+    write has no answer.
     """
     h = state.header
     start = h[at.START]
+    for row in range(h[at.OUTSTANDING_TAIL]):
+        if state.outstanding[row, at.O_ID] != at.DOUBTFUL:
+            return at.FINE
     if furthest_start(state, h[at.END]) == start:
         h[at.STUCK_OFFSET], h[at.STUCK_FETCHES] = at.NOWHERE, 0
         return at.FINE

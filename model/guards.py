@@ -166,7 +166,8 @@ class Guard(Enum):
         },
     )
     FINISHED_LEAVES_FULL_WINDOW = Rule(
-        "what is finished at the start of a full window leaves it within so many fetches (KIP-932)",
+        "what is finished at the start of a full window leaves it within so many fetches, while no "
+        "write is outstanding (KIP-932)",
         "KIP-932, Managing the SPSO and SPEO",
         "The start offset advances over records that are finished, which makes room for others.",
         asserts="room",

@@ -45,11 +45,14 @@ def note_fetch(
 def note_full(partition: SharePartition) -> Delayed | None:
     """Return the start offset of a window that stays full, and how many fetches found it full.
 
-    Nothing new is acquired before the start offset moves (KIP-932, Managing the SPSO and SPEO).
+    Nothing new is acquired before the start offset moves (KIP-932, Managing the SPSO and SPEO). It
+    may wait for what is being written, so that a fetch does not count while a write is outstanding.
 
     Guard: at most so many fetches find the same start offset, with something finished there.
     """
     start, stuck = partition.window.start_offset, partition.stuck
+    if partition.outstanding:
+        return stuck
     furthest = first_unfinished(partition.window, partition.log)
     if furthest == start:
         return None

@@ -1,8 +1,9 @@
 import attrs
 
+from model.errors import ErrorCode
 from model.guards import Guard
-from model.operations import SkipAcquire
-from model.outcome import Choice
+from model.operations import CompleteWrite, SkipAcquire
+from model.outcome import Answer, Choice
 from model.profile import Profile
 from model.ranges import PassedOver
 from model.whole_state import Delayed
@@ -65,3 +66,19 @@ def test_a_full_window_loses_what_is_finished_at_its_start(profile: Profile) -> 
         full = apply(full, SkipAcquire("c2"), stays).partition
     assert full.stuck == Delayed(0, bound)
     assert refusal(full, SkipAcquire("c2"), stays)[0] is Guard.FINISHED_LEAVES_FULL_WINDOW
+
+
+@BOTH
+def test_the_start_of_a_full_window_may_wait_for_a_write(profile: Profile) -> None:
+    stays, skip = Choice(start_offset=0), SkipAcquire("c2")
+    full = run(started(profile), fetch("c1", (0, 9)))
+    full = apply(full, acknowledgement("c1", (0, 4, 1)), stays).partition
+    full = apply(full, skip, stays).partition
+    later = [Answer(ErrorCode.PENDING)]
+    writing = apply(full, acknowledgement("c1", (5, 5, 1)), stays, later).partition
+    (write,) = writing.outstanding
+    for _ in range(profile.offered_within + 1):
+        assert apply(writing, skip, stays).partition.stuck == Delayed(0, 1)
+    failed = CompleteWrite(write, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    answered = apply(writing, failed, stays).partition
+    assert apply(answered, skip, stays).partition.stuck == Delayed(0, 2)
