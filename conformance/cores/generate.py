@@ -17,6 +17,7 @@ from conformance.cores.target import Capabilities
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch, AlterConfig, CompleteWrite
+from model.snapshot import DurableState
 from model.states import AcknowledgeType, AcquireMode, RecordState
 from spec.record import is_dead_letter
 
@@ -98,7 +99,7 @@ class Mixture:
     """The classes of command of a sequence with their weights, and the values to choose from.
 
     ``log_start``: the offset at which the log begins; ``sizes``: of the log batches; ``reads``: how
-    many of them a fetch reads at most.
+    many of them a fetch reads at most; ``persisted``: what the first leader reads, as asked.
     """
 
     config: SharePartitionConfig
@@ -113,6 +114,7 @@ class Mixture:
     reads: tuple[int, ...]
     malformed: bool
     renew_setting: bool = True
+    persisted: DurableState | None = None
 
 
 def mixture(random: Random, can: Capabilities) -> Mixture:
@@ -131,7 +133,7 @@ def mixture(random: Random, can: Capabilities) -> Mixture:
     if types.count(AcknowledgeType.RENEW) > 1:
         weights |= {kind: weight for kind, weight in _RENEWING.items() if kind in weights}
     window = _window(random)
-    return Mixture(
+    mix = Mixture(
         SharePartitionConfig(
             delivery_count_limit=_limit(random),
             partition_max_record_locks=window,
@@ -152,6 +154,11 @@ def mixture(random: Random, can: Capabilities) -> Mixture:
         malformed=can.validates_requests and random.random() < 0.3,
         renew_setting=can.renew_setting,
     )
+    if shape < 1 - _SELDOM or not can.take_over:
+        return mix
+    reset = AutoOffsetReset.LATEST if shape > 1 - _SELDOM / 2 else AutoOffsetReset.EARLIEST
+    config = attrs.evolve(mix.config, auto_offset_reset=reset)
+    return attrs.evolve(mix, config=config, persisted=DurableState(-1, 0))
 
 
 def _limit(random: Random) -> int:

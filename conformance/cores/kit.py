@@ -52,7 +52,7 @@ class Cores(Kit[asks.Ask, Target, CoreHello, Scene]):
     ) -> tuple[asks.Ask, Callable[[Scene], asks.Ask]]:
         """Begin with a leader that takes over."""
         mix = mixture(random, hello.capabilities)
-        first = asks.TakeOver(mix.config, log_start=mix.log_start)
+        first = asks.TakeOver(mix.config, mix.persisted, mix.log_start)
         return first, partial(next_ask, random, mix)
 
     def simpler(self, ask: asks.Ask) -> Iterator[asks.Ask]:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import attrs
 
+from model.config import AutoOffsetReset
 from model.errors import ErrorCode
 from model.operations import (
     Acknowledge,
@@ -48,7 +49,7 @@ from tools.promises.altering import (
     writing,
     writing_of,
 )
-from tools.promises.behaviour import TRACE, Behaviour, Chooses, Ends, Manner
+from tools.promises.behaviour import CORE, TRACE, Behaviour, Chooses, Ends, Manner
 
 LOSSY, LAZY, GREEDY, FORGETFUL, LYING = Manner
 AVAILABLE, ARCHIVED = RecordState.AVAILABLE, RecordState.ARCHIVED
@@ -331,6 +332,8 @@ KEEPING = (
         does=read_state(state_batches=to(()))),
     Behaviour("begins at 0 whatever is durable", _DURABLE, FORGETFUL,
         does=read_state(start_offset=to(0))),
+    Behaviour("begins at the log start though the group begins at latest", _DURABLE, FORGETFUL,
+        goes_by=change(auto_offset_reset=to(AutoOffsetReset.EARLIEST)), faces=CORE),
     Behaviour("forgets delivery counts at a failover", _DURABLE, FORGETFUL,
         does=read_state(state_batches=each(change(delivery_count=to(0))))),
     Behaviour("takes durable complete records for available", _DURABLE, FORGETFUL,

@@ -12,7 +12,7 @@ from conformance.cores.generate import Mixture, mixture, next_ask
 from conformance.cores.kit import CORES
 from conformance.cores.scene import Scene
 from conformance.cores.target import Capabilities
-from model.config import SharePartitionConfig
+from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
 from model.states import AcknowledgeType, AcquireMode
 from tests.doubles.small_core import SmallCore
@@ -56,6 +56,8 @@ def test_mixtures_reach_far_now_and_then_and_mostly_stay_near() -> None:
     assert {max(mix.sizes) for mix in mixes} >= {5, 11, 24, 49}
     assert {mix.log_start for mix in mixes} == {0, 1000, 2**31 - 20, 2**40, 2**62}
     assert {len(mix.members) for mix in mixes} == {3, 8}
+    resets = [mix.config.auto_offset_reset for mix in mixes]
+    assert 50 < resets.count(AutoOffsetReset.LATEST) < 200
     assert sum(mix.log_start == 0 for mix in mixes) > 400
     doubles = attrs.evolve(EVERYTHING, large_offsets=False)
     assert max(mixed(seed, doubles).log_start for seed in range(60)) == 2**40
