@@ -29,7 +29,8 @@ class GroupBelief:
     to initialize it, ``begun`` when each share-partition was last initialized. ``waiting`` are the
     calls without an answer. ``seen`` is what the group epoch was last raised for of the subscribed
     topics; ``changed``: what is initialized changed since; ``beats`` counts heartbeats since
-    anything changed. ``group`` is the last description.
+    anything changed. ``told`` is what each member was last told that it is assigned. ``group`` is
+    the last description.
     """
 
     initializes: bool = True
@@ -49,6 +50,7 @@ class GroupBelief:
     seen: frozenset[tuple[str, int]] = frozenset()
     changed: bool = False
     beats: Map[str, int] = Map()
+    told: Map[str, Partitions] = Map()
     group: DescribedGroup | None = None
 
 

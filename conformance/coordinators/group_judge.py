@@ -37,6 +37,7 @@ from spec.group_lifecycle import (
     subscribe,
 )
 from spec.group_membership import (
+    JOINING,
     LEAVING,
     SESSION_MS,
     beat,
@@ -46,7 +47,14 @@ from spec.group_membership import (
     unassigned,
     uneven,
 )
-from spec.share_group import CallInitialize, PartitionMetadata, assignable, listed, perform
+from spec.share_group import (
+    CallInitialize,
+    PartitionMetadata,
+    Partitions,
+    assignable,
+    listed,
+    perform,
+)
 
 Request = Mapping[str, Any]
 NONE = ErrorCode.NONE.name
@@ -110,7 +118,8 @@ def _heartbeat(belief: GroupBelief, request: Request, reply: GroupReply) -> Grou
     after = _raised(after, reply, must=due, may=belief.changed)
     beats = Map[str, int]() if due else after.beats
     after = attrs.evolve(after, changed=False, beats=beats.set(member, beats.get(member, 0) + 1))
-    return _assigned(_initialized(after, plan, reply), member, reply, rested=not due)
+    after = _initialized(after, plan, reply)
+    return _assigned(after, member, reply, rested=not due, joins=request["epoch"] == JOINING)
 
 
 def _left(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:
@@ -156,7 +165,9 @@ def _raised(
     return attrs.evolve(belief, epoch=epoch, seen=seen)
 
 
-def _assigned(belief: GroupBelief, member: str, reply: GroupReply, *, rested: bool) -> GroupBelief:
+def _assigned(
+    belief: GroupBelief, member: str, reply: GroupReply, *, rested: bool, joins: bool
+) -> GroupBelief:
     """Check what a member has after its heartbeat, and what all have once they have sent two."""
     described = reply.group.by_name if reply.group else {}
     if member not in described:
@@ -167,15 +178,25 @@ def _assigned(belief: GroupBelief, member: str, reply: GroupReply, *, rested: bo
     _require(
         mine <= may_be, "ASSIGNED_IS_INITIALIZED", _keys(mine - may_be), f"some of {_keys(may_be)}"
     )
-    told = reply.result.assignment
-    same = told is None or frozenset(TopicPartition(*each) for each in told) == mine
-    _require(same, "REQUEST_ANSWER", told, _keys(mine))
+    plain = reply.result.assignment
+    told = None if plain is None else frozenset(TopicPartition(*each) for each in plain)
+    known = frozenset() if joins else belief.told.get(member, frozenset())
+    # It is null where it is what the member was told before; a topic that is gone goes unsaid.
+    holds = told == mine or (
+        told is None and mine == {key for key in known if key.topic_id in belief.topics}
+    )
+    _require(holds, "REQUEST_ANSWER", _told(told, known), _keys(mine))
+    belief = attrs.evolve(belief, told=belief.told.set(member, mine))
     if not belief.initializes:
         states = belief.states.update({key: Durable() for key in mine if key not in belief.states})
         belief = attrs.evolve(belief, states=states)
     if rested and all(belief.beats.get(each, 0) >= SETTLED for each in belief.members):
         _settled(belief, reply)
     return belief
+
+
+def _told(told: Partitions | None, known: Partitions) -> str:
+    return f"nothing new, after {_keys(known)}" if told is None else _keys(told)
 
 
 def _settled(belief: GroupBelief, reply: GroupReply) -> None:
@@ -253,6 +274,9 @@ def _altered(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupB
         # Where the call fails with an exception, all that the request names may have its error.
         holds = status in told or (failed and told != {NONE} and status != NONE)
         _require(holds, "REQUEST_ANSWER", f"{name}:{part} {status}", _any(told or {"an error"}))
+    told_of = {_key(belief, name, part) for name, part, _status in reply.result.partitions}
+    untold = frozenset() if failed else frozenset(offsets) - told_of
+    _require(not untold, "REQUEST_ANSWER", f"nothing of {_keys(untold)}", "an answer for each")
     altered = {key: start for key, start in offsets.items() if key not in plan.refused}
     if not altered:
         return _refused(belief, reply)

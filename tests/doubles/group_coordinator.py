@@ -68,6 +68,8 @@ FAULTS = {
     "a description leaves out what was altered": "OFFSETS_DESCRIBED",
     "taking over raises the group epoch": "REPLAYED",
     "a member epoch goes ahead": "MEMBER_EPOCH",
+    "a member is not told what it is assigned later": "REQUEST_ANSWER",
+    "altering offsets answers nothing of unknown partitions": "REQUEST_ANSWER",
     "joining throws": "CRASHED",
 }
 """Each fault, and the rule by which it is found."""
@@ -147,11 +149,11 @@ class GroupCoordinatorDouble:
         self.members = beat(self.members, member, epoch, self.now, self.session_ms)
         self.current[member] = self.target.get(member, frozenset())
         self._initialize()
-        return {
-            "status": "NONE",
-            "member_epoch": epoch,
-            "assignment": _plain(self.current[member]),
-        }
+        told = request["epoch"] == 0 or not self.is_faulty(
+            "a member is not told what it is assigned later"
+        )
+        assigned = {"assignment": _plain(self.current[member])} if told else {}
+        return {"status": "NONE", "member_epoch": epoch, **assigned}
 
     def _refusal(self, member: str, epoch: int) -> ErrorCode | None:
         members = None if self.world.group is None else self.members
@@ -345,6 +347,8 @@ class GroupCoordinatorDouble:
         told = [
             [name, part, "UNKNOWN_TOPIC_OR_PARTITION" if key in plan.refused else status]
             for (name, part, _start), key in zip(request["offsets"], offsets, strict=True)
+            if key not in plan.refused
+            or not self.is_faulty("altering offsets answers nothing of unknown partitions")
         ]
         return {"status": "NONE", "partitions": told}
 
