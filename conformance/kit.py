@@ -102,6 +102,8 @@ class Kit(ABC, Generic[C, T, H, S]):
     """How many sequences a search has that is told nothing else."""
     longer: ClassVar[int] = 1
     """How many times as long as most a few sequences are: some faults need many commands."""
+    opening: ClassVar[int] = 0
+    """How many commands begin every sequence, so that they distinguish none from others."""
     examples: ClassVar[int] = 1
     """How many sequences with the same signature are shrunk."""
     shrink_seconds: ClassVar[float] = inf
@@ -200,4 +202,5 @@ AnyKit = Kit[Any, Any, Any, Any]
 
 def features_of(kit: Kit[C, Any, Any, Any], sequence: Sequence[C]) -> tuple[str, ...]:
     """Return what distinguishes a sequence from others of the same signature, sorted."""
-    return tuple(sorted({feature for command in sequence for feature in kit.features(command)}))
+    telling = sequence[kit.opening :]
+    return tuple(sorted({feature for command in telling for feature in kit.features(command)}))

@@ -38,7 +38,10 @@ def forms_of(kit: AnyKit, faults: Iterable[Fault[Any]]) -> Iterator[dict[str, An
         yield {
             "names": names,
             "text": deviation.recorded,
-            "with": [*features_of(kit, fault.sequence[1:]), *_settings(kit.plain(fault.sequence))],
+            "with": [
+                *features_of(kit, fault.sequence[1 - kit.opening :]),
+                *_settings(kit.plain(fault.sequence)),
+            ],
             "sequence": kit.plain(fault.sequence, short=True),
         }
 

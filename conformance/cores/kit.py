@@ -40,6 +40,7 @@ class Cores(Kit[asks.Ask, Target, CoreHello, Scene]):
     plays_vectors = True
     sequences = 3000
     longer = 8
+    opening = 1
     examples = 6
     offered_within: int | None = None
 

@@ -3,9 +3,12 @@
 import attrs
 import pytest
 
-from conformance.campaign import play
+from conformance.campaign import alone, play, unknown
 from conformance.cores import asks
+from conformance.cores.kafka import KNOWN
 from conformance.cores.kit import CORES
+from conformance.kit import features_of
+from conformance.known import read_known
 from model.config import SharePartitionConfig
 from model.guards import Guard
 from model.operations import AcknowledgementBatch
@@ -64,3 +67,18 @@ def test_the_bound_of_fetches_is_an_argument_that_the_report_names(bound: int | 
     assert at == len(begin) + fetches
     assert deviation
     assert deviation.name == Guard.RECORD_IS_OFFERED.name
+
+
+def test_the_first_leader_distinguishes_no_sequence_from_others() -> None:
+    leader, produce = asks.TakeOver(SharePartitionConfig()), asks.Produce(((0, 3),))
+    assert features_of(CORES, (leader, produce)) == ("Produce",)
+    assert features_of(CORES, (leader, produce, leader)) == ("Produce", "TakeOver")
+
+
+def test_no_known_deviation_of_kafka_hides_a_leader_that_delivers_nothing() -> None:
+    (lazy,) = (b for b in BEHAVIOURS if b.name == "never acquires anything")
+    fetch = asks.Fetch("m1", AcquireMode.RECORD_LIMIT, 10, 10, 10)
+    begin: tuple[asks.Ask, ...] = asks.TakeOver(SharePartitionConfig()), asks.Produce(((0, 3),))
+    faults = alone(core(lazy), (*begin, *[fetch] * 20), CORES).faults
+    assert [fault.deviation.name for fault in faults] == ["RECORD_IS_OFFERED"]
+    assert unknown(faults, read_known(KNOWN, CORES.read)) == [*faults]
