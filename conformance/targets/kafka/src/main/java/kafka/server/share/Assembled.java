@@ -16,6 +16,8 @@ import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.coordinator.group.GroupCoordinatorConfig;
+import org.apache.kafka.image.MetadataDelta;
+import org.apache.kafka.image.MetadataImage;
 
 /** Puts Kafka's objects together by the types that they ask for, which differ from release to release. */
 final class Assembled {
@@ -95,6 +97,15 @@ final class Assembled {
             throw new IllegalStateException(error.getCause());
         } catch (ReflectiveOperationException error) {
             throw new IllegalStateException(error);
+        }
+    }
+
+    /** Tells a coordinator of new metadata. */
+    static void update(Class<?> type, Object coordinator, MetadataImage image, MetadataDelta delta) {
+        if (has(type, "onMetadataUpdate")) {
+            call(type, coordinator, "onMetadataUpdate", delta, image);
+        } else {
+            call(type, coordinator, "onNewMetadataImage", image, delta);
         }
     }
 

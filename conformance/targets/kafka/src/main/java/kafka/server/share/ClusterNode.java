@@ -15,10 +15,7 @@ import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.concurrent.AbstractExecutorService;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.apache.kafka.clients.consumer.AcknowledgeType;
@@ -49,8 +46,6 @@ import org.apache.kafka.common.requests.ReadShareGroupStateSummaryResponse;
 import org.apache.kafka.common.requests.WriteShareGroupStateRequest;
 import org.apache.kafka.common.requests.WriteShareGroupStateResponse;
 import org.apache.kafka.common.utils.internals.LogContext;
-import org.apache.kafka.coordinator.common.runtime.CoordinatorEvent;
-import org.apache.kafka.coordinator.common.runtime.CoordinatorEventProcessor;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorLoader;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime;
@@ -586,76 +581,6 @@ final class ClusterNode {
         @Override
         public void removePartitionListener(TopicIdPartition partition, PartitionListener listener) {
             listeners.getOrDefault(partition.topicPartition(), new ArrayList<>()).remove(listener);
-        }
-    }
-
-    /** Runs the coordinator's events at once, one after the other. */
-    private static final class InOrder implements CoordinatorEventProcessor {
-        private final Deque<CoordinatorEvent> events = new ArrayDeque<>();
-        private boolean running;
-
-        @Override
-        public void enqueueLast(CoordinatorEvent event) {
-            events.addLast(event);
-            run();
-        }
-
-        @Override
-        public void enqueueFirst(CoordinatorEvent event) {
-            events.addFirst(event);
-            run();
-        }
-
-        private void run() {
-            if (running) {
-                return;
-            }
-            running = true;
-            try {
-                while (!events.isEmpty()) {
-                    CoordinatorEvent event = events.pollFirst();
-                    try {
-                        event.run();
-                    } catch (RuntimeException wrong) {
-                        event.complete(wrong);
-                    }
-                }
-            } finally {
-                running = false;
-            }
-        }
-
-        @Override
-        public void close() { }
-    }
-
-    private static final class AtOnce extends AbstractExecutorService implements ExecutorService {
-        @Override
-        public void execute(Runnable action) {
-            action.run();
-        }
-
-        @Override
-        public void shutdown() { }
-
-        @Override
-        public List<Runnable> shutdownNow() {
-            return List.of();
-        }
-
-        @Override
-        public boolean isShutdown() {
-            return false;
-        }
-
-        @Override
-        public boolean isTerminated() {
-            return false;
-        }
-
-        @Override
-        public boolean awaitTermination(long time, TimeUnit unit) {
-            return true;
         }
     }
 }

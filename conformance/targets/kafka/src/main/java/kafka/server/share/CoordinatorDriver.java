@@ -4,8 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.lang.reflect.Constructor;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -113,11 +111,11 @@ public final class CoordinatorDriver {
         ObjectNode reply = JsonLines.hello("Apache Kafka ShareCoordinatorShard");
         boolean counts = highest("ReadShareGroupStateSummaryResponseData") > 0;
         reply.putObject("capabilities")
-            .put("initialize", method("initializeState") != null)
-            .put("summary", method("readStateSummary") != null)
-            .put("delete", method("deleteState") != null)
-            .put("cold_snapshots", method("snapshotColdPartitions") != null)
-            .put("deleted_topics", method("maybeCleanupShareState") != null)
+            .put("initialize", has("initializeState"))
+            .put("summary", has("readStateSummary"))
+            .put("delete", has("deleteState"))
+            .put("cold_snapshots", has("snapshotColdPartitions"))
+            .put("deleted_topics", has("maybeCleanupShareState"))
             .put("delivery_complete_count", counts)
             .put("validates_epochs", true);
         return reply;
@@ -156,7 +154,7 @@ public final class CoordinatorDriver {
             .withTime(clock).withCoordinatorMetrics(metrics).withTopicPartition(new TopicPartition("__share_group_state", 0)).build();
     }
 
-    private void tellTopics() throws Exception {
+    private void tellTopics() {
         MetadataDelta delta = new MetadataDelta.Builder().setImage(MetadataImage.EMPTY).build();
         topics.forEach((id, partitions) -> {
             delta.replay(new TopicRecord().setName(id.toString()).setTopicId(id));
@@ -165,19 +163,7 @@ public final class CoordinatorDriver {
                     .setIsr(List.of(0)).setLeader(0).setDirectories(List.of(Uuid.ZERO_UUID)));
             }
         });
-        MetadataImage image = delta.apply(MetadataProvenance.EMPTY);
-        Method told = method("onMetadataUpdate") == null ? method("onNewMetadataImage") : method("onMetadataUpdate");
-        Object[] arguments = new Object[2];
-        for (int place = 0; place < arguments.length; place++) {
-            Class<?> type = told.getParameterTypes()[place];
-            if (type.isInstance(image)) {
-                arguments[place] = image;
-            } else if (type.getSimpleName().equals("CoordinatorMetadataImage")) {
-                arguments[place] = Class.forName(type.getPackageName() + ".KRaftCoordinatorMetadataImage")
-                    .getConstructor(MetadataImage.class).newInstance(image);
-            }
-        }
-        call(told.getName(), arguments);
+        Assembled.update(ShareCoordinatorShard.class, shard, delta.apply(MetadataProvenance.EMPTY), delta);
     }
 
     private void request(JsonNode request, ObjectNode reply) throws Exception {
@@ -246,19 +232,11 @@ public final class CoordinatorDriver {
         return Class.forName("org.apache.kafka.common.message." + message).getField("HIGHEST_SUPPORTED_VERSION").getShort(null);
     }
 
-    private static Method method(String name) {
-        return Arrays.stream(ShareCoordinatorShard.class.getMethods())
-            .filter(method -> method.getName().equals(name) && !method.isBridge()).findFirst().orElse(null);
+    private static boolean has(String name) {
+        return Assembled.has(ShareCoordinatorShard.class, name);
     }
 
-    private CoordinatorResult<?, ?> call(String name, Object... arguments) throws Exception {
-        try {
-            return (CoordinatorResult<?, ?>) method(name).invoke(shard, arguments);
-        } catch (InvocationTargetException wrapped) {
-            if (wrapped.getCause() instanceof Exception cause) {
-                throw cause;
-            }
-            throw new IllegalStateException(wrapped.getCause());
-        }
+    private CoordinatorResult<?, ?> call(String name, Object... arguments) {
+        return (CoordinatorResult<?, ?>) Assembled.call(ShareCoordinatorShard.class, shard, name, arguments);
     }
 }

@@ -3,16 +3,12 @@ package kafka.server.share;
 import com.yammer.metrics.core.MetricsRegistry;
 import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.Collection;
-import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.concurrent.AbstractExecutorService;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.compress.Compression;
@@ -21,8 +17,6 @@ import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.record.internal.MutableRecordBatch;
 import org.apache.kafka.common.record.internal.Record;
-import org.apache.kafka.coordinator.common.runtime.CoordinatorEvent;
-import org.apache.kafka.coordinator.common.runtime.CoordinatorEventProcessor;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorLoader;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorPlayback;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
@@ -41,16 +35,14 @@ import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.storage.internals.log.LogConfig;
 
 /** One GroupCoordinatorService that leads the only partition of __consumer_offsets, in one thread. */
-final class GroupNode implements CoordinatorEventProcessor, CoordinatorLoader<CoordinatorRecord> {
+final class GroupNode implements CoordinatorLoader<CoordinatorRecord> {
     private static final GroupCoordinatorRecordSerde SERDE = new GroupCoordinatorRecordSerde();
 
     final GroupCoordinatorService service;
     private final List<MemoryRecords> log;
-    private final Deque<CoordinatorEvent> events = new ArrayDeque<>();
     private final TopicPartition partition = new TopicPartition("__consumer_offsets", 0);
     private final int epoch;
     private PartitionWriter.Listener listener;
-    private boolean running;
 
     /** Begins to lead in an epoch: what the log has is replayed. */
     GroupNode(List<MemoryRecords> log, VirtualTimer timer, StatePersister persister, GroupCoordinatorConfig config, int epoch) {
@@ -69,9 +61,9 @@ final class GroupNode implements CoordinatorEventProcessor, CoordinatorLoader<Co
         };
         Supplier<Integer> bytes = () -> 1 << 20;
         CoordinatorRuntime<?, ?> runtime = Assembled.create(CoordinatorRuntime.class, List.of(
-            "", this, Assembled.standIn(PartitionWriter.class, this::written), shards, timer, Duration.ofSeconds(60),
-            Assembled.standIn(CoordinatorRuntimeMetrics.class, (method, given) -> null), metrics, SERDE,
-            Compression.NONE, 0, OptionalInt.of(0), new Inline(), bytes));
+            "", this, new InOrder(), Assembled.standIn(PartitionWriter.class, this::written), shards, timer,
+            Duration.ofSeconds(60), Assembled.standIn(CoordinatorRuntimeMetrics.class, (method, given) -> null), metrics, SERDE,
+            Compression.NONE, 0, OptionalInt.of(0), new AtOnce(), bytes));
         service = Assembled.create(GroupCoordinatorService.class, List.of(
             config, runtime, metrics, settings, persister, timer, Optional.empty()));
         service.startup(() -> 1);
@@ -80,25 +72,19 @@ final class GroupNode implements CoordinatorEventProcessor, CoordinatorLoader<Co
     /** Loads the log, once the metadata of the cluster is known. */
     void lead() {
         service.onElection(0, epoch);
-        drain();
     }
 
     void resign() {
         service.onResignation(0, OptionalInt.of(epoch + 1));
-        drain();
     }
 
     /** Takes up new metadata as the broker does, which tells of deleted topics before or with it. */
     void update(MetadataImage image, MetadataDelta delta, Collection<TopicPartition> deleted) {
-        if (Assembled.has(GroupCoordinatorService.class, "onMetadataUpdate")) {
-            Assembled.call(GroupCoordinatorService.class, service, "onMetadataUpdate", delta, image);
-        } else {
-            if (!deleted.isEmpty()) {
-                Assembled.call(GroupCoordinatorService.class, service, "onPartitionsDeleted", List.copyOf(deleted), null);
-            }
-            Assembled.call(GroupCoordinatorService.class, service, "onNewMetadataImage", image, delta);
+        boolean tellsBefore = !Assembled.has(GroupCoordinatorService.class, "onMetadataUpdate");
+        if (tellsBefore && !deleted.isEmpty()) {
+            Assembled.call(GroupCoordinatorService.class, service, "onPartitionsDeleted", List.copyOf(deleted), null);
         }
-        drain();
+        Assembled.update(GroupCoordinatorService.class, service, image, delta);
     }
 
     private Object written(String method, Object[] given) {
@@ -161,68 +147,5 @@ final class GroupNode implements CoordinatorEventProcessor, CoordinatorLoader<Co
     }
 
     @Override
-    public void enqueueLast(CoordinatorEvent event) {
-        events.addLast(event);
-        drain();
-    }
-
-    @Override
-    public void enqueueFirst(CoordinatorEvent event) {
-        events.addFirst(event);
-        drain();
-    }
-
-    /** Runs what waits, one event after the other. */
-    private void drain() {
-        if (running) {
-            return;
-        }
-        running = true;
-        try {
-            while (!events.isEmpty()) {
-                CoordinatorEvent event = events.poll();
-                try {
-                    event.run();
-                } catch (RuntimeException error) {
-                    event.complete(error);
-                }
-            }
-        } finally {
-            running = false;
-        }
-    }
-
-    @Override
     public void close() { }
-
-    /** Runs what it is given at once. */
-    private static final class Inline extends AbstractExecutorService {
-        @Override
-        public void execute(Runnable task) {
-            task.run();
-        }
-
-        @Override
-        public void shutdown() { }
-
-        @Override
-        public List<Runnable> shutdownNow() {
-            return List.of();
-        }
-
-        @Override
-        public boolean isShutdown() {
-            return false;
-        }
-
-        @Override
-        public boolean isTerminated() {
-            return false;
-        }
-
-        @Override
-        public boolean awaitTermination(long timeout, TimeUnit unit) {
-            return true;
-        }
-    }
 }
