@@ -65,6 +65,7 @@ import org.apache.kafka.server.share.ShareGroupListener;
 import org.apache.kafka.server.share.SharePartitionKey;
 import org.apache.kafka.server.share.fetch.InFlightBatch;
 import org.apache.kafka.server.share.fetch.InFlightState;
+import org.apache.kafka.server.share.persister.DefaultStatePersister;
 import org.apache.kafka.server.share.persister.Persister;
 import org.apache.kafka.server.share.persister.PersisterStateManager;
 import org.apache.kafka.server.share.persister.ShareCoordinatorMetadataCacheHelper;
@@ -123,7 +124,7 @@ final class ClusterNode {
         this.id = id;
         peers = new PeerClient(cluster, this, () -> soon(this::send));
         PersisterStateManager states = new PersisterStateManager(peers, new Coordinators(), cluster.clock, timer);
-        sender = (InterBrokerSendThread) fieldOf(states, "sender");
+        sender = (InterBrokerSendThread) Hidden.of(states, "sender");
         letterPeers = new PeerClient(cluster, this, () -> soon(this::sendLetters));
         letters = cluster.deadLetters.queue(this, letterPeers, this::read);
         persister = new WrittenPersister(cluster, this, id, defaultPersister(states));
@@ -137,40 +138,15 @@ final class ClusterNode {
             cluster.settings.lockMs, timer, cluster.settings.deliveryLimit, cluster.settings.maxLocks, 1000,
             persister, cluster.settings, cluster.groupMetrics, TOPIC_STATS, () -> true, letters);
         if (cluster.plants.masked && !cluster.plants.is("empty-drops")) {
-            sessions.registerShareGroupListener(new LateEmpty((ShareGroupListener) fieldOf(sessions, "shareGroupListener")));
-        }
-    }
-
-    static Object fieldOf(Object owner, String name) {
-        try {
-            var field = owner.getClass().getDeclaredField(name);
-            field.setAccessible(true);
-            return field.get(owner);
-        } catch (ReflectiveOperationException wrong) {
-            throw new IllegalStateException(wrong);
-        }
-    }
-
-    static void set(Object owner, String name, Object value) {
-        try {
-            var field = owner.getClass().getDeclaredField(name);
-            field.setAccessible(true);
-            field.set(owner, value);
-        } catch (ReflectiveOperationException wrong) {
-            throw new IllegalStateException(wrong);
+            sessions.registerShareGroupListener(new LateEmpty((ShareGroupListener) Hidden.of(sessions, "shareGroupListener")));
         }
     }
 
     /** Kafka's own, whose thread is not started: this node steps it. */
     private static Persister defaultPersister(PersisterStateManager states) {
-        try {
-            var maker = Class.forName("org.apache.kafka.server.share.persister.DefaultStatePersister")
-                .getDeclaredConstructor(PersisterStateManager.class);
-            maker.setAccessible(true);
-            return (Persister) maker.newInstance(states);
-        } catch (ReflectiveOperationException wrong) {
-            throw new IllegalStateException(wrong);
-        }
+        Persister made = Hidden.made(DefaultStatePersister.class);
+        Hidden.set(made, "stateManager", states);
+        return made;
     }
 
     private ShareCoordinatorService coordinator() {
@@ -377,7 +353,7 @@ final class ClusterNode {
     }
 
     private static InFlightState stateOf(InFlightBatch batch, long offset) {
-        return batch.offsetState() == null ? (InFlightState) fieldOf(batch, "batchState") : batch.offsetState().get(offset);
+        return batch.offsetState() == null ? (InFlightState) Hidden.of(batch, "batchState") : batch.offsetState().get(offset);
     }
 
     /** The leader as this node knows it. */

@@ -119,8 +119,8 @@ final class DeadLetterTopic {
     Queue queue(ClusterNode node, KafkaClient client, LogReader reader) {
         ShareGroupDLQStateManager states = new ShareGroupDLQStateManager(client, new Helper(node), cluster.clock,
             node.timer, cluster.groupMetrics, reader);
-        ((AtomicBoolean) ClusterNode.fieldOf(states, "isStarted")).set(true);
-        return new Queue(node, states, (InterBrokerSendThread) ClusterNode.fieldOf(states, "sender"));
+        ((AtomicBoolean) Hidden.of(states, "isStarted")).set(true);
+        return new Queue(node, states, (InterBrokerSendThread) Hidden.of(states, "sender"));
     }
 
     /** What a node gives to the queue, and what comes of it, stand in the history. */

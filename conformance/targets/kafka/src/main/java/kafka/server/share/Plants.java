@@ -82,7 +82,7 @@ final class Plants {
             List.copyOf(node.partitions.cachedSharePartitionKeys()).forEach(node.partitions::remove);
         }
         if (is("leaving-uncounted") || is("lost-uncounted") && how.equals("is disconnected")) {
-            held.forEach(state -> ClusterNode.set(state, "deliveryCount", state.deliveryCount() - 1));
+            held.forEach(state -> Hidden.set(state, "deliveryCount", state.deliveryCount() - 1));
         }
     }
 
@@ -91,7 +91,7 @@ final class Plants {
         if (is("renewal-uncounted")) {
             batches.forEach((partition, rows) -> rows.stream().filter(row -> row.acknowledgeTypes().contains(RENEW))
                 .forEach(row -> node.held(partition, member, row.firstOffset())
-                    .ifPresent(state -> ClusterNode.set(state, "deliveryCount", state.deliveryCount() - 1))));
+                    .ifPresent(state -> Hidden.set(state, "deliveryCount", state.deliveryCount() - 1))));
         }
     }
 
@@ -137,9 +137,9 @@ final class Plants {
 
     /** A fetch begins below the log; where faults are masked, a gap window moves with the start offset. */
     void outOfRange(SharePartition object, long logStart) {
-        Object window = masked && object != null ? ClusterNode.fieldOf(object, "persisterReadResultGapWindow") : null;
-        if (window != null && (long) ClusterNode.fieldOf(window, "gapStartOffset") < logStart) {
-            ClusterNode.set(window, "gapStartOffset", logStart);
+        Object window = masked && object != null ? Hidden.of(object, "persisterReadResultGapWindow") : null;
+        if (window != null && (long) Hidden.of(window, "gapStartOffset") < logStart) {
+            Hidden.set(window, "gapStartOffset", logStart);
         }
     }
 

@@ -6,7 +6,6 @@ import kafka.server.ReplicaManager;
 import org.apache.kafka.server.share.fetch.DelayedShareFetchKey;
 import org.apache.kafka.server.share.fetch.ShareFetch;
 import org.apache.kafka.server.util.timer.TimerTask;
-import sun.misc.Unsafe;
 
 /** What share fetches need of a replica manager: where they wait, on the virtual clock. Nothing else works. */
 final class Purgatory extends ReplicaManager {
@@ -20,16 +19,10 @@ final class Purgatory extends ReplicaManager {
     }
 
     static Purgatory of(ClusterNode node) {
-        try {
-            var field = Unsafe.class.getDeclaredField("theUnsafe");
-            field.setAccessible(true);
-            Purgatory made = (Purgatory) ((Unsafe) field.get(null)).allocateInstance(Purgatory.class);
-            made.node = node;
-            made.waiting = new ArrayList<>();
-            return made;
-        } catch (ReflectiveOperationException wrong) {
-            throw new IllegalStateException(wrong);
-        }
+        Purgatory made = Hidden.made(Purgatory.class);
+        made.node = node;
+        made.waiting = new ArrayList<>();
+        return made;
     }
 
     @Override
@@ -54,7 +47,7 @@ final class Purgatory extends ReplicaManager {
     /** Fetches of a member never look again. */
     void forget(String member) {
         waiting.removeIf(fetch -> {
-            boolean forgotten = ((ShareFetch) ClusterNode.fieldOf(fetch, "shareFetch")).memberId().equals(member);
+            boolean forgotten = ((ShareFetch) Hidden.of(fetch, "shareFetch")).memberId().equals(member);
             if (forgotten) {
                 fetch.cancel();
             }

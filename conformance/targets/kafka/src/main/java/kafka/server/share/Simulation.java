@@ -37,7 +37,7 @@ public final class Simulation {
     private static ObjectNode noted;
     private static Script whole;
 
-    private static final Field JITTER = jitterField();
+    private static final Field JITTER = Hidden.field(Thread.class, "threadLocalRandomSeed");
 
     private Simulation() { }
 
@@ -100,13 +100,11 @@ public final class Simulation {
     }
 
     /** Nobody reads histograms and meters: all are one, of a plain sample, as one that fades is a fifth of a run's time. */
-    private static void fewMetrics() throws ReflectiveOperationException {
+    private static void fewMetrics() {
         MetricName name = new MetricName("simulated", "all", "all");
         Histogram histogram = new MetricsRegistry().newHistogram(name, false);
         Meter meter = new MetricsRegistry().newMeter(name, "events", TimeUnit.SECONDS);
-        var field = KafkaYammerMetrics.class.getDeclaredField("metricsRegistry");
-        field.setAccessible(true);
-        field.set(KafkaYammerMetrics.INSTANCE, new MetricsRegistry() {
+        Hidden.set(KafkaYammerMetrics.INSTANCE, "metricsRegistry", new MetricsRegistry() {
             @Override
             public Histogram newHistogram(MetricName of, boolean fades) {
                 return histogram;
@@ -117,16 +115,6 @@ public final class Simulation {
                 return meter;
             }
         });
-    }
-
-    private static Field jitterField() {
-        try {
-            Field field = Thread.class.getDeclaredField("threadLocalRandomSeed");
-            field.setAccessible(true);
-            return field;
-        } catch (ReflectiveOperationException wrong) {
-            throw new IllegalStateException(wrong);
-        }
     }
 
     /** Kafka's back-off draws from its thread's random numbers: they begin anew with each run. */

@@ -24,8 +24,7 @@ final class Traces implements AutoCloseable {
         if (!folder.isTextual()) {
             return new Traces(null);
         }
-        Field persister = SharePartition.class.getDeclaredField("persister");
-        persister.setAccessible(true);
+        Field persister = Hidden.field(SharePartition.class, "persister");
         ToIntFunction<Object> node = source -> {
             try {
                 return ((WrittenPersister) persister.get(source)).node();

@@ -11,6 +11,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Consumer;
+import kafka.server.share.Hidden;
 import org.apache.kafka.clients.KafkaClient;
 import org.apache.kafka.clients.consumer.AcknowledgeType;
 import org.apache.kafka.clients.consumer.AcknowledgementCommitCallback;
@@ -37,7 +38,6 @@ import org.apache.kafka.common.requests.MetadataResponse;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.common.utils.internals.LogContext;
-import sun.misc.Unsafe;
 
 /**
  * Kafka's own share consumer without threads: what its background thread does is done in steps, and where the
@@ -96,21 +96,11 @@ public final class SteppedConsumer {
             background, new CompletableEventReaper(log), metrics, subscriptions, metadata,
             CONFIG.getInt(ConsumerConfig.REQUEST_TIMEOUT_MS_CONFIG), CONFIG.getInt(ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG),
             group, explicit ? "explicit" : "implicit");
-        keepsWhatIsTold();
+        // The constructor that takes parts keeps a list to which nothing can be added.
+        Hidden.set(consumer, "completedAcknowledgements", new LinkedList<>());
         subscriptions.subscribeToShareGroup(Set.of(assigned.iterator().next().topic()));
         subscriptions.assignFromSubscribed(assigned);
         manager.onMemberEpochUpdated(Optional.of(1), member);
-    }
-
-    /** The constructor that takes parts keeps a list to which nothing can be added. */
-    private void keepsWhatIsTold() {
-        try {
-            var field = ShareConsumerImpl.class.getDeclaredField("completedAcknowledgements");
-            field.setAccessible(true);
-            field.set(consumer, new LinkedList<>());
-        } catch (ReflectiveOperationException wrong) {
-            throw new IllegalStateException(wrong);
-        }
     }
 
     // What its background thread does.
@@ -184,15 +174,9 @@ public final class SteppedConsumer {
         }
 
         private static Events of(SteppedConsumer owner) {
-            try {
-                var field = Unsafe.class.getDeclaredField("theUnsafe");
-                field.setAccessible(true);
-                Events made = (Events) ((Unsafe) field.get(null)).allocateInstance(Events.class);
-                made.owner = owner;
-                return made;
-            } catch (ReflectiveOperationException wrong) {
-                throw new IllegalStateException(wrong);
-            }
+            Events made = Hidden.made(Events.class);
+            made.owner = owner;
+            return made;
         }
 
         @Override
