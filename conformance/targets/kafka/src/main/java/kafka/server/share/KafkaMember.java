@@ -1,5 +1,6 @@
 package kafka.server.share;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -12,6 +13,7 @@ import java.util.function.Consumer;
 import org.apache.kafka.clients.consumer.AcknowledgeType;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.ShareConsumer;
 import org.apache.kafka.clients.consumer.internals.SteppedConsumer;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicIdPartition;
@@ -28,6 +30,7 @@ import org.apache.kafka.common.requests.ShareFetchResponse;
 final class KafkaMember implements Member {
     private static final long IDLE_MS = 250;
     private static final long EMPTY_MS = 2_000;
+    private static final Duration CLOSE = Duration.ofMillis(3_000);
 
     /** The member's process has ended: its application goes no further. */
     private static final class Killed extends RuntimeException {
@@ -43,6 +46,7 @@ final class KafkaMember implements Member {
         private final SteppedConsumer consumer = new SteppedConsumer(cluster.clock, client, cluster.group, member,
             cluster.partitions().stream().map(TopicIdPartition::topicPartition).toList(), explicit, maxRecords,
             recordLimit, this::await, this::soon);
+        private final ShareConsumer<byte[], byte[]> application = consumer.application();
         private final List<Told> told = new ArrayList<>();
         private boolean ended;
         private boolean stepping;
@@ -54,7 +58,7 @@ final class KafkaMember implements Member {
         }
 
         private void begin() {
-            consumer.callback((offsets, wrong) -> offsets.forEach((partition, told) -> told(partition, told, wrong)));
+            application.setAcknowledgementCommitCallback((offsets, wrong) -> offsets.forEach((partition, told) -> told(partition, told, wrong)));
             learn();
             step();
             poll();
@@ -125,7 +129,7 @@ final class KafkaMember implements Member {
             run(() -> {
                 ConsumerRecords<byte[], byte[]> polled;
                 try {
-                    polled = consumer.poll();
+                    polled = application.poll(Duration.ZERO);
                 } catch (KafkaException | IllegalStateException thrown) {
                     nothing(thrown.toString());
                     return;
@@ -174,7 +178,7 @@ final class KafkaMember implements Member {
                 said.computeIfAbsent(record.partition(), k -> new ArrayList<>())
                     .add(new long[] {record.offset(), record.offset(), type.id});
                 if (explicit) {
-                    consumer.acknowledge(record, type);
+                    application.acknowledge(record, type);
                 }
             }
             said.forEach((partition, batches) -> cluster.history.add("said", "member", member, "partition", partition,
@@ -182,12 +186,12 @@ final class KafkaMember implements Member {
             int how = random.nextInt(3);
             if (how == 0) {
                 try {
-                    consumer.commitSync();
+                    application.commitSync();
                 } catch (KafkaException late) {
                     // The application goes on: it may be told later what came of it.
                 }
             } else if (how == 1) {
-                consumer.commitAsync();
+                application.commitAsync();
             }
             cluster.clock.after(random.nextInt(20), this::mayRun, this::poll);
         }
@@ -206,7 +210,7 @@ final class KafkaMember implements Member {
         private void close() {
             run(() -> {
                 try {
-                    consumer.close();
+                    application.close(CLOSE);
                 } catch (KafkaException late) {
                     // What it could not say in time is released as its connections end.
                 }

@@ -13,11 +13,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Consumer;
 import kafka.server.share.Hidden;
 import org.apache.kafka.clients.KafkaClient;
-import org.apache.kafka.clients.consumer.AcknowledgeType;
-import org.apache.kafka.clients.consumer.AcknowledgementCommitCallback;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
-import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.ShareConsumer;
 import org.apache.kafka.clients.consumer.internals.events.ApplicationEvent;
 import org.apache.kafka.clients.consumer.internals.events.ApplicationEventHandler;
 import org.apache.kafka.clients.consumer.internals.events.ApplicationEventProcessor;
@@ -139,30 +136,9 @@ public final class SteppedConsumer {
         return !buffer.isEmpty();
     }
 
-    // What the application calls.
-
-    public void callback(AcknowledgementCommitCallback callback) {
-        consumer.setAcknowledgementCommitCallback(callback);
-    }
-
-    public ConsumerRecords<byte[], byte[]> poll() {
-        return consumer.poll(Duration.ZERO);
-    }
-
-    public void acknowledge(ConsumerRecord<byte[], byte[]> record, AcknowledgeType type) {
-        consumer.acknowledge(record, type);
-    }
-
-    public void commitSync() {
-        consumer.commitSync();
-    }
-
-    public void commitAsync() {
-        consumer.commitAsync();
-    }
-
-    public void close() {
-        consumer.close(Duration.ofMillis(3_000));
+    /** What the application calls. */
+    public ShareConsumer<byte[], byte[]> application() {
+        return consumer;
     }
 
     /** Takes what the application asks for, instead of the one that has a thread. */
