@@ -1,18 +1,13 @@
 package kafka.server.share;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.yammer.metrics.core.Histogram;
 import com.yammer.metrics.core.Meter;
 import com.yammer.metrics.core.MetricName;
 import com.yammer.metrics.core.MetricsRegistry;
-import java.io.BufferedReader;
-import java.io.InputStreamReader;
-import java.io.PrintStream;
 import java.io.Writer;
 import java.lang.reflect.Field;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashSet;
@@ -31,8 +26,6 @@ import org.apache.kafka.server.metrics.KafkaYammerMetrics;
  * which the answer tells: how many there are, and which were done; all of them if none is wanted.
  */
 public final class Simulation {
-    private static final ObjectMapper JSON = new ObjectMapper();
-
     /** What is asked for, besides where it goes and what is left out of it; and the run that it gave, with all events. */
     private static ObjectNode noted;
     private static Script whole;
@@ -42,21 +35,8 @@ public final class Simulation {
     private Simulation() { }
 
     public static void main(String[] args) throws Exception {
-        PrintStream out = System.out;
-        System.setOut(System.err);
         fewMetrics();
-        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        String line;
-        while ((line = lines.readLine()) != null) {
-            JsonNode request = JSON.readTree(line);
-            if (request.path("do").asText().equals("goodbye")) {
-                out.println("{}");
-                out.flush();
-                return;
-            }
-            out.println(JSON.writeValueAsString(run(request)));
-            out.flush();
-        }
+        JsonLines.serve(Simulation::run);
     }
 
     private static ObjectNode run(JsonNode request) throws Exception {
@@ -87,7 +67,7 @@ public final class Simulation {
         request.path("without").forEach(number -> without.add(number.asInt()));
         jitter(seed);
         Faults faults = new Faults(seed);
-        ObjectNode reply = JSON.createObjectNode().put("seed", seed);
+        ObjectNode reply = JsonLines.JSON.createObjectNode().put("seed", seed);
         try (Writer history = file == null ? Writer.nullWriter() : Files.newBufferedWriter(file);
                 Cluster cluster = new Cluster(seed, "s" + seed, history, request.path("plant").asText(),
                     request.path("masked").asBoolean(), script);
