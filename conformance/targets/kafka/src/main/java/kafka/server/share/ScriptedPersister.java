@@ -62,6 +62,14 @@ final class ScriptedPersister implements Persister {
         return taken;
     }
 
+    /** A write in other epochs than the leader has is an error: a share coordinator fences it, or lets an old one in. */
+    void check(PartitionStateBatchData write, int leaderEpoch) {
+        if (write.stateEpoch() != stored.stateEpoch() || write.leaderEpoch() != leaderEpoch) {
+            throw new IllegalStateException("a write in state epoch " + write.stateEpoch() + " and leader epoch "
+                + write.leaderEpoch() + ", not " + stored.stateEpoch() + " and " + leaderEpoch);
+        }
+    }
+
     boolean complete(int id, String status) {
         CompletableFuture<WriteShareGroupStateResult> future = outstanding.remove(id);
         return future != null && future.complete(result(status));

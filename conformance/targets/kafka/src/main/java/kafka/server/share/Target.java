@@ -42,6 +42,7 @@ final class Target implements AutoCloseable {
     private static final TopicIdPartition PARTITION =
         new TopicIdPartition(new Uuid(1, 1), new TopicPartition("t", 0));
     private static final ObjectMapper JSON = new ObjectMapper();
+    private static final int STATE_EPOCH = 7;
 
     private final Map<Integer, CompletableFuture<Void>> unanswered = new TreeMap<>();
     private final List<Release.DeadLetters> deadLetters = new ArrayList<>();
@@ -116,7 +117,7 @@ final class Target implements AutoCloseable {
         }
         timer = new VirtualTimer(operation.path("time_ms").asLong(0));
         persister = new ScriptedPersister(PARTITION.topicId(), ScriptedPersister.stored(
-            stored.path("state_epoch").asInt(0), stored.get("start_offset").asLong(), batches), nextId);
+            stored.path("state_epoch").asInt(STATE_EPOCH), stored.get("start_offset").asLong(), batches), nextId);
         settings = new Settings(operation.get("config"));
         Release.LogEnds log = new Release.LogEnds(
             operation.get("log_start_offset").asLong(), operation.get("log_end_offset").asLong(),
@@ -248,6 +249,7 @@ final class Target implements AutoCloseable {
             return;
         }
         for (ScriptedPersister.Written write : persister.takeWritten()) {
+            persister.check(write.data(), leaderEpoch);
             ObjectNode row = rows.addObject();
             row.put("id", write.id());
             row.put("start_offset", write.data().startOffset());
