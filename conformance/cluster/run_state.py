@@ -153,6 +153,11 @@ class RunState:
         """Return whether the group has a topic of dead letters."""
         return self.settings is not None and self.settings.dead_letter_queue
 
+    @property
+    def begins_late(self) -> bool:
+        """Return whether the group begins at latest."""
+        return self.settings is not None and self.settings.auto_offset_reset == LATEST
+
     def passed(self, what: LeaderAtRest) -> range:
         """Return the offsets that a leader has passed in the end, of those that the group is owed.
 
@@ -160,15 +165,16 @@ class RunState:
         """
         first = self.log_starts.get(what.partition, 0)
         end = min(what.start_offset, what.log_end_offset)
-        if self.settings and self.settings.auto_offset_reset == LATEST:
+        if self.begins_late:
             had = (offset for partition, offset in self.attempts if partition == what.partition)
             first = max(first, min(had, default=end))
         return range(first, end)
 
     def begun_anew(self, key: RecordKey) -> str:
-        """Return that a record lies before what became durable first, if it does."""
+        """Return that a record of such a group lies before what became durable first, if so."""
         partition, offset = key
-        return "a leader began anew at latest" if offset < self.started.get(partition, 0) else ""
+        anew = self.begins_late and offset < self.started.get(partition, 0)
+        return "a leader began anew at latest" if anew else ""
 
     def found(
         self, name: str, offset: int, recorded: str, expected: str, *evidence: str, cause: str = ""

@@ -24,6 +24,12 @@ from tests.conformance.cluster.written import (
 )
 
 
+def begun_anew(reset: str) -> Written:
+    """A member gets records 3 and 4, and what is durable first begins after them."""
+    history = Written(reset=reset).acquired([3, 4, 1])
+    return history.add("durable", kind="update", start_offset=5, batches=[[5, 5, AVAILABLE, 1]])
+
+
 def finished(end: int, error: str = "NONE") -> Written:
     """A member accepts the first records; nothing moves for a while."""
     return begun().acknowledged(1, [0, end - 1, ACCEPT], error=error).after(15_000)
@@ -166,7 +172,7 @@ FAULTS = {
         [("EVERY_RECORD_IS_FINISHED", 4)],
     ),
     "a record before a group's start that a new leader set anew": (
-        Written(reset="latest").acquired([3, 4, 1]).committed([5, 5, AVAILABLE, 1]).rest(20, 0, 20),
+        begun_anew("latest").rest(20, 0, 20),
         [("EVERY_RECORD_IS_FINISHED", 3)],
     ),
     "a record that was released and passed": (
@@ -316,6 +322,14 @@ def fenced(history: Written) -> Written:
 
 
 CONSEQUENCES = {
+    "a leader begins anew at latest": (
+        begun_anew("latest").rest(20, 0, 20),
+        ("EVERY_RECORD_IS_FINISHED", "a leader began anew at latest"),
+    ),
+    "a leader of a group that begins at earliest begins later": (
+        begun_anew("earliest").acquired([0, 2, 3]).rest(20, 0, 20),
+        ("EVERY_RECORD_IS_FINISHED", "after some attempts"),
+    ),
     "a leader drops what it is writing as its last session has ended": (
         read(reads(released_last(), 2), 2).acquired([4, 4, 1], member="m2"),
         ("DELIVERIES_ARE_COUNTED", "being written as the last session had ended"),
