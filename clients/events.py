@@ -147,6 +147,7 @@ class Heartbeat(Event):
     """A heartbeat with its answer: the error, or the member epoch that it gives.
 
     ``assigned`` are the partitions that it assigns, None where they are as before.
+    ``throttle_ms``: how long the client is to send nothing to that broker.
     """
 
     member: str
@@ -154,6 +155,8 @@ class Heartbeat(Event):
     error: int = 0
     given: int = 0
     assigned: tuple[Place, ...] | None = None
+    broker: int = 1
+    throttle_ms: int = 0
 
 
 @attrs.frozen

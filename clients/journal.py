@@ -57,7 +57,7 @@ class Journal:
     acknowledged: int = 0
     underway: dict[int, str] = attrs.field(factory=dict)
     _acknowledging: dict[int, tuple[Acknowledgement, ...]] = attrs.field(factory=dict)
-    _beat: tuple[str, int] = ("", 0)
+    _beat: tuple[str, int, int] = ("", 0, 0)
     _events: list[Event] = attrs.field(factory=list)
     _room: int = MOST_ACKNOWLEDGEMENTS
     _connections: dict[str, int] = attrs.field(factory=dict)
@@ -87,7 +87,7 @@ class Journal:
         """Take note of a request to a broker."""
         self.underway[number] = connection
         if api == _HEARTBEAT:  # It is answered before any other request is looked at.
-            self._beat = str(body.member_id)[:_LONGEST_ID], body.member_epoch
+            self._beat = str(body.member_id)[:_LONGEST_ID], body.member_epoch, broker
         if api not in _SHARE:
             return
         others = {name: id_ for name, id_ in self._connections.items() if id_ != broker}
@@ -157,7 +157,9 @@ class Journal:
             error = values["error_code"].value
             given = 0 if error else values["member_epoch"]
             assigned = self._assigned(values["assignment"])
-            self.note(Heartbeat(self.now(), *self._beat, error, given, assigned))
+            member, epoch, broker = self._beat
+            beat = Heartbeat(self.now(), member, epoch, error, given, assigned, broker)
+            self.note(attrs.evolve(beat, throttle_ms=values.get("throttle_time", 0)))
             self.heartbeats += 1
             self.welcomed += not error
             return

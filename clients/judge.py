@@ -48,6 +48,7 @@ from clients.liveness import (
 from clients.membership import LEAVE, REFUSALS, UNHEARD, Membership
 from clients.sessions import Session
 from clients.telling import told_by_callback, told_by_commit
+from clients.throttle import Throttle
 from conformance.deviation import target_finding
 from conformance.wire.records import value_of
 from judge.finding import SIGNATURE_TEXT, Citation, Finding
@@ -133,6 +134,12 @@ class _Judging:
         for duty, text in violations:
             self.violated(duty, text)
 
+    def hasty(self, throttle: Throttle, what: str, at_ms: int) -> None:
+        """Judge what comes although the client was to wait; one that closes is not judged by it."""
+        haste = None if self.closing else throttle.haste(what, at_ms)
+        if haste is not None:
+            self.violated(Duty.THROTTLED, haste)
+
     def asked(self, event: Asked) -> None:
         """Judge a request: its epoch, what it asks for, and what it acknowledges."""
         self.report(self.leadership.asked(event))
@@ -143,9 +150,7 @@ class _Judging:
             self.violated(Duty.EPOCHS, f"session epoch {event.epoch}, where {epochs} is due")
         if event.epoch == INITIAL_EPOCH and event.acknowledgements:
             self.violated(Duty.EPOCHS, "a request that opens a session acknowledges records")
-        haste = None if self.closing else session.haste(event.at_ms)
-        if haste is not None:
-            self.violated(Duty.THROTTLED, haste)
+        self.hasty(session.throttle, "a request", event.at_ms)
         session.asked(event.number, event.epoch, is_member=not self.membership.refusal)
         self.report(self.membership.identified(event.member, "a request of the share session"))
         if self.membership.refusal:
@@ -242,7 +247,7 @@ class _Judging:
                 held.renewing += given == RENEW
             elif given == RENEW and held.fate is Fate.DONE:
                 held.renew(self.position)
-        self.sessions[broker].throttled = event.at_ms, event.throttle_ms
+        self.sessions[broker].throttle.told(event.at_ms, event.throttle_ms)
         lost = self.position if event.number in self.outdated else None
         self.outdated.discard(event.number)
         for granted in event.granted:
@@ -300,6 +305,9 @@ class _Judging:
         Then it gives up what it holds, and what answers to earlier requests still bring.
         """
         self.report(self.membership.take(event))
+        throttle = self.membership.throttles[event.broker]
+        self.hasty(throttle, "a heartbeat", event.at_ms)
+        throttle.told(event.at_ms, event.throttle_ms)
         if event.assigned is not None or event.error in REFUSALS:
             self.leadership.assigned(event.assigned)
         if event.epoch == LEAVE:

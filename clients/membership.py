@@ -1,11 +1,13 @@
 """The membership of a client, by its heartbeats and what they are answered."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 import attrs
 
 from clients.duties import Duty
 from clients.events import Heartbeat
+from clients.throttle import Throttle
 
 JOIN, LEAVE = 0, -1
 REFUSALS = {25: "UNKNOWN_MEMBER_ID", 110: "FENCED_MEMBER_EPOCH"}
@@ -32,6 +34,7 @@ class Membership:
     lost. ``refusal`` is the error by which it was told that it is no member, until it joins.
     ``misdirected`` counts heartbeats to a broker that is not the coordinator, since the last other,
     and ``astray`` is when the first of them came, in ms; ``told`` is whether it was reported.
+    ``throttles``: by broker, how long heartbeats to it are to wait.
     """
 
     member: str | None = None
@@ -42,6 +45,7 @@ class Membership:
     misdirected: int = 0
     astray: int = 0
     told: bool = False
+    throttles: dict[int, Throttle] = attrs.field(factory=lambda: defaultdict(Throttle))
 
     def take(self, beat: Heartbeat) -> Iterator[tuple[Duty, str]]:
         """Take note of a heartbeat and its answer; yield what it violates, and how."""
@@ -96,3 +100,4 @@ class Membership:
     def cut(self) -> None:
         """Take note of the end of a connection: the last answer may not have come."""
         self.sure = False
+        self.throttles.clear()

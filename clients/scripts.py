@@ -97,7 +97,7 @@ AWAITED = (
     *(*ADDS, Do.SUBSCRIBE),
 )
 """The steps after which heartbeats are waited for."""
-HABITS = {Do[habit.name]: habit for habit in Habit}
+HABITS = {Do[habit.name]: habit for habit in Habit if habit.name in Do.__members__}
 
 _FLAGS = ("recycles", "listens")
 

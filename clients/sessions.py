@@ -2,14 +2,12 @@
 
 import attrs
 
+from clients.throttle import Throttle
 from model.share_messages import FINAL_EPOCH, INITIAL_EPOCH
 from spec.share_session import next_epoch
 
 NOT_FOUND, WRONG_EPOCH = 122, 123
 """SHARE_SESSION_NOT_FOUND and INVALID_SHARE_SESSION_EPOCH: the client knows its session is gone."""
-
-UNDERWAY_MS = 50
-"""How long a request may be under way that was sent before a throttle time was known."""
 
 
 @attrs.define
@@ -20,8 +18,7 @@ class Session:
     epoch may have moved on or not. ``abandoned``: it may give its session up, and open another, as
     it was told that its member is gone; ``given_up``: it has not gone on with it since it joined
     again. ``hung_up``: it ended its connection as it closes, and has sent no final epoch, which may
-    come on another one where the former was idle for long. ``throttled``: when an answer came last,
-    and for how long it said that the client is to send nothing, in ms.
+    come on another one where the former was idle for long.
     """
 
     epoch: int | None = None
@@ -30,7 +27,7 @@ class Session:
     abandoned: bool = False
     given_up: bool = False
     hung_up: bool = False
-    throttled: tuple[int, int] = (0, 0)
+    throttle: Throttle = attrs.field(factory=Throttle)
     _asked: dict[int, int] = attrs.field(factory=dict)
 
     def allowed(self) -> set[int]:
@@ -40,14 +37,6 @@ class Session:
         if self.sure:
             return {self.epoch, FINAL_EPOCH, *((INITIAL_EPOCH,) if self.abandoned else ())}
         return {INITIAL_EPOCH, FINAL_EPOCH, self.epoch, max(INITIAL_EPOCH, self.epoch - 1)}
-
-    def haste(self, at_ms: int) -> str | None:
-        """Return how a request disregards what the client was told, or None."""
-        since, throttle = self.throttled
-        waited = at_ms - since
-        if UNDERWAY_MS <= waited < throttle - UNDERWAY_MS:
-            return f"a request comes {waited} ms after an answer with throttle time {throttle}"
-        return None
 
     @property
     def is_open(self) -> bool:
@@ -87,3 +76,4 @@ class Session:
         ending = FINAL_EPOCH in self._asked.values()
         self.hung_up = self.hung_up or (hung_up and self.is_open and not ending)
         self.sure, self.ended = self.epoch is None, True
+        self.throttle = Throttle()

@@ -79,6 +79,7 @@ class _Counting:
             case Compacted(place=place):
                 self.gaps.update((place, offset) for offset in event.offsets)
             case Heartbeat(error=error):
+                yield Duty.THROTTLED, event.throttle_ms > 0
                 yield from ((Duty.MEMBER_ID, 1), (Duty.MEMBER_EPOCH, 1), (REFUSED, bool(error)))
                 yield Duty.REJOINS, error in REFUSALS
                 yield Duty.COORDINATOR, error == NOT_COORDINATOR

@@ -25,7 +25,7 @@ from serve.leaders import address
 from serve.limits import Maxima
 from serve.members import Group, Member
 from serve.node import Cluster, Node, Topic
-from serve.rare import Habit
+from serve.rare import THROTTLE_MS, Habit
 from spec.group_lifecycle import describe_offsets
 from spec.lag import durable_lag
 from spec.partition import SharePartition
@@ -100,6 +100,8 @@ def share_group_heartbeat(node: Node, asked: Call) -> Values:
         return {**answer, "error_code": refused.error, "error_message": refused.why}
     answer["member_epoch"] = member.epoch
     answer["heartbeat_interval"] = setting(node.cluster, beat.group, "heartbeat.interval.ms")
+    if node.cluster.rare.takes(Habit.THROTTLE_MEMBER):
+        answer["throttle_time"] = THROTTLE_MS
     if told:
         answer["assignment"] = {"topic_partitions": _by_topic(node, member)}
     return answer

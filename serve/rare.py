@@ -48,6 +48,7 @@ class Habit(Enum):
     CUT_ACKNOWLEDGEMENT = "cut the connection before acknowledgements are looked at"
     CUT_ACKNOWLEDGED = "cut the connection after acknowledgements took effect"
     THROTTLE = "say with the answer to a fetch that the client is to wait"
+    THROTTLE_MEMBER = "say with the answer to a heartbeat that the client is to wait"
     PIECES = "send the answer to a fetch in small pieces"
     SLOW_HEARTBEAT = "answer a heartbeat late"
     SLOW_METADATA = "answer a request for Metadata late"
@@ -79,9 +80,13 @@ class Rare:
     _late: dict[int, int] = attrs.field(factory=dict)
 
     def arm(self, habit: Habit) -> None:
-        """Let something happen once; beyond the most that may be armed, nothing more is."""
+        """Let something happen once; beyond the most that may be armed, nothing more is.
+
+        Whoever throttles a client does so on the connections of both, sessions and heartbeats.
+        """
+        also = (Habit.THROTTLE_MEMBER,) if habit is Habit.THROTTLE else ()
         if len(self._armed) < MOST_ARMED:
-            self._armed.append(habit)
+            self._armed += (habit, *also)
 
     def answer_last(self, broker: int) -> None:
         """Let a broker look at its next ShareAcknowledge later than every other named before."""

@@ -1,5 +1,3 @@
-import pytest
-
 from clients.sessions import Session
 from model.share_messages import FINAL_EPOCH, MAX_EPOCH
 
@@ -65,14 +63,11 @@ def test_a_client_that_hangs_up_as_it_closes_may_send_the_final_epoch_before_or_
     assert not after_.hung_up
 
 
-@pytest.mark.parametrize(
-    ("at_ms", "hastens"), [(1000, False), (1049, False), (1050, True), (1449, True), (1450, False)]
-)
-def test_a_throttle_time_is_heeded_but_for_what_was_under_way(at_ms: int, *, hastens: bool) -> None:
+def test_a_throttle_time_ends_with_the_connection() -> None:
     session = Session()
-    assert session.haste(at_ms) is None
-    session.throttled = 1000, 500
-    assert (session.haste(at_ms) is not None) is hastens
+    session.throttle.told(1000, 500)
+    session.disconnected()
+    assert session.throttle.haste("a request", 1200) is None
 
 
 def test_a_session_that_was_given_up_is_open_again_once_a_member_goes_on_with_it() -> None:

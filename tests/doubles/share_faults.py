@@ -52,6 +52,7 @@ class Fault(Enum):
     FREEZES = "it delivers nothing more after a renewal if the last answer renewed nothing"
     GIVES_UP = "it fetches nothing more once a broker refuses its session"
     HASTY = "it sends requests although it is throttled"
+    BEATS_ON = "it sends heartbeats although it is throttled"
     KEEPS_ASSIGNMENT = "it fetches for ever what it was assigned first"
     DROPS_REVOKED = "it drops acknowledgements of partitions that it is not assigned any more"
     DELIVERS_CONTROL = "it delivers control records"

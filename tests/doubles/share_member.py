@@ -31,7 +31,7 @@ class ShareMember:
         self._coordinator: Wire | None = None
         self._lock = threading.Lock()
         self._over = threading.Event()
-        self._interval = 0.0
+        self._interval = self._quiet_until = 0.0
         self._told = True
         self.assigned: list[SimpleNamespace] = []
         self._thread = threading.Thread(target=self._beat_on, name="heartbeats")
@@ -70,6 +70,8 @@ class ShareMember:
     def _beat_on(self) -> None:
         """Send heartbeats until it is stopped, or the broker is."""
         while not self._over.wait(self._interval):
+            if self._fault is not Fault.BEATS_ON:
+                self._over.wait(self._quiet_until - time.monotonic())
             try:
                 answer = self._beat(self.epoch)
                 if answer.error_code in REFUSALS:
@@ -112,6 +114,7 @@ class ShareMember:
             while True:
                 coordinator = self._coordinator or self._sought()
                 body = asked_again(coordinator, asked)
+                self._quiet_until = time.monotonic() + body.throttle_time / 1000
                 stays = self._fault is Fault.LEAVES_ONCE and epoch == LEAVE
                 if body.error_code != NOT_COORDINATOR or self._fault is _FAITHFUL or stays:
                     return body

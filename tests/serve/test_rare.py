@@ -147,7 +147,7 @@ def test_a_coordinator_is_not_available_once() -> None:
         assert [(each.error_code, each.node_id) for each in codes] == [(15, -1), (0, 1)]
 
 
-def test_a_throttle_time_is_told_once_and_with_a_fetch_only() -> None:
+def test_a_throttle_time_is_told_once_with_a_fetch_and_once_with_a_heartbeat() -> None:
     with holding() as (broker, client, topic):
         broker.do(lambda cluster: cluster.rare.arm(Habit.THROTTLE))
         client.acknowledge(1, part(topic, (0, 0, 1)))
@@ -156,6 +156,8 @@ def test_a_throttle_time_is_told_once_and_with_a_fetch_only() -> None:
             asked = ShareFetch("g", "m", epoch, (), max_wait_ms=0)
             times.append(client.send(message(asked)).throttle_time)
         assert times == [THROTTLE_MS, 0]
+        beats = [client.beat(0, ["t"]).throttle_time for _ in range(2)]
+        assert beats == [THROTTLE_MS, 0]
 
 
 def test_an_answer_in_pieces_is_the_same_answer() -> None:
