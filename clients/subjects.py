@@ -114,13 +114,23 @@ def driver_of(
     ``seconds``: how long it may take for one answer. ``version``: one of ``VERSIONS``, which is
     built on demand in the user's cache; None is the one that this project is tested with.
     """
-    if version is not None and version not in VERSIONS.get(str(name), ()):
-        allowed = ", ".join(VERSIONS.get(str(name), ())) or "none, as a command says what it starts"
-        text = f"{name or '--exec'} {version!r:.40} cannot be driven; allowed: {allowed}"
-        raise TargetError(text)
+    release_of(name, version)
     if command is None:
         command = _COMMANDS[str(name)](version)
     return Kept(command, seconds)
+
+
+def release_of(name: str | None, version: str | None) -> str:
+    """Return the release of a client that is driven, empty where a command starts it.
+
+    Raises TargetError where ``version`` is none that can be driven.
+    """
+    releases = VERSIONS.get(str(name), ())
+    if version is not None and version not in releases:
+        allowed = ", ".join(releases) or "none, as a command says what it starts"
+        text = f"{name or '--exec'} {version!r:.40} cannot be driven; allowed: {allowed}"
+        raise TargetError(text)
+    return version or (releases[-1] if releases else "")
 
 
 def known_of(name: str | None) -> Path | None:

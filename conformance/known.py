@@ -9,6 +9,8 @@ from typing import Any
 
 import attrs
 
+from conformance.releases import is_before
+
 REASON = "Not judged yet."
 _HEAD = "# Deviations that a run showed."
 _PLAYED = " `sharespec verify` plays each sequence again."
@@ -30,7 +32,7 @@ class KnownDeviation:
     that show it. ``difference``, if it is there, is the probable cause as the kit words it, which
     every such deviation has. ``consequence`` is what it means to an operator, ``cause`` its origin,
     ``page`` where it is explained. ``loses`` is what a user loses by it, one of ``LOSSES``; empty:
-    not said.
+    not said. ``mended`` is the first release that has it no more; empty: none has mended it.
     """
 
     name: str
@@ -47,6 +49,11 @@ class KnownDeviation:
     obscures: frozenset[str] = frozenset()
     page: str = ""
     loses: str = ""
+    mended: str = ""
+
+    def is_of(self, version: str) -> bool:
+        """Return whether a release may have it; empty: one that is not known, which may."""
+        return not (version and self.mended) or is_before(version, self.mended)
 
 
 LOSSES = ("records lost", "delivered twice", "stuck", "wrong figures", "refused")
@@ -111,6 +118,8 @@ def _known(entry: object, read: Reader | None) -> KnownDeviation:
     if len(values["signature"]) < 2:  # noqa: PLR2004 - a rule and an operation
         found = list(values["signature"])
         raise KnownError(f"signature is {found!r:.80}; allowed: [rule, operation]")
+    if not re.fullmatch(r"(\d{1,9}(\.\d{1,9})*)?", mended := values.get("mended", "")):
+        raise KnownError(f"mended is {mended!r:.80}; allowed: a release, as 4.4.0")
     if (loses := values.get("loses", "")) and loses not in LOSSES:
         raise KnownError(f"loses is {loses!r:.80}; allowed: {', '.join(LOSSES)}")
     sequence = _commands(values.pop("sequence"), read) if read else ()

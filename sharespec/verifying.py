@@ -100,8 +100,13 @@ class VerifyPlan:
     may_lack_known: bool = False
 
 
-def read_plan(kit: AnyKit, wanted: VerifyOptions, known: Path | None) -> VerifyPlan:
-    """Return what to do, with a file of known deviations if none is given. Raises KnownError."""
+def read_plan(
+    kit: AnyKit, wanted: VerifyOptions, known: Path | None, version: str = ""
+) -> VerifyPlan:
+    """Return what to do, with a file of known deviations if none is given. Raises KnownError.
+
+    ``version`` is the release of the target, empty where it has none.
+    """
     given = sum(each is not None for each in (wanted.only, wanted.vector, wanted.play))
     if given > 1:
         raise click.UsageError("give one of --only, --vector and --play")
@@ -111,7 +116,7 @@ def read_plan(kit: AnyKit, wanted: VerifyOptions, known: Path | None) -> VerifyP
     return VerifyPlan(
         kit,
         wanted,
-        _chosen(read_known(path, kit.read) if path else (), wanted.only),
+        _chosen(read_known(path, kit.read) if path else (), wanted.only, version),
         _cases(wanted.vector, kit),
         None if wanted.play is None else read_sequence(wanted.play, kit.read),
         _limits(kit, wanted),
@@ -145,8 +150,13 @@ def _cases(vector: str | None, kit: AnyKit) -> tuple[Case, ...]:
     return chosen
 
 
-def _chosen(listed: tuple[KnownDeviation, ...], only: str | None) -> tuple[KnownDeviation, ...]:
+def _chosen(
+    listed: tuple[KnownDeviation, ...], only: str | None, version: str
+) -> tuple[KnownDeviation, ...]:
     chosen = tuple(known for known in listed if only in (None, known.name))
+    if only and chosen and not chosen[0].is_of(version):
+        raise KnownError(f"{only} is mended in {chosen[0].mended}; --version names one before it")
+    chosen = tuple(known for known in chosen if known.is_of(version))
     if only and not chosen:
         names = ", ".join(known.name for known in listed) or "none"
         raise KnownError(f"{only!r} is not known; known are {names}")

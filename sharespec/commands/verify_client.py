@@ -8,7 +8,7 @@ import attrs
 import click
 
 from clients.kit import AT_ONCE, CLIENTS
-from clients.subjects import NAMES, Drivers, driver_of, known_of
+from clients.subjects import NAMES, Drivers, driver_of, known_of, release_of
 from conformance.known import KnownError
 from conformance.target import TargetError
 from sharespec.commands.options import SECONDS, OneOf
@@ -80,7 +80,8 @@ def verify_client_command(
     if (test := values["test"]) and (name, test.suffix) != ("librdkafka", ".py"):
         raise click.UsageError("--test is FILE.py, for librdkafka")
     kit = attrs.evolve(CLIENTS, at_once=at_once)
-    plan = read_plan(kit, VerifyOptions(**values), known_of(name))
+    options = VerifyOptions(**values)
+    plan = read_plan(kit, options, known_of(name), release_of(name, version))
     given = name or f"--exec {shlex.quote(command or '')}"
     given += f" --version {version}" if version else ""
     plan = attrs.evolve(plan, may_lack_known=version is not None)

@@ -256,7 +256,7 @@ def test_a_client_that_releases_what_it_cannot_read_goes_on_and_one_that_drops_i
     None
 ):
     drained = Script(Settings(explicit=True), 1, ((Do.PRODUCE, 1), (Do.DRAIN, 0)))
-    assert alone(Unreadable, commands_of(drained), HASTY).faults == ()
+    assert alone(Unreadable, commands_of(drained), FAST).faults == ()
     assert Duty.RECEIVES.value in duties(alone(Dropping, commands_of(drained), HASTY))
 
 

@@ -20,7 +20,7 @@ from clients.kit import CLIENTS, Clients, commands_of
 from clients.play import Pace, play
 from clients.scripts import Do, Script
 from clients.stakes import DELIVERED
-from clients.subjects import NAMES, OLDEST_KAFKA, Drivers, Kept, driver_of, known_of
+from clients.subjects import NAMES, OLDEST_KAFKA, VERSIONS, Drivers, Kept, driver_of, known_of
 from conformance.campaign import Limits, alone, campaign, replayed
 from conformance.known import read_known
 from conformance.target import TargetError
@@ -263,7 +263,8 @@ BUSY = {"tells-nothing-of-a-session-before", "acknowledges-to-any-broker"}
 def test_what_is_known_of_a_client_shows_and_nothing_else(driver: Kept, name: str) -> None:
     path = known_of(name)
     assert path is not None
-    known = read_known(path, CLIENTS.read)
+    listed = read_known(path, CLIENTS.read)
+    known = tuple(each for each in listed if each.is_of(VERSIONS[name][-1]))
     drivers, kit = Drivers(driver), attrs.evolve(CLIENTS, at_once=3)
     with ExitStack() as at_end:
         at_end.callback(drivers.end)

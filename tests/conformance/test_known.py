@@ -47,6 +47,10 @@ def written(fault: Fault[Any]) -> str:
             ('reason = "r"', 'reason = "r"\nloses = "time"'),
             "deviation 1: loses is 'time'; allowed: records lost, delivered twice, stuck, wrong",
         ),
+        (
+            ('reason = "r"', 'reason = "r"\nmended = "4.x"'),
+            "deviation 1: mended is '4.x'; allowed: a release, as 4.4.0",
+        ),
         (('"Fetch"', '"Fly"'), "deviation 1: "),
         (('"member"', '"a\\nb"'), "(a b)"),
         (("'''[", "'''"), "deviation 1: "),
@@ -97,6 +101,22 @@ def test_what_is_nested_too_deep_is_one_line(tmp_path: Path, text: str, place: s
 def test_a_known_deviation_without_a_sequence_is_gone(fault: Fault[Any]) -> None:
     none = attrs.evolve(known(fault), sequence=())
     assert [*replayed(WRONG, WRONG.hello(), (none,), CORES)] == [Replayed(none, None)]
+
+
+@pytest.mark.parametrize(
+    ("mended", "version", "expected"),
+    [
+        ("4.4.0", "4.3.1", True),
+        ("4.4.0", "4.4.0", False),
+        ("4.4.0", "4.10.0", False),
+        ("4.4.0", "", True),
+        ("", "4.4.0", True),
+    ],
+)
+def test_a_release_that_mended_it_is_not_expected_to_have_it(
+    fault: Fault[Any], mended: str, version: str, *, expected: bool
+) -> None:
+    assert known(fault, mended=mended).is_of(version) is expected
 
 
 def test_names_are_unique(tmp_path: Path, fault: Fault[Any]) -> None:

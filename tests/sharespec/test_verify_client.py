@@ -53,6 +53,12 @@ def test_what_cannot_be_driven_is_one_line_and_exits_with_2(
     assert said in error
 
 
+def test_a_mended_deviation_needs_a_release_that_has_it() -> None:
+    status, output, error = run("kafka", "--only", "sends-although-throttled")
+    text = "sends-although-throttled is mended in 4.4.0; --version names one before it"
+    assert (status, output, text in error) == (2, "", True)
+
+
 @pytest.mark.slow
 def test_what_is_known_exits_with_0_and_what_a_run_writes_is_known_to_the_next(
     tmp_path: Path,
