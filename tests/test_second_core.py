@@ -52,16 +52,16 @@ def verify(core: Path) -> Verify:
 
 @pytest.mark.parametrize("profile", ["kip", "kafka"])
 @pytest.mark.parametrize(
-    "seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(4, 10))]
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 10))]
 )
 def test_what_it_chooses_conforms(verify: Verify, profile: str, seed: int) -> None:
-    played, found = verify(f"-profile {profile} -seed {seed}", 100)
+    played, found = verify(f"-profile {profile} -seed {seed}", 60)
     assert played.faults == found.faults == ()
     assert played.number > 200
-    assert found.steps > 3000
+    assert found.steps > 2000
 
 
 @pytest.mark.parametrize("choice", ["jumps,nothing", "start-alone,rewrites"])
 def test_a_choice_alone_conforms(verify: Verify, choice: str) -> None:
-    played, found = verify(f"-with {choice}", 60)
+    played, found = verify(f"-with {choice}", 30)
     assert played.faults == found.faults == ()
