@@ -65,7 +65,7 @@ LISTED = [
     ),
 ]
 
-LONG = {"two records and dead letters"}
+LONG = {"two records and dead letters", "altered offsets of two records, and release"}
 
 
 def test_the_document_lists_the_worlds() -> None:

@@ -37,9 +37,12 @@ from tests.proofs.explored import DOCUMENT, TINY, VisitedWorld, explored, visite
 SLOW = 5_000
 """A world of more states than that takes seconds."""
 
+LONG = {"altered limits and durations", "two records of one member"}
+"""Others have the same with fewer states, or with more members."""
+
 
 def _visited(one: VisitedWorld) -> ParameterSet:
-    marks = pytest.mark.slow if one.sizes[0] > SLOW else ()
+    marks = [pytest.mark.slow] * (one.sizes[0] > SLOW) + [pytest.mark.long] * (one.covers in LONG)
     return pytest.param(one, marks=marks, id=one.covers)
 
 
