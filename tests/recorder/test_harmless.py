@@ -24,9 +24,9 @@ def sound(trace: Trace) -> bool:
     return problems(trace) == [] and conforms(trace)
 
 
-def serves(running: Broker, seconds: int = 4) -> bool:
+def serves(running: Broker) -> bool:
     """Return whether members work on the broker and none is refused."""
-    return running.work(WORDS, seconds)["consumed"] > 100
+    return running.work(WORDS, 1)["consumed"] > 100
 
 
 @pytest.mark.long
@@ -134,8 +134,8 @@ def alone(path: Path, folder: Path) -> list[dict[str, object]]:
 
 def test_only_what_is_asked_for_is_recorded_and_no_name_is_told(tmp_path: Path) -> None:
     with broker(tmp_path, "topics=o*r|x,groups=g,hash=secret") as running:
-        running.work(WORDS, 3, topic="other")
-        running.work(WORDS, 3, topic="topic")
+        running.work(WORDS, 1, topic="other")
+        running.work(WORDS, 1, topic="topic")
         running.stop()
         trace = read(running.trace)
     text = json.dumps(trace.rows) + json.dumps(trace.headers)
@@ -148,7 +148,7 @@ def test_only_what_is_asked_for_is_recorded_and_no_name_is_told(tmp_path: Path) 
 
 def test_a_sample_is_of_whole_share_partitions(tmp_path: Path) -> None:
     with broker(tmp_path, "sample=0.5") as running:
-        running.work(WORDS, 3)
+        running.work(WORDS, 1)
         running.stop()
         trace = read(running.trace)
     assert sound(trace)

@@ -25,15 +25,15 @@ def sound(trace: Trace) -> bool:
 def test_a_member_that_crashes_and_brokers_that_end(tmp_path: Path) -> None:
     with broker(tmp_path, "records=1") as first:
         crashing = first.work_on("produce,mixed,mixed")
-        first.work("produce,accept", 5)
+        first.work("produce,accept", 2)
         end(crashing)
-        first.work("trickle,accept,limit", 4)
+        first.work("trickle,accept,limit", 2)
         first.stop()
     with broker(tmp_path, "records=1") as second:
-        second.work("produce,mixed", 4)
+        second.work("produce,mixed", 1)
         second.kill()
     with broker(tmp_path, "records=1") as third:
-        third.work("produce,accept", 4)
+        third.work("produce,accept", 1)
         third.stop()
     trace = read(tmp_path / "trace")
     assert sound(trace)
@@ -52,9 +52,7 @@ def test_transactions_and_dead_letters(tmp_path: Path) -> None:
     words = "produce,transactions,transactions,mixed,accept"
     with broker(tmp_path, "records=1", features=features, settings=settings) as running:
         committed = "share.isolation.level=read_committed"
-        running.work_until(
-            lambda: archives(read(running.trace)), words, 12, committed, DEAD_LETTERS
-        )
+        running.work_until(lambda: archives(read(running.trace)), words, 4, committed, DEAD_LETTERS)
         running.stop()
         trace = read(running.trace)
     assert sound(trace)
@@ -94,7 +92,7 @@ def test_attached_and_switched_while_members_work(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seconds", [0, pytest.param(2, marks=pytest.mark.long)])
 def test_a_checkpoint_comes_after_some_time_too(seconds: int, tmp_path: Path) -> None:
     with broker(tmp_path, f"checkpoint_s={seconds}") as running:
-        running.work("produce,accept,mixed", 10)
+        running.work("produce,accept,mixed", 3 + 3 * seconds)
         running.stop()
         trace = read(running.trace)
     assert sound(trace)

@@ -26,7 +26,7 @@ WORDS = "produce,produce,accept,mixed,mixed,renew,stall,limit,delete,alter"
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Broker, Trace]]:
     """A run with members of all kinds, record deletion and altered settings."""
     with broker(tmp_path_factory.mktemp("kafka"), "records=1,checkpoint=200") as running:
-        running.work_until(lambda: not missing(read(running.trace)), WORDS, 20)
+        running.work_until(lambda: not missing(read(running.trace)), WORDS, 6)
         running.stop()
         yield running, read(running.trace)
 
