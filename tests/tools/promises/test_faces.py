@@ -35,8 +35,14 @@ LONG = {
     "does nothing in a third renewal",
     "takes every delivery limit above 5 for 5",
     "ignores a limit of the window above 20",
+    "drops the fifth batch of an acknowledgement",
+    "takes durable available records for archived",
+    "takes the fourth member for the first",
+    "delivers acknowledged records again beyond offset 1,000",
+    "delivers acknowledged records again beyond 40 bits",
+    "delivers acknowledged records again beyond 62 bits",
 }
-"""Those that a search finds after ten seconds and more."""
+"""Those that a search finds after some seconds, or that differ from another in a number."""
 
 PROFILES = pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
 
