@@ -88,7 +88,8 @@ def small(formulas: Iterable[z3.ExprRef]) -> Iterator[z3.BoolRef]:
 
 def _counts(formulas: Iterable[z3.ExprRef]) -> Iterator[tuple[z3.ExprRef, ...]]:
     """Yield the arguments of each count."""
-    todo, seen = list(formulas), set()
+    # To walk through terms from Python is slow: few have any.
+    todo, seen = [each for each in formulas if f"({_COUNT.name()} " in each.sexpr()], set()
     while todo:
         term = todo.pop()
         if term.get_id() not in seen:

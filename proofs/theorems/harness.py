@@ -192,9 +192,10 @@ def _smallest(solver: z3.Solver, numbers: Iterable[z3.ArithRef]) -> z3.ModelRef:
     """Return a model in which each number in turn is as small as possible."""
     model = solver.model()
     for term in numbers:
+        found = model.eval(term, model_completion=True).as_long()
         for value in range(-1, 4):
-            if solver.check(term == value) == z3.sat:
-                model = solver.model()
+            if value == found or solver.check(term == value) == z3.sat:
+                model = model if value == found else solver.model()
                 solver.add(term == value)
                 break
     return model
