@@ -103,7 +103,11 @@ def test_many_steps_reach_every_rule() -> None:
 
 
 @pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, SEEDS))]
+    "seed",
+    [
+        0,
+        *(pytest.param(n, marks=[pytest.mark.slow, pytest.mark.long]) for n in range(1, SEEDS)),
+    ],
 )
 def test_the_kernel_finds_in_spoiled_events_what_the_specification_finds(seed: int) -> None:
     noticed = 0

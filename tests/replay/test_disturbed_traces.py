@@ -83,7 +83,7 @@ def wrong_in(folder: Path, rows: list[Row]) -> set[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 100), marks=pytest.mark.long)])
+@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 100), marks=pytest.mark.long)])
 @pytest.mark.parametrize(("name", "kind"), CASES)
 def test_a_disturbed_trace_of_apache_kafka_does_not_diverge(
     tmp_path: Path, name: str, kind: str, seeds: range

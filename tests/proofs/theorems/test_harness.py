@@ -72,7 +72,7 @@ def test_rule_is_put_back_after_an_error() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted({t.situation for t in THEOREMS}, key=str))
-@pytest.mark.parametrize("every", [60, pytest.param(15, marks=pytest.mark.long)])
+@pytest.mark.parametrize("every", [180, pytest.param(15, marks=pytest.mark.long)])
 def test_what_is_proved_holds_in_states_that_runs_reach(every: int, kind: type) -> None:
     theorems = [theorem for theorem in THEOREMS if theorem.situation is kind]
     for _depth, state in states_of(kind)[::every]:

@@ -20,8 +20,8 @@ from tools.promises.routes import SEEN
     "seeds",
     [
         range(2),
-        pytest.param(range(2, 10), marks=pytest.mark.slow),
-        pytest.param(range(10, 100), marks=[pytest.mark.slow, pytest.mark.long]),
+        pytest.param(range(2, 5), marks=pytest.mark.slow),
+        pytest.param(range(5, 100), marks=[pytest.mark.slow, pytest.mark.long]),
     ],
 )
 @pytest.mark.parametrize("disturbance", DISTURBANCES)
