@@ -272,5 +272,5 @@ def test_what_is_known_of_a_client_shows_and_nothing_else(driver: Kept, name: st
         assert {each.known.name for each in again if not each.fault} <= BUSY
         if name == "kafkit":
             return  # Its scripts take minutes: docs/findings/share-consumers.md says it.
-        result = campaign(drivers.start, Limits(600, 8), kit, 1, known=known)
+        result = campaign(drivers.start, Limits(600, 4), kit, 1, known=known)
         assert (result.failure, result.faults) == ("", ())
