@@ -218,10 +218,10 @@ def test_a_cluster_is_judged_and_nothing_of_it_remains(tmp_path: Path) -> None:
     out, plan = tmp_path / "out", tmp_path / "plan"
     plan.write_text(
         '[1000, "move_and_return", {"partition": 0, "cut_ms": 300}]\n'
-        '[4000, "pause", {"node": 2, "for_ms": 1500}]\n'
-        '[7000, "reset", {"source": "client", "target": "1"}]\n'
+        '[2500, "pause", {"node": 2, "for_ms": 1500}]\n'
+        '[5000, "reset", {"source": "client", "target": "1"}]\n'
     )
-    arguments = ("--seconds", "12", "--plan", str(plan), "--out", str(out), "--json")
+    arguments = ("--seconds", "7", "--plan", str(plan), "--out", str(out), "--json")
     with run(tmp_path, "cluster", "kafka", *arguments) as done:
         output, errors = done.communicate(timeout=_START_S)
     if "Maven" in errors.decode() or "java" in errors.decode():
