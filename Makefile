@@ -58,23 +58,26 @@ test test-slow test-all: export SPARK_DAEMON_JAVA_OPTS ?= $(BRIEF)
 
 # What must cover model and spec whole; beside `cover` no other target runs it again.
 COVERING := tests/model tests/spec tests/rules
+ELSEWHERE := $(if $(filter cover,$(MAKECMDGOALS)),$(COVERING:%=--ignore=%))
 
-test: $(READY) ## Run the tests that a change needs, in minutes
-	$(PYTEST) $(if $(filter cover,$(MAKECMDGOALS)),$(COVERING:%=--ignore=%))
-
-test-slow: WORKERS := 6
+# `make test test-slow` is one run, which collects, loads, compiles and starts once what both share.
+BOTH := $(and $(filter test,$(MAKECMDGOALS)),$(filter test-slow,$(MAKECMDGOALS)))
+$(if $(BOTH),test) test-slow: WORKERS := 6
 cover: WORKERS := 2
-test-slow: export SHARESPEC_STEPS ?= 40000
+$(if $(BOTH),test) test-slow: export SHARESPEC_STEPS ?= 40000
 test-all: export SHARESPEC_STEPS ?= 120000
 
+test: $(READY) ## Run the tests that a change needs, in minutes
+	$(PYTEST) $(ELSEWHERE) $(if $(BOTH),-m "not long" --durations 25)
+
 test-slow: $(READY) ## Run what `make test` leaves out: searches, clusters, brokers, long runs
-	$(PYTEST) -m "(slow or broker or volume) and not long" --durations 25
+	$(if $(BOTH),,$(PYTEST) -m "(slow or broker or volume) and not long" --durations 25)
 
 test-all: $(READY) ## Run every test; with DRAW=search of examples drawn anew
 	$(PYTEST) -m "" $(if $(DRAW),--hypothesis-profile=$(DRAW))
 
 cover: $(READY) ## Check that the tests of model, spec and the rules cover all of model and spec
-	$(PYTEST) $(COVERING) --cov
+	$(PYTEST) $(if $(BOTH),-m "not long") $(COVERING) --cov
 
 matrix: ## Run `make test` with each Python from 3.11 to 3.14 that is installed
 	@for version in 3.11 3.12 3.13 3.14; do \

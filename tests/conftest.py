@@ -36,6 +36,9 @@ PLAIN = tuple(
 )
 """Folders whose tests need nothing compiled, so that no worker waits for the one that compiles."""
 
+LONGEST = "spark", "wheel", "hdfs", "recorder", "simulated"
+"""The groups that take longest, so that no worker is alone with one of them at the end."""
+
 
 RERUNS = 1
 """How often a test of a real broker or client, in real time, may fail on a machine that stalls.
@@ -80,10 +83,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=_turn)
 
 
-def _turn(item: pytest.Item) -> tuple[bool, bool, bool]:
+def _turn(item: pytest.Item) -> tuple[bool, bool, bool, int]:
     group = item.nodeid.rpartition("]")[2].partition("@")[2]
-    return group != COMPILING, not _is_plain(item), not group
-
-
-def _is_plain(item: pytest.Item) -> bool:
-    return item.nodeid.startswith(PLAIN)
+    rank = LONGEST.index(group) if group in LONGEST else len(LONGEST)
+    return group != COMPILING, not item.nodeid.startswith(PLAIN), not group, rank
