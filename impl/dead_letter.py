@@ -6,10 +6,11 @@ from impl.rows import Ints
 from impl.runs import cut_out, set_state
 from impl.state import State
 from impl.window import finish
-from impl.writes import Reported, begin_change, send_anyway
+from impl.writes import Reported, begin_change, is_writing, send_anyway
 from model.guards import Guard
 
 _NOT_ARCHIVING = at.verdict(Guard.DEAD_LETTER_IS_ARCHIVING)
+_NOT_QUEUED = at.verdict(Guard.DEAD_LETTER_IS_QUEUED)
 
 
 @entry_point
@@ -18,7 +19,8 @@ def finish_dead_letter(state: State, ranges: Ints, answers: Ints, start: int) ->
 
     ``ranges``: (first, last) each, ascending by their first offset; below the start offset they
     are ignored, but the start offset and the delivery complete count are written. ``answers``:
-    (id or -1, status) of the write. ``start``: the start offset chosen after it. Returns a verdict.
+    (id or -1, status) of the write; without ranges the queue is empty. ``start``: the start offset
+    chosen after it. Returns a verdict.
     """
     h = state.header
     h[at.STATUS] = at.S_NONE
@@ -35,7 +37,19 @@ def finish_dead_letter(state: State, ranges: Ints, answers: Ints, start: int) ->
     result = at.FINE
     if ranges.shape[0] > 0:
         result = send_anyway(state, Reported(serial, low, high), answers, at.FIRST_GROUP)
+    elif not is_writing(state):
+        result = _none_waits(state)
     return result if result != at.FINE else finish(state, start)
+
+
+@compiled
+def _none_waits(state: State) -> int:
+    h, runs = state.header, state.runs
+    for i in range(h[at.HEAD], h[at.TAIL]):
+        if runs[i, at.STATE] == at.ARCHIVING and runs[i, at.WRITE] == at.NO_WRITE:
+            h[at.WHERE] = runs[i, at.FIRST]
+            return _NOT_QUEUED
+    return at.FINE
 
 
 @compiled

@@ -13,6 +13,7 @@ from impl.rows import Ints, move_rows, seek_range
 from impl.runs import is_free, seek, tracked
 from impl.state import State
 from impl.window import first_unknown, furthest_start
+from impl.writes import is_writing
 from model.guards import Guard
 
 _OFFERED = at.verdict(Guard.RECORD_IS_OFFERED)
@@ -171,9 +172,8 @@ def note_full(state: State) -> int:
     """
     h = state.header
     start = h[at.START]
-    for row in range(h[at.OUTSTANDING_TAIL]):
-        if state.outstanding[row, at.O_ID] != at.DOUBTFUL:
-            return at.FINE
+    if is_writing(state):
+        return at.FINE
     if furthest_start(state, h[at.END]) == start:
         h[at.STUCK_OFFSET], h[at.STUCK_FETCHES] = at.NOWHERE, 0
         return at.FINE

@@ -294,6 +294,15 @@ def leave_in_doubt(state: State) -> None:
             row, begin = row + 1, end
 
 
+@compiled
+def is_writing(state: State) -> bool:
+    """Return whether a write has no answer."""
+    for row in range(state.header[at.OUTSTANDING_TAIL]):
+        if state.outstanding[row, at.O_ID] != at.DOUBTFUL:
+            return True
+    return False
+
+
 @entry_point
 def fence(state: State) -> None:
     """Let no outstanding write say anything any more, whatever its answer will be."""

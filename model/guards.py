@@ -245,6 +245,14 @@ class Guard(Enum):
         promises=("dead letters",),
         at_stake={"core": ["ARCHIVING → *: finish_dead_letter"]},
     )
+    DEAD_LETTER_IS_QUEUED = Rule(
+        "the dead-letter queue has each ARCHIVING record while no write is outstanding (KIP-1191)",
+        "KIP-1191; Apache Kafka, SharePartition.maybeInitialize",
+        "A record that has failed for good is in the queue until it is done with it, also under a "
+        "new leader: without that it would hold the start offset back for ever.",
+        promises=("dead letters",),
+        at_stake={"core": ["ARCHIVING → *: finish_dead_letter"]},
+    )
     ONLY_COMMITTED_IS_ASKED_FOR = Rule(
         "records of aborted transactions are kept back under read_committed alone (KIP-932)",
         "KIP-932, Reading transactional records",

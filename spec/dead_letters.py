@@ -15,7 +15,9 @@ def finish_dead_letters(
 ) -> Step:
     """Archive records that the dead-letter queue has, or could not take (KIP-1191).
 
-    Guard: each is ``record.is_dead_letter``. Offsets below the start offset are passed over.
+    Guard: each is ``record.is_dead_letter``. Offsets below the start offset are passed over. None
+    is named only if the queue is empty: it has what waits for it, whichever leader put that there,
+    once no write is outstanding.
     Effect: each as ``record.finish_dead_letter``, also if there is no queue any more.
     Delivery count: unchanged.
     Persistence: one write, also where the start offset has passed all the records; what becomes of
@@ -29,9 +31,16 @@ def finish_dead_letters(
         require(archiving, Guard.DEAD_LETTER_IS_ARCHIVING, f"offset {offset} is not ARCHIVING")
         finished[offset] = finish_dead_letter(record)
     if not operation.ranges:
+        waits = None if partition.outstanding else _first_dead_letter(partition)
+        require(waits is None, Guard.DEAD_LETTER_IS_QUEUED, f"offset {waits} is not in the queue")
         return Step(partition)
     partition, write = write_and_forget(partition, finished, answer)
     return Step(partition, Outcome(writes=(write,)))
+
+
+def _first_dead_letter(partition: SharePartition) -> int | None:
+    records = partition.window.records
+    return min((offset for offset in records if is_dead_letter(records[offset])), default=None)
 
 
 def _named(partition: SharePartition, operation: FinishDeadLetter) -> Iterator[int]:

@@ -41,7 +41,7 @@ NEVER: dict[str, tuple[Step, ...]] = {
     "log": ((ops.AdvanceLogStart(9), ()),),
     "masked write": (
         acknowledged(1, LATER),
-        *((ops.FinishDeadLetter(()), ()),) * 3,
+        *((ops.MemberLeaves("nobody"), ()),) * 3,
         (ops.CompleteWrite(7, ErrorCode.NONE), ()),
     ),
 }
@@ -74,7 +74,7 @@ def found(made: list[TraceEvent], profile: Profile = HASTY) -> Finding | None:
     return finding
 
 
-QUIET: Step = (ops.FinishDeadLetter(()), ())
+QUIET: Step = (ops.MemberLeaves("nobody"), ())
 
 
 @pytest.mark.parametrize("timed", [False, True])

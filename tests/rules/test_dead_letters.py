@@ -84,8 +84,23 @@ def test_dead_letters_that_the_start_offset_has_passed_still_write_it() -> None:
     assert later.partition.window == ahead.window
     done = run(later.partition, CompleteWrite(later.outcome.writes[0].id, ErrorCode.NONE))
     assert (durable(ahead).start_offset, durable(done).start_offset) == (0, 1)
-    nothing = apply(ahead, FinishDeadLetter(()))
-    assert (nothing.partition, nothing.outcome.writes) == (ahead, ())
+
+
+@BOTH
+def test_a_dead_letter_is_in_the_queue_of_whoever_leads_once_nothing_is_written(
+    profile: Profile,
+) -> None:
+    none, queued = FinishDeadLetter(()), (Guard.DEAD_LETTER_IS_QUEUED, 1)
+    first = run(archiving(profile), AdvanceLogStart(1))
+    assert refusal(first, none) == queued
+    second = started(profile, StateBatch(1, 1, RecordState.ARCHIVING, 1), config=SMALL)
+    assert refusal(second, none) == queued
+    waiting = apply(first, acknowledgement("c1", (2, 2, 1)), answers=(LATER,))
+    nothing = apply(waiting.partition, none)
+    assert (nothing.partition, nothing.outcome.writes) == (waiting.partition, ())
+    answer = CompleteWrite(waiting.outcome.writes[0].id, ErrorCode.NONE)
+    assert refusal(run(waiting.partition, answer), none) == queued
+    assert apply(run(first, AdvanceLogStart(2)), none).outcome.writes == ()
 
 
 @pytest.mark.parametrize("status", [ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE])

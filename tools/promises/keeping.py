@@ -24,7 +24,7 @@ from model.states import AcknowledgeType, RecordState
 from spec.acknowledge import judge
 from spec.log import hole_end
 from spec.partition import SharePartition, Step
-from spec.record import Record, is_acquirable, is_held, is_terminal
+from spec.record import Record, is_acquirable, is_dead_letter, is_held, is_terminal
 from spec.step import apply
 from spec.window import Window, extend, replace
 from tools.promises.altering import (
@@ -90,6 +90,15 @@ def _owned(fits: Callable[[Record], object]) -> Callable[..., SharePartition]:
             RecordState.ACQUIRED, max(1, at.record.delivery_count), at.operation.member, MANY
         ),
     )
+
+
+def _without_former_letters(partition: SharePartition, operation: Operation) -> Operation:
+    """Leave out the dead letters of a former leader, which are marked by an acquisition."""
+    if not isinstance(operation, FinishDeadLetter):
+        return operation
+    records = partition.window.records
+    mine = (part for part in operation.ranges if records[part.first].acquisition is None)
+    return FinishDeadLetter(tuple(mine))
 
 
 def _is_sound(_partition: SharePartition, request: Acknowledge) -> bool:
@@ -367,6 +376,10 @@ KEEPING = (
     Behaviour("delivers again what the dead-letter queue took", _LETTERS, FORGETFUL,
         ends=after(FinishDeadLetter, lambda at: at.is_changed and at.record.state is ARCHIVED),
         faces=TRACE),  # Short searches do not come so far.
+    Behaviour("gives a new leader's dead letters to no queue", _LETTERS, FORGETFUL,
+        ends=after(Initialize, lambda at: is_dead_letter(at.record),
+            recorded(acquisition=lambda _at: 1)),
+        reads=_without_former_letters, faces=CORE),
 )
 # fmt: on
 """Of locks, acknowledgements, writes and the durable state."""

@@ -32,6 +32,7 @@ ENSURED = {
     Guard.LOCK_LASTS_ITS_DURATION: "a lock that is over too early shows as ONLY_AVAILABLE_...",
     Guard.LOCK_ENDS_ON_TIME: "a lock that is over too late shows as AVAILABLE_RECORDS_...",
     Guard.DEAD_LETTER_IS_ARCHIVING: "a response does not report dead letters",
+    Guard.DEAD_LETTER_IS_QUEUED: "a response does not report dead letters",
     Guard.ONLY_COMMITTED_IS_ASKED_FOR: "no aborted transactions are asked for",
     Guard.WRITE_IS_OUTSTANDING: "a response does not report writes",
     Guard.ANSWER_COMES: "a response does not report writes, and each request has its own time",
