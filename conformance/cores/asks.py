@@ -101,10 +101,11 @@ class AdvanceLogStart:
 
 @attrs.frozen
 class FinishDeadLetter:
-    """Finish a range of the dead-letter queue: the oldest is 0."""
+    """Finish a range of the dead-letter queue, which has it or could not: the oldest is 0."""
 
     nth: int
     answers: Answers = ()
+    fails: bool = False
 
 
 NEEDS: dict[type, str] = {

@@ -80,6 +80,9 @@ _MOST_EXACT = 2**53
 _WITH_GAPS = 0.4
 """How likely the log of a sequence has gaps."""
 
+_FAILING = 3
+"""The range of the dead-letter queue which that cannot take: the number is modulo theirs."""
+
 _READS = (1, 2, 3, 3, 10)
 
 _TYPES = (
@@ -296,7 +299,7 @@ _MAKERS: dict[type[asks.Ask], Callable[[Random, Mixture, Scene], asks.Ask]] = {
     asks.AdvanceLogStart: _advance_log_start,
     asks.TakeOver: lambda _random, mix, _: asks.TakeOver(mix.config),
     asks.FinishDeadLetter: lambda random, mix, _: asks.FinishDeadLetter(
-        random.randint(0, 3), _answers(random, mix)
+        nth := random.randint(0, 3), _answers(random, mix), fails=nth == _FAILING
     ),
     asks.ProduceAborted: lambda random, *_: asks.ProduceAborted(random.randint(1, 4)),
     AlterConfig: _alter_config,

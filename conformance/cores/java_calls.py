@@ -122,7 +122,8 @@ def _call(  # noqa: C901, PLR0911 - one for each operation
         case "complete_write":
             return [], f"write{operation['id']}.complete(answer(Errors.{operation['status']}))"
         case "finish_dead_letter":
-            return [], f"finishDeadLetter({operation['nth']})"
+            ends = "fail" if operation.get("fails") else "finish"
+            return [], f"{ends}DeadLetter({operation['nth']})"
     raise NoTestError(f"no call stands for {operation['op']}")
 
 

@@ -76,8 +76,8 @@ class Cores(Kit[asks.Ask, Target, CoreHello, Scene]):
                 yield attrs.evolve(ask, batch_size=_ALL)
             case asks.AdvanceLogStart(by) if by > 1:
                 yield asks.AdvanceLogStart(by - 1)
-            case asks.CompleteWrite(nth) | asks.FinishDeadLetter(nth) if nth:
-                yield attrs.evolve(ask, nth=0)
+            case asks.CompleteWrite() | asks.FinishDeadLetter():
+                yield from _plainly_ended(ask)
             case asks.Compact(batch) if batch:
                 yield asks.Compact(batch - 1)
 
@@ -159,6 +159,12 @@ def _even(sequence: Sequence[asks.Ask], place: int) -> Iterator[asks.Ask]:
     for is_fetch, run in groupby(sequence, key=lambda ask: isinstance(ask, asks.Fetch)):
         asked = list(run)
         yield from [asked[place]] * len(asked) if is_fetch and len(asked) >= _MANY else asked
+
+
+def _plainly_ended(ask: asks.CompleteWrite | asks.FinishDeadLetter) -> Iterator[asks.Ask]:
+    yield attrs.evolve(ask, nth=0)
+    if isinstance(ask, asks.FinishDeadLetter):
+        yield attrs.evolve(ask, fails=False)
 
 
 def _simpler_sizes(batch: tuple[int, int]) -> tuple[tuple[int, int], ...]:

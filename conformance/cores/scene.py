@@ -153,7 +153,8 @@ class Scene(Stage[asks.Ask]):
         read = [OffsetRange(*part) for part in operation.get("aborted", ())]
         for part in parts_of(event, self.partition, read):
             again = isinstance(part.operation, ArchiveAborted)
-            self._note("archive_aborted" if again else operation["op"], part)
+            fails = bool(operation.get("fails"))
+            self._note("archive_aborted" if again else operation["op"], part, fails=fails)
             before = self.partition
             finding = self._follower.step(part)
             if finding and not self._keeps_all_or_none():
@@ -261,7 +262,8 @@ class Scene(Stage[asks.Ask]):
             case AlterConfig(config):
                 return {"op": "alter_config", "config": _config(config)}
             case asks.FinishDeadLetter(nth):
-                return {"op": "finish_dead_letter", "nth": nth}
+                fails = {"fails": True} if ask.fails else {}
+                return {"op": "finish_dead_letter", "nth": nth, **fails}
             case asks.CompleteWrite(nth, status) if self._waiting:
                 id_ = self._waiting.pop(nth % len(self._waiting))
                 return {"op": "complete_write", "id": id_, "status": status.name}
@@ -318,11 +320,12 @@ class Scene(Stage[asks.Ask]):
             raise InvalidValueError("writes.delivery_complete_count", None, "an integer")
         return event
 
-    def _note(self, operation: str, event: TraceEvent) -> None:
+    def _note(self, operation: str, event: TraceEvent, *, fails: bool) -> None:
         self.events.append(attrs.evolve(event, seq=len(self.events)))
         status = event.outcome.status.name if event.outcome.can_acquire else "skipped"
         self.answered[f"{operation} {status}"] += 1
         asked, answered = operation_text(event.operation), outcome_text(event.outcome)
+        asked += "; the queue fails" if fails else ""
         after = snapshot_text(event.after)
         self._step(self._asked_text(asked, event.operation), answered, after, event.after)
         self._waiting += (w.id for w in event.outcome.writes if w.status is ErrorCode.PENDING)

@@ -1,5 +1,6 @@
 """Random asks reach what there is to reach, and leave out what an implementation cannot do."""
 
+from collections.abc import Sequence
 from random import Random
 from typing import get_args
 
@@ -11,7 +12,7 @@ from conformance.cores.builtin import EngineTarget
 from conformance.cores.generate import Mixture, mixture, next_ask
 from conformance.cores.kit import CORES
 from conformance.cores.scene import Scene
-from conformance.cores.target import Capabilities
+from conformance.cores.target import Capabilities, Reply, Request
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
 from model.states import AcknowledgeType, AcquireMode
@@ -75,6 +76,23 @@ def test_a_command_uses_the_values_of_its_mixture() -> None:
     mix = attrs.evolve(mixed(1), weights={asks.Compact: 1.0})
     scene = Scene(target, target.hello())
     assert next_ask(Random(0), mix, scene) == asks.Compact(0)  # noqa: S311 - as above
+
+
+class Forgetting(EngineTarget):
+    """Keeps what its dead-letter queue could not take, and gives it to that no more."""
+
+    def apply(self, seq: int, operation: Request, answers: Sequence[ErrorCode]) -> Reply:
+        if not operation.get("fails"):
+            return super().apply(seq, operation, answers)
+        return super().apply(seq, {"op": "advance_time", "ms": 0}, ()) | {"ranges": []}
+
+
+def test_the_dead_letter_queue_fails_at_times() -> None:
+    (fault,) = campaign(Forgetting("spec"), Limits(sequences=60), CORES).faults
+    assert fault.deviation.name == "DEAD_LETTER_IS_QUEUED"
+    assert fault.sequence[-1] == asks.FinishDeadLetter(0, fails=True)
+    assert fault.steps[-1].asked.endswith("nothing; the queue fails")
+    assert campaign(EngineTarget("spec"), Limits(sequences=60), CORES).faults == ()
 
 
 def drawn(weights: dict[type[asks.Ask], float], *steps: asks.Ask) -> list[asks.Ask]:

@@ -211,6 +211,12 @@ import org.junit.jupiter.api.Test;
         }
     }
 
+    private void failDeadLetter(int nth) {
+        if (!deadLetters.isEmpty()) {
+            deadLetters.remove(nth % deadLetters.size()).completeExceptionally(new RuntimeException("not written"));
+        }
+    }
+
     @SafeVarargs
     private void answerNextWrites(CompletableFuture<WriteShareGroupStateResult>... next) {
         answers.clear();

@@ -90,7 +90,11 @@ final class Target implements AutoCloseable {
                     Release.DeadLetters done =
                         deadLetters.remove(operation.get("nth").asInt() % deadLetters.size());
                     ranges.addArray().add(done.first()).add(done.last());
-                    done.future().complete(null);
+                    if (operation.path("fails").asBoolean()) {
+                        done.future().completeExceptionally(Errors.TOPIC_AUTHORIZATION_FAILED.exception());
+                    } else {
+                        done.future().complete(null);
+                    }
                 }
                 result.put("status", Errors.NONE.name());
             }
