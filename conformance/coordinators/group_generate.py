@@ -32,6 +32,9 @@ _OF_NOBODY = (asks.AlterOffsets, asks.DeleteOffsets, asks.DeleteGroup)
 TIMES = (7_001, 20_002, 31_003, 46_004)
 """In ms: sums of them are never 30 s or 45 s, so that it is clear what is over."""
 
+_BESIDE = 0.2
+"""How likely a partition is named that the topic does not have, half the times one below 0."""
+
 _FAILURES = (ErrorCode.NOT_COORDINATOR, ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
@@ -123,8 +126,11 @@ def _certain(random: Random, mix: GroupMixture) -> asks.Answers:
 
 def _alter(random: Random, mix: GroupMixture, belief: GroupBelief) -> asks.GroupAsk:
     topic = random.randint(0, mix.topics)
-    width = belief.topics.get(belief.names.get(f"t{topic}", ""), 1) + (random.random() < 0.2)
+    width, beside = belief.topics.get(belief.names.get(f"t{topic}", ""), 1), random.random()
+    width += beside < _BESIDE
     parts = random.sample(range(width), random.randint(1, width))
+    if beside < _BESIDE / 2:
+        parts = [-1 if part == width - 1 else part for part in parts]
     offsets = tuple((topic, part, random.choice((0, 1, 100))) for part in sorted(parts))
     return asks.AlterOffsets(offsets, _certain(random, mix))
 

@@ -261,7 +261,10 @@ def _served(belief: GroupBelief, reply: GroupReply) -> GroupBelief:
 
 
 def _altered(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:
-    offsets = {_key(belief, name, part): start for name, part, start in request["offsets"]}
+    asked = request["offsets"]
+    offsets = {_key(belief, name, part): start for name, part, start in asked if part >= 0}
+    below = [call_text(call) for call in reply.calls if call.partition < 0]
+    _require(not below, "NEW_IS_INITIALIZED", "; ".join(below), "no call", "a partition below 0")
     plan = alter_offsets(world(belief), offsets)
     failed = {call.key for call in reply.calls if call.status != NONE}
     if plan.error is not ErrorCode.NONE or not failed:
@@ -269,14 +272,14 @@ def _altered(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupB
     if plan.error is not ErrorCode.NONE:
         return _refused(belief, reply)
     for name, part, status in reply.result.partitions:
-        key = _key(belief, name, part)
-        told = {_UNKNOWN} if key in plan.refused else set() if key in failed else {NONE}
+        key = _key(belief, name, part) if part >= 0 else None
+        told = {_UNKNOWN} if key is None or key in plan.refused else set() if key in failed else {NONE}
         # Where the call fails with an exception, all that the request names may have its error.
         holds = status in told or (failed and told != {NONE} and status != NONE)
         _require(holds, "REQUEST_ANSWER", f"{name}:{part} {status}", _any(told or {"an error"}))
-    told_of = {_key(belief, name, part) for name, part, _status in reply.result.partitions}
-    untold = frozenset() if failed else frozenset(offsets) - told_of
-    _require(not untold, "REQUEST_ANSWER", f"nothing of {_keys(untold)}", "an answer for each")
+    told_of = {(name, part) for name, part, _status in reply.result.partitions}
+    untold = [f"{n}:{part}" for n, part, _start in asked if not failed and (n, part) not in told_of]
+    _require(not untold, "REQUEST_ANSWER", f"nothing of {untold}", "an answer for each")
     altered = {key: start for key, start in offsets.items() if key not in plan.refused}
     if not altered:
         return _refused(belief, reply)
@@ -477,7 +480,7 @@ def call_text(call: StateCall) -> str:
     """Return a call of a share coordinator in words."""
     at = f" at {call.start_offset}, state epoch {call.state_epoch}"
     rest = at if call.call == "initialize" else ""
-    return f"{call.call} {_keys((call.key,))}{rest} ({call.status})"
+    return f"{call.call} {call.topic}:{call.partition}{rest} ({call.status})"
 
 
 def _any(texts: Iterable[str]) -> str:

@@ -70,6 +70,7 @@ FAULTS = {
     "a member epoch goes ahead": "MEMBER_EPOCH",
     "a member is not told what it is assigned later": "REQUEST_ANSWER",
     "altering offsets answers nothing of unknown partitions": "REQUEST_ANSWER",
+    "a partition below 0 is altered": "REQUEST_ANSWER",
     "joining throws": "CRASHED",
 }
 """Each fault, and the rule by which it is found."""
@@ -328,7 +329,8 @@ class GroupCoordinatorDouble:
 
     def _alter_offsets(self, request: Reply) -> Reply:
         off = self.is_faulty("altered offsets are off by one")
-        offsets = {self._key(name, part): start for name, part, start in request["offsets"]}
+        asked = [each for each in request["offsets"] if each[1] >= 0]
+        offsets = {self._key(name, part): start for name, part, start in asked}
         world = self._named()
         if self.is_faulty("offsets of a group with members are altered") and world.group:
             world = attrs.evolve(world, group=attrs.evolve(world.group, subscriptions=Map()))
@@ -346,10 +348,13 @@ class GroupCoordinatorDouble:
             status = self._call(starts, group_of(self.world).epoch)
         told = [
             [name, part, "UNKNOWN_TOPIC_OR_PARTITION" if key in plan.refused else status]
-            for (name, part, _start), key in zip(request["offsets"], offsets, strict=True)
+            for (name, part, _start), key in zip(asked, offsets, strict=True)
             if key not in plan.refused
             or not self.is_faulty("altering offsets answers nothing of unknown partitions")
         ]
+        done = self.is_faulty("a partition below 0 is altered")
+        below = [each[:2] for each in request["offsets"] if each[1] < 0]
+        told += [[*each, "NONE" if done else "UNKNOWN_TOPIC_OR_PARTITION"] for each in below]
         return {"status": "NONE", "partitions": told}
 
     def _key(self, name: str, part: int) -> TopicPartition:

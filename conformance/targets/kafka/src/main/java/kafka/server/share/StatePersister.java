@@ -76,7 +76,7 @@ final class StatePersister implements Persister {
     @Override
     public CompletableFuture<InitializeShareGroupStateResult> initializeState(InitializeShareGroupStateParameters request) {
         List<TopicData<PartitionStateData>> topics = request.groupTopicPartitionData().topicsData();
-        String status = next();
+        String status = next(topics);
         int id = nextId++;
         for (TopicData<PartitionStateData> topic : topics) {
             for (PartitionStateData each : topic.partitions()) {
@@ -95,7 +95,7 @@ final class StatePersister implements Persister {
     @Override
     public CompletableFuture<DeleteShareGroupStateResult> deleteState(DeleteShareGroupStateParameters request) {
         List<TopicData<PartitionIdData>> topics = request.groupTopicPartitionData().topicsData();
-        String status = next();
+        String status = next(topics);
         int id = nextId++;
         for (TopicData<PartitionIdData> topic : topics) {
             for (PartitionIdData each : topic.partitions()) {
@@ -144,7 +144,11 @@ final class StatePersister implements Persister {
     @Override
     public void stop() { }
 
-    private String next() {
+    /** Returns the next answer; share coordinators refuse a partition below 0, whatever else they do. */
+    private String next(List<? extends TopicData<? extends PartitionIdData>> topics) {
+        if (topics.stream().anyMatch(topic -> topic.partitions().stream().anyMatch(each -> each.partition() < 0))) {
+            return Errors.INVALID_REQUEST.name();
+        }
         return answers.isEmpty() ? Errors.NONE.name() : answers.poll();
     }
 
