@@ -66,17 +66,26 @@ def row_from_event(event: TraceEvent) -> dict[str, Any]:
         "deadline_ms": event.outcome.deadline_ms,
         "result": _result(event),
     }
-    outcome = attrs.asdict(event.outcome, value_serializer=_plain)
-    row["writes"], row["completed"] = outcome["writes"], outcome["completed"]
+    for name, values in ("writes", event.outcome.writes), ("completed", event.outcome.completed):
+        row[name] = [attrs.asdict(value, value_serializer=_plain) for value in values]
     for write in row["writes"]:
         if not write.pop("counted"):
             write["delivery_complete_count"] = None
     after = event.operation.state if isinstance(event.operation, ops.Checkpoint) else event.after
-    row["after"] = attrs.asdict(after, value_serializer=_plain)
-    for record in row["after"]["records"] or ():
-        record["state"] = RecordState(record["state"]).name
-        record["member"] = record.pop("owner")
+    records = after.records and list(map(_record_row, after.records))
+    row["after"] = attrs.asdict(after, recurse=False) | {"records": records}
     return row
+
+
+def _record_row(record: RecordRange) -> dict[str, Any]:
+    return {
+        "first": record.first,
+        "last": record.last,
+        "state": record.state.name,
+        "delivery_count": record.delivery_count,
+        "member": record.owner,
+        "pending": record.pending,
+    }
 
 
 def _arguments(operation: ops.Operation) -> dict[str, Any]:
