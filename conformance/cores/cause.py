@@ -123,7 +123,8 @@ def _of_guard(finding: Finding, event: TraceEvent, before: SharePartition) -> Ca
         return (finding.name, "what must be refused is accepted")
     if asserts != "furthest start offset":
         detail = finding.expected.removeprefix("not allowed: ")
-        return (finding.name, _plain(detail))
+        below = asserts == "least start offset" and _digits(detail)[-1] < before.log.start_offset
+        return (finding.name, _plain(detail) + (", below the log" if below else ""))
     judged = _applied(event, before, recorded=False)
     if judged is None:
         return (finding.name,)

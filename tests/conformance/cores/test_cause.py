@@ -8,8 +8,16 @@ from conformance.cores import cause
 from conformance.cores.target import Reply, Request
 from conformance.vectors.play import play_vectors
 from conformance.vectors.source import cases
+from judge.finding import Finding, FindingKind
+from judge.view import snapshot
 from model.errors import ErrorCode
+from model.guards import Guard
+from model.operations import AdvanceLogStart, MemberLeaves
+from model.outcome import Outcome
+from model.profile import KIP
+from model.trace import TraceEvent
 from tests.doubles.small_core import SmallCore
+from tests.spec.worlds import run, started
 
 CAUSES = {
     "gives the attempt back when a record is released": (cause.FAILS, "the delivery count is less"),
@@ -62,6 +70,16 @@ def test_two_mistakes_in_one_rule_that_differ_in_their_difference_are_two_causes
         CAUSES["delivers gaps again"],
         CAUSES["gives the attempt back when a record is released"],
     }
+
+
+@pytest.mark.parametrize(("to", "below"), [(3, ", below the log"), (4, "")])
+def test_a_start_offset_goes_back_below_the_log_or_not(to: int, below: str) -> None:
+    rule, expected = Guard.START_NEVER_GOES_BACK.name, f"not allowed: from 5 to {to}"
+    finding = Finding(0, "spec", FindingKind.GUARD, rule, "", "", expected, "", "")
+    before = run(started(KIP, start=5), AdvanceLogStart(4))
+    event = TraceEvent("g:t:0", 0, 0, MemberLeaves("m1"), Outcome(), snapshot(before))
+    found = cause.cause_of(finding, event, before, Outcome())
+    assert found == (rule, f"from N to N{below}")
 
 
 def test_a_write_that_is_not_made_is_a_cause_of_its_own() -> None:

@@ -3,10 +3,11 @@
 import attrs
 import pytest
 
-from conformance.campaign import alone, play, unknown
+from conformance.campaign import Fault, alone, play, unknown
 from conformance.cores import asks
 from conformance.cores.kafka import KNOWN
 from conformance.cores.kit import CORES
+from conformance.deviation import target_finding
 from conformance.kit import features_of
 from conformance.known import read_known
 from model.config import SharePartitionConfig
@@ -82,3 +83,26 @@ def test_no_known_deviation_of_kafka_hides_a_leader_that_delivers_nothing() -> N
     faults = alone(core(lazy), (*begin, *[fetch] * 20), CORES).faults
     assert [fault.deviation.name for fault in faults] == ["RECORD_IS_OFFERED"]
     assert unknown(faults, read_known(KNOWN, CORES.read)) == [*faults]
+
+
+@pytest.mark.parametrize(
+    ("rule", "operation", "known", "other"),
+    [
+        (
+            "ONLY_AVAILABLE_IS_ACQUIRED",
+            "acquire",
+            "offset N is not available",
+            "offset N is ACQUIRED",
+        ),
+        ("START_NEVER_GOES_BACK", "release", "from N to N, below the log", "from N to N"),
+    ],
+)
+def test_known_deviations_of_kafka_account_for_their_cause_alone(
+    rule: str, operation: str, known: str, other: str
+) -> None:
+    found = target_finding(rule, operation, "", "", "")
+    faults = [
+        Fault[asks.Ask](attrs.evolve(found, cause=(rule, why)), (), (), ("AdvanceLogStart",))
+        for why in (known, other)
+    ]
+    assert unknown(faults, read_known(KNOWN, CORES.read)) == faults[1:]
