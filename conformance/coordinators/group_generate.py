@@ -29,6 +29,9 @@ _OF_OFFSETS = (asks.AlterOffsets, asks.DeleteOffsets, asks.DescribeOffsets)
 _OF_NOBODY = (asks.AlterOffsets, asks.DeleteOffsets, asks.DeleteGroup)
 """What only a group without members allows; much more likely there, and seldom elsewhere."""
 
+_ONCE_MORE = 20.0
+"""How much more likely offsets are deleted while a deletion has failed: it is to be completed."""
+
 TIMES = (7_001, 20_002, 31_003, 46_004)
 """In ms: sums of them are never 30 s or 45 s, so that it is clear what is over."""
 
@@ -81,6 +84,8 @@ def next_ask(random: Random, mix: GroupMixture, scene: GroupScene) -> asks.Group
 
 
 def _factor(kind: type[Any], belief: GroupBelief) -> float:
+    if kind is asks.DeleteOffsets and belief.metadata.deleting and not belief.members:
+        return _ONCE_MORE
     if kind in _OF_NOBODY:
         return 0.3 if belief.members else 4.0 if belief.exists else 1.0
     if kind is asks.AnswerCall and not belief.waiting:

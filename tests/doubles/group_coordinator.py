@@ -52,6 +52,7 @@ FAULTS = {
     "altered offsets are off by one": "FIRST_OFFSET",
     "deleting a group leaves its state": "STATE_IS_DELETED",
     "deleting offsets leaves their state": "STATE_IS_DELETED",
+    "a deletion of offsets that failed is not completed": "STATE_IS_DELETED",
     "no member epoch is fenced": "REQUEST_ANSWER",
     "a member cannot join again": "REQUEST_ANSWER",
     "a group is never full": "REQUEST_ANSWER",
@@ -365,7 +366,10 @@ class GroupCoordinatorDouble:
         plan = delete_offsets(self._named(), tuple(ids.values()))
         if plan.error is not _NONE:
             return {"status": plan.error.name}
-        leaves = self.is_faulty("deleting offsets leaves their state")
+        leaves = self.is_faulty("deleting offsets leaves their state") or (
+            self.is_faulty("a deletion of offsets that failed is not completed")
+            and group_of(self.world).metadata.deleting
+        )
         status = "NONE" if leaves else self._delete(plan)
         effects = plan.effects if status == "NONE" else plan.effects[:1]
         self.world = carry_out(self._named(), effects)
