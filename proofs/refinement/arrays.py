@@ -65,6 +65,11 @@ def arrays_of(impl: FastSharePartition) -> State:
     return impl._state  # noqa: SLF001 - the arrays are what is compared
 
 
+def told(impl: FastSharePartition) -> tuple[object, ...]:
+    """Return all that an implementation knows: its arrays, and the names of members."""
+    return *impl._members.names, *(array.tobytes() for array in impl._state)  # noqa: SLF001 - as above
+
+
 def put_back(impl: FastSharePartition, state: State) -> None:
     """Give an implementation arrays that it had, which its next operation leaves as they are."""
     impl._state, impl._spare = state, None  # noqa: SLF001
