@@ -74,7 +74,7 @@ def test_no_sequence_of_operations_tells_them_apart() -> None:
     run_state_machine_as_test(
         Lockstep,
         settings=settings(
-            max_examples=25 if STEPS >= ENOUGH else 8,
+            max_examples=12 if STEPS >= ENOUGH else 8,
             stateful_step_count=200,
             suppress_health_check=list(HealthCheck),
             phases=(Phase.reuse, Phase.generate, Phase.shrink),
@@ -103,11 +103,7 @@ def test_many_steps_reach_every_rule() -> None:
 
 
 @pytest.mark.parametrize(
-    "seed",
-    [
-        0,
-        *(pytest.param(n, marks=[pytest.mark.slow, pytest.mark.long]) for n in range(1, SEEDS)),
-    ],
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, SEEDS))]
 )
 def test_the_kernel_finds_in_spoiled_events_what_the_specification_finds(seed: int) -> None:
     noticed = 0

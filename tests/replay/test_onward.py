@@ -191,9 +191,7 @@ def test_a_disagreement_ends_a_share_partition(monkeypatch: pytest.MonkeyPatch) 
     assert "no fault of the recording alone" in verdict.reason
 
 
-@pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(s, marks=[pytest.mark.slow, pytest.mark.long]) for s in (1, 2, 3))]
-)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.long) for s in (1, 2, 3))])
 def test_specification_and_implementation_agree_on_all_divergences(seed: int) -> None:
     diverged = 0
     for case in cases(seed, stories=1, spoilings=8):

@@ -77,11 +77,7 @@ def in_segments(
 
 
 @pytest.mark.parametrize(
-    "seed",
-    [
-        0,
-        *(pytest.param(seed, marks=[pytest.mark.slow, pytest.mark.long]) for seed in range(1, 8)),
-    ],
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 8))]
 )
 def test_what_is_spoiled_anywhere_is_told_alike(seed: int, tmp_path: Path) -> None:
     verdicts = dict.fromkeys(Verdict, 0)

@@ -319,12 +319,7 @@ def test_an_interrupted_replay_leaves_the_states_as_they_were(
 
 
 @pytest.mark.parametrize(
-    "seed",
-    [
-        0,
-        pytest.param(1, marks=pytest.mark.slow),
-        *(pytest.param(seed, marks=[pytest.mark.slow, pytest.mark.long]) for seed in range(2, 6)),
-    ],
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 6))]
 )
 def test_whatever_is_spoiled_the_last_day_answers_as_one_given_all(
     seed: int, tmp_path: Path

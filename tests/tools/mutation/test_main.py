@@ -24,10 +24,13 @@ def killed(key: Key, kept: Path, *checks: str) -> tuple[str, str]:
 
 
 @pytest.mark.slow
-def test_failures_and_endless_loops_are_told_apart(tmp_path: Path) -> None:
+def test_failures_and_endless_loops_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert killed(whole("spec.lag"), tmp_path, "lockstep", "own tests") == ("", "")
     by, detail = killed(LATE, tmp_path, *QUICK)
     assert (by, "the implementation answers" in detail) == ("lockstep", True)
+    monkeypatch.setitem(CHECKS, "lockstep", (5, *CHECKS["lockstep"][1:]))
     assert killed(ENDLESS, tmp_path, *QUICK) == ("lockstep", "exit status -24")
 
 
