@@ -19,16 +19,6 @@ from tools.promises.catalogue import BEHAVIOURS
 from tools.promises.faces import core, recorded, searched, traced
 from tools.promises.seldom import SELDOM
 
-QUICK = {
-    "skips a log batch between others",
-    "reads past the end of the log",
-    "reads open transactions under read_committed",
-    "ignores the maximum under batch_optimized",
-    "accepts what lies past the window",
-    "never acquires anything",
-    "reports a negative delivery complete count",
-}
-"""Faulty implementations of the kind that once conformed."""
 LONG = {
     "delivers acknowledged records again after many operations",
     "restores the deadline of before a renewal when a write fails",
@@ -47,8 +37,8 @@ LONG = {
 PROFILES = pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
 
 
-def of(face: Face, *, quick: bool) -> list[Behaviour]:
-    return [b for b in BEHAVIOURS if face in b.faces and (b.name in QUICK or not quick)]
+def of(face: Face) -> list[Behaviour]:
+    return [behaviour for behaviour in BEHAVIOURS if face in behaviour.faces]
 
 
 @PROFILES
@@ -78,13 +68,7 @@ def test_a_right_core_conforms() -> None:
     assert campaign(core(HONEST), Limits(sequences=20), CORES).faults == ()
 
 
-@pytest.mark.parametrize("behaviour", of(Face.TRACE, quick=True), ids=lambda b: b.name)
-def test_replay_finds_what_once_conformed(behaviour: Behaviour) -> None:
-    assert traced(behaviour)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("behaviour", of(Face.TRACE, quick=False), ids=lambda b: b.name)
+@pytest.mark.parametrize("behaviour", of(Face.TRACE), ids=lambda behaviour: behaviour.name)
 def test_replay_finds_it(behaviour: Behaviour) -> None:
     assert traced(behaviour)
 
@@ -92,7 +76,7 @@ def test_replay_finds_it(behaviour: Behaviour) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "behaviour",
-    cases(of(Face.CORE, quick=False), lambda behaviour: behaviour.name in LONG),
+    cases(of(Face.CORE), lambda behaviour: behaviour.name in LONG),
     ids=lambda behaviour: behaviour.name,
 )
 def test_a_search_finds_it_in_few_commands(behaviour: Behaviour) -> None:
