@@ -273,7 +273,8 @@ def _altered(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupB
         return _refused(belief, reply)
     for name, part, status in reply.result.partitions:
         key = _key(belief, name, part) if part >= 0 else None
-        told = {_UNKNOWN} if key is None or key in plan.refused else set() if key in failed else {NONE}
+        unknown = key is None or key in plan.refused
+        told = {_UNKNOWN} if unknown else set() if key in failed else {NONE}
         # Where the call fails with an exception, all that the request names may have its error.
         holds = status in told or (failed and told != {NONE} and status != NONE)
         _require(holds, "REQUEST_ANSWER", f"{name}:{part} {status}", _any(told or {"an error"}))
