@@ -49,6 +49,9 @@ MAX_RECORDS = 1000
 MAX_EVENT_TEXT = 4000
 """How much of an event's JSON a divergence carries, in characters."""
 
+_CHECKPOINT = pa.scalar("checkpoint")
+_CHECKED = ("op", "due_ms", "time_ms", "lost")
+"""The columns that tell what was not checked, and how late timers were."""
 
 Window = tuple[int, int, int]
 """Start offset, end offset and lag after an event."""
@@ -291,7 +294,7 @@ def verdict_on(rows: PartitionRows, checked: int, divergence: Finding | None) ->
         verdict = Verdict.DIVERGES
     elif rows.problem:
         verdict = Verdict.UNREADABLE
-    told, start = rows.table.slice(0, checked), rows.start
+    told, start = rows.table.select(_CHECKED).slice(0, checked), rows.start
     gaps, lost, latest_ms = _missing(told)
     is_after_gap = bool(start and start.state and not start.state.state.ready)
     return PartitionVerdict(
@@ -322,7 +325,7 @@ def _missing(checked: pa.Table) -> tuple[int, int, int | None]:
 
 def tells_no_log(table: pa.Table) -> bool:
     """Return whether the trace leaves out the log from some row on."""
-    known, is_whole = table.column("log_known"), pc.equal(table.column("op"), "checkpoint")
+    known, is_whole = table.column("log_known"), pc.equal(table.column("op"), _CHECKPOINT)
     if known.null_count == table.num_rows:
         return bool(pc.any(is_whole).as_py())
     untold = pc.and_(is_whole, pc.is_null(known))
@@ -345,7 +348,7 @@ def divergence_at(
     rows: PartitionRows, row: int, finding: Finding, earlier: frozenset[str] = frozenset()
 ) -> Finding:
     """Return a finding with the place and the text of its row, after ``earlier`` operations."""
-    operations = earlier | operations_in(rows.table.slice(0, row + 1))
+    operations = earlier | operations_in(rows.table.column("op")[: row + 1])
     event = line_from_row(row_of(rows.table, row)).decode().rstrip()
     return attrs.evolve(
         finding,
@@ -357,9 +360,9 @@ def divergence_at(
     )
 
 
-def operations_in(table: pa.Table) -> frozenset[str]:
-    """Return the names of the operations in a table."""
-    return frozenset(table.column("op").unique().to_pylist())
+def operations_in(column: pa.ChunkedArray) -> frozenset[str]:
+    """Return the names of the operations in a column of them."""
+    return frozenset(column.unique().to_pylist())
 
 
 def _bounded(state: SharePartitionSnapshot | None) -> SharePartitionSnapshot | None:

@@ -202,7 +202,7 @@ def _check_pieces(
                 lag.add(lag_table(rows.partition, rows.table, kernel))
             verdict = verdict_on(rows, rows.table.num_rows, None)
             segments += segments_of(rows, kernel, facts.folder, segments, plan)
-            told = after.operations | operations_in(rows.table)
+            told = after.operations | operations_in(rows.table.column("op"))
             after = attrs.evolve(after, operations=told)
         else:
             after = attrs.evolve(after, every=states)

@@ -199,7 +199,7 @@ def _noted(course: Course, stretch: _Stretch, parts: list[PartitionVerdict]) -> 
     rows, row, finding = stretch.rows, stretch.row, stretch.finding
     checked = rows.table.num_rows if row is None else row + 1
     parts.append(verdict_on(rows, checked, None))
-    operations = course.operations | operations_in(rows.table.slice(0, checked))
+    operations = course.operations | operations_in(rows.table.column("op")[:checked])
     after = attrs.evolve(course, operations=operations)
     if finding is None or row is None:
         return after

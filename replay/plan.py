@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import attrs
@@ -78,7 +79,7 @@ class Plan:
     all_or_none: bool = False
     labels: tuple[tuple[str, str], ...] = ()
 
-    @property
+    @cached_property
     def rules(self) -> Profile:
         """Return the profile, with the bounds of this plan."""
         profile, fetches, sweep = profile_named(self.profile), self.offered_within, self.sweep_ms

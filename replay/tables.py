@@ -36,6 +36,7 @@ Rows = npt.NDArray[np.int64]
 _NOTHING = (-1, -1)
 """The leader epoch and instance before any other."""
 
+_GAP = pa.scalar("gap")
 ROWS_AT_ONCE = 512
 """How many rows are Python objects at a time."""
 
@@ -145,12 +146,16 @@ def _missing(path: str, value: Any, field: TraceField) -> Iterator[str]:  # noqa
 
 def gaps_in(rows: pa.Table) -> int:
     """Return how many rows say that events are missing: they are none themselves."""
-    return int(pc.sum(pc.equal(rows.column("op"), "gap")).as_py() or 0)
+    return int(np.count_nonzero(_is_gap(rows)))
+
+
+def _is_gap(rows: pa.Table) -> npt.NDArray[np.bool_]:
+    return np.asarray(pc.equal(rows.column("op"), _GAP).to_numpy(), np.bool_)
 
 
 def believed_in(rows: pa.Table, *, is_after_gap: bool = False) -> int:
     """Return how many events follow a gap, be it one with which the rows before have ended."""
-    is_gap = pc.equal(rows.column("op"), "gap").to_numpy()
+    is_gap = _is_gap(rows)
     before = np.concatenate(([is_after_gap], is_gap))[:-1]
     return int(np.count_nonzero(before & ~is_gap))
 
@@ -177,7 +182,7 @@ def in_sequence(
         return rows.slice(0, 0), problem
     if rows.column("leader_epoch").null_count:
         problem, usable = _sequence(name, rows, before.state.seq if before and before.state else 0)
-        return rows.slice(0, usable), problem
+        return rows.slice(0, usable) if problem else rows, problem
     if len(again := repeated(places_of(rows))):
         twice = int(again[0])
         seq, source, line = _of(rows, twice, "seq", "source", "line")
@@ -232,7 +237,8 @@ def _numbers(rows: pa.Table, name: str) -> Rows:
     column = rows.column(name)
     if column.null_count == rows.num_rows:  # To fill them takes longer, and few traces have all.
         return np.zeros(rows.num_rows, np.int64)
-    return np.asarray(pc.fill_null(column, 0).to_numpy(), np.int64)
+    filled = pc.fill_null(column, 0) if column.null_count else column
+    return np.asarray(filled.to_numpy(), np.int64)
 
 
 def places_of(rows: pa.Table) -> Rows:
