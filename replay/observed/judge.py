@@ -27,6 +27,7 @@ from replay.observed.record import (
     Effect,
     Lock,
     Rules,
+    completed,
     is_unsaved,
     may_be_finished,
     passed,
@@ -258,10 +259,11 @@ class ObservationJudge:
         changed: list[tuple[int, int, Configurations]] = []
         known = self._known
         for piece in known.pieces(first, last):
-            if all(act.number != request.number for act in piece[3]):
+            act = next((act for act in piece[3] if act.number == request.number), None)
+            if act is None:
                 changed.append(piece[:3])
                 continue
-            after = known.complete(piece, request, rules)
+            after = completed(known.reach(piece, rules), act)
             if not request.acquires:
                 after |= self._ignored(piece, request, rules)
             if not after and self._overlaps_read(request):

@@ -19,7 +19,6 @@ from replay.observed.record import (
     Lock,
     PossibleState,
     Rules,
-    completed,
     one_of,
     passed,
     reachable,
@@ -190,11 +189,6 @@ class Known:
                 reached = frozenset({PossibleState(None, done)})
             self._memory[key] = stays_until(configurations, acts, rules), reached
         return reached
-
-    def complete(self, piece: Piece, request: LogRequest, rules: Rules) -> Configurations:
-        """Return the configurations that are left when a request is answered; none: no rule is."""
-        act = next(act for act in piece[3] if act.number == request.number)
-        return completed(self.reach(piece, rules), act)
 
     def may_be_deleted(self, first: int) -> bool:
         """Whether the log may have lost an offset by the time of the rules.

@@ -161,9 +161,9 @@ def stays_until(start: Configurations, acts: tuple[Act, ...], rules: Rules) -> f
     for each in start:
         if each.record is not None:
             numbers |= {each.record.deadline, each.record.former_deadline}
-    locks = (rules.locks.get(number, ANY_LOCK) for number in numbers)
-    times = (time for lock in locks for time in (lock.earliest, lock.alive, lock.latest))
-    return min((time for time in times if time > rules.now), default=NEVER)
+    locks = [rules.locks[number] for number in numbers if number in rules.locks]
+    times = [time for lock in locks for time in (lock.earliest, lock.alive, lock.latest)]
+    return min([time for time in times if time > rules.now], default=NEVER)
 
 
 @lru_cache(maxsize=MOST_ALIKE)
@@ -295,9 +295,10 @@ def recovered(configurations: Configurations, records: Iterable[Record]) -> Conf
 
 def _is_overdue(each: PossibleState, rules: Rules) -> bool:
     record = each.record
-    if record is None or not is_held(record):
+    if record is None:
         return False
-    return rules.locks.get(record.deadline, ANY_LOCK).latest <= rules.now
+    lock = rules.locks.get(record.deadline, ANY_LOCK)
+    return bool(lock.latest <= rules.now and is_held(record))
 
 
 def _successors(
@@ -306,14 +307,13 @@ def _successors(
     for act in acts:
         if act.number in each.done or not act.after <= each.done:
             continue
-        done = each.done | {act.number}
         for record in _acted(each.record, act, rules):
             unsaved = each.unsaved
             if rules.writes_seen and record.pending and record is not each.record:
                 unsaved = act.number
             elif record.state == RecordState.ACQUIRED:
                 unsaved = _SAVED
-            yield PossibleState(record, done, unsaved, each.lost)
+            yield PossibleState(record, each.done | {act.number}, unsaved, each.lost)
     if each.record is not None:
         for record, unsaved in _unasked(each, each.record, acts, rules):
             yield PossibleState(record, each.done, unsaved, each.lost)
@@ -325,7 +325,7 @@ def _acted(record: Record | None, act: Act, rules: Rules) -> Iterator[Record]:
     if act.kind is None:
         if record is None:
             record = Record(RecordState.AVAILABLE, act.count - 1)
-        if is_acquirable(record) and record.delivery_count == act.count - 1:
+        if record.delivery_count == act.count - 1 and is_acquirable(record):
             yield acquire(record, act.member, act.number)
         return
     if record is None:
