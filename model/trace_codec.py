@@ -72,12 +72,13 @@ def row_from_event(event: TraceEvent) -> dict[str, Any]:
         if not write.pop("counted"):
             write["delivery_complete_count"] = None
     after = event.operation.state if isinstance(event.operation, ops.Checkpoint) else event.after
-    records = after.records and list(map(_record_row, after.records))
+    records = after.records and list(map(record_row, after.records))
     row["after"] = attrs.asdict(after, recurse=False) | {"records": records}
     return row
 
 
-def _record_row(record: RecordRange) -> dict[str, Any]:
+def record_row(record: RecordRange) -> dict[str, Any]:
+    """Return records in equal states as a row of a trace has them."""
     return {
         "first": record.first,
         "last": record.last,

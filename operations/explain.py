@@ -24,12 +24,13 @@ from model.profile import Profile
 from model.ranges import RecordRange
 from model.snapshot import SharePartitionSnapshot
 from model.trace import TraceEvent
+from model.trace_codec import record_row
 from operations.changes import change_texts, changes, window_texts
 from operations.frames import Frame, frames, lag_after, reported_lag_after
 from operations.local import MAX_NAMES, opened_traces, share_partitions
 from replay.pieces import PartitionRows
 from replay.plan import Plan
-from replay.result_schema import STATES, UNWRITTEN, record_row
+from replay.result_schema import STATES, UNWRITTEN
 from replay.tables import BadRowError, events_of
 from replay.verdict import Problem
 

@@ -17,11 +17,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from judge.finding import Finding, FindingPlace
-from model.ranges import RecordRange
 from model.snapshot import SharePartitionSnapshot
 from model.states import RecordState
 from model.trace import TraceEvent
 from model.trace_arrow import SCHEMA, completed
+from model.trace_codec import record_row
 from model.whole_state import WholeState
 from replay.verdict import PartitionVerdict
 from report.scratch import whole_file
@@ -127,18 +127,6 @@ def divergence_row(finding: Finding) -> dict[str, Any]:
     }
     place = attrs.asdict(finding.place)
     return place | kept | window | records | name_parts(finding.place.partition)
-
-
-def record_row(record: RecordRange) -> dict[str, Any]:
-    """Return records in equal states as a trace has them."""
-    return {
-        "first": record.first,
-        "last": record.last,
-        "state": record.state.name,
-        "delivery_count": record.delivery_count,
-        "member": record.owner,
-        "pending": record.pending,
-    }
 
 
 def verdict_row(verdict: PartitionVerdict) -> dict[str, Any]:
