@@ -452,7 +452,7 @@ class World:
             offset = self.dice.number(0, self.log_end)
             some.append(OffsetRange(offset, offset))
         if self.disorder():
-            some = [OffsetRange(0, 0), *some, *some[:1]]
+            some = [] if len(some) > 1 else [OffsetRange(0, 0), *some, *some]
         self.do(ops.FinishDeadLetter(tuple(some)), answers=self.answers())
 
     def archive_aborted(self) -> None:
