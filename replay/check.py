@@ -31,6 +31,7 @@ from replay.tables import (
     BEGINS_LATE,
     BadRow,
     BadRowError,
+    as_scalar,
     believed_in,
     events_of,
     gaps_in,
@@ -49,7 +50,6 @@ MAX_RECORDS = 1000
 MAX_EVENT_TEXT = 4000
 """How much of an event's JSON a divergence carries, in characters."""
 
-_CHECKPOINT = pa.scalar("checkpoint")
 _CHECKED = ("op", "due_ms", "time_ms", "lost")
 """The columns that tell what was not checked, and how late timers were."""
 
@@ -325,7 +325,8 @@ def _missing(checked: pa.Table) -> tuple[int, int, int | None]:
 
 def tells_no_log(table: pa.Table) -> bool:
     """Return whether the trace leaves out the log from some row on."""
-    known, is_whole = table.column("log_known"), pc.equal(table.column("op"), _CHECKPOINT)
+    known = table.column("log_known")
+    is_whole = pc.equal(table.column("op"), as_scalar("checkpoint"))
     if known.null_count == table.num_rows:
         return bool(pc.any(is_whole).as_py())
     untold = pc.and_(is_whole, pc.is_null(known))

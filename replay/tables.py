@@ -5,6 +5,7 @@ The rows of one share-partition are of one leader, or of one after another.
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import attrs
@@ -36,7 +37,6 @@ Rows = npt.NDArray[np.int64]
 _NOTHING = (-1, -1)
 """The leader epoch and instance before any other."""
 
-_GAP = pa.scalar("gap")
 ROWS_AT_ONCE = 512
 """How many rows are Python objects at a time."""
 
@@ -150,7 +150,16 @@ def gaps_in(rows: pa.Table) -> int:
 
 
 def _is_gap(rows: pa.Table) -> npt.NDArray[np.bool_]:
-    return np.asarray(pc.equal(rows.column("op"), _GAP).to_numpy(), np.bool_)
+    return np.asarray(pc.equal(rows.column("op"), as_scalar("gap")).to_numpy(), np.bool_)
+
+
+@cache
+def as_scalar(value: str) -> pa.Scalar:
+    """Return what a column is compared with: a Python string would be made one each time.
+
+    Not made where a module is loaded: it loads pandas.
+    """
+    return pa.scalar(value)
 
 
 def believed_in(rows: pa.Table, *, is_after_gap: bool = False) -> int:
