@@ -85,8 +85,7 @@ class Rare:
         Whoever throttles a client does so on the connections of both, sessions and heartbeats.
         """
         also = (Habit.THROTTLE_MEMBER,) if habit is Habit.THROTTLE else ()
-        if len(self._armed) < MOST_ARMED:
-            self._armed += (habit, *also)
+        self._armed += (habit, *also)[: MOST_ARMED - len(self._armed)]
 
     def answer_last(self, broker: int) -> None:
         """Let a broker look at its next ShareAcknowledge later than every other named before."""

@@ -147,6 +147,15 @@ def test_a_coordinator_is_not_available_once() -> None:
         assert [(each.error_code, each.node_id) for each in codes] == [(15, -1), (0, 1)]
 
 
+def test_what_comes_in_pairs_stays_within_the_bound() -> None:
+    rare = Rare()
+    rare.arm(Habit.PIECES)
+    for _ in range(MOST_ARMED):
+        rare.arm(Habit.THROTTLE)
+    taken = [rare.takes(Habit.THROTTLE) + rare.takes(Habit.THROTTLE_MEMBER) for _ in range(600)]
+    assert sum(taken) == MOST_ARMED - 1
+
+
 def test_a_throttle_time_is_told_once_with_a_fetch_and_once_with_a_heartbeat() -> None:
     with holding() as (broker, client, topic):
         broker.do(lambda cluster: cluster.rare.arm(Habit.THROTTLE))
