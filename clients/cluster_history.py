@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from clients.events import RELEASE, RENEW
+from clients.events import GAP, RELEASE, RENEW
 from clients.work import MemberAcknowledged, MemberPolled, MemberTold, WorkEvent
 from conformance.cluster.history import (
     Happening,
@@ -58,9 +58,13 @@ class NodeRow:
 
 @attrs.define
 class _Asks:
-    """Which acknowledgement a leader was asked for a record, to find what its member was told."""
+    """Which acknowledgement a leader was asked for a record, to find what its member was told.
+
+    ``gaps`` are offsets that a client acknowledged as none, of which its application knows nothing.
+    """
 
     number: int = 0
+    gaps: set[tuple[int, int]] = attrs.field(factory=set)
     acquired: dict[tuple[int, int, int], list[tuple[int, str, int]]] = attrs.field(
         factory=lambda: defaultdict(list)
     )
@@ -104,7 +108,7 @@ def made_history(  # noqa: PLR0913, PLR0917 - what a history is made of
     timed: list[Timed] = [(ms, _FIRST, what) for ms, what in others]
     durable = [(ms, what) for ms, record in committed for what in _committed(record)]
     timed += [(ms, _COMMITTED, what) for ms, what in durable]
-    ordered = sorted(rows, key=_place)
+    ordered = _as_delivered(rows)
     timed += _untold(ordered, durable, killed)
     for _instance, some in groupby(ordered, key=lambda each: _place(each)[:-1]):
         timed += _instance_events(list(some), asks)
@@ -115,6 +119,22 @@ def made_history(  # noqa: PLR0913, PLR0917 - what a history is made of
     promised = [bool(id_) for _ms, id_, error in told if error == _NONE]
     lines = tuple(history_line(run, ms, what) for ms, _rank, what in timed)
     return MadeHistory(lines, len(promised), promised.count(False))
+
+
+def _as_delivered(rows: Iterable[NodeRow]) -> list[NodeRow]:
+    """Return rows in order, with acquisitions without the aborted records that were withheld."""
+    withheld: dict[tuple[str, int, int], set[int]] = defaultdict(set)
+    delivered = []
+    for each in sorted(rows, key=_place, reverse=True):
+        row, here = each.row, withheld[_place(each)[:-1]]
+        if row["op"] == "archive_aborted":
+            here |= {offset for offset, *_ in offsets_of(row["ranges"])}
+        elif here and row["op"] == "acquire" and (acquired := row["result"].get("acquired")):
+            given = [[o, o, count] for o, count in offsets_of(acquired) if o not in here]
+            here.difference_update(offset for offset, _count in offsets_of(acquired))
+            row = {**row, "result": {**row["result"], "acquired": given}}
+        delivered.append(attrs.evolve(each, row=row))
+    return delivered[::-1]
 
 
 def _untold(
@@ -198,6 +218,8 @@ def _row_events(
         case "acknowledge" if status in {_NONE, _PENDING}:
             for offset, kind in _types(row["batches"]):
                 yield _asked(each, asks, start, offset, kind)
+                if kind == GAP:
+                    asks.gaps.add((partition, offset))
                 asks.asked[row["member"], epoch, partition, offset].append((ms, kind, asks.number))
         case "release":
             # Who leaves lets go of all that it holds, and is told nothing.
@@ -215,12 +237,10 @@ def _asked(each: NodeRow, asks: _Asks, start: int, offset: int, kind: int) -> Le
 
 
 def _types(batches: Iterable[Sequence[Any]]) -> Iterator[tuple[int, int]]:
-    """Yield each offset of acknowledgement batches that is no gap, with its type."""
+    """Yield each offset of acknowledgement batches with its type."""
     for first, last, types in batches:
         for offset in range(first, last + 1):
-            kind = types[0] if len(types) == 1 else types[offset - first]
-            if kind:
-                yield offset, kind
+            yield offset, types[0] if len(types) == 1 else types[offset - first]
 
 
 def _write_events(each: NodeRow, ms: int, writes: dict[int, int], asks: _Asks) -> Iterator[Timed]:
@@ -254,7 +274,8 @@ def _told(work: Iterable[WorkEvent], asks: _Asks) -> Iterator[tuple[int, int, st
             for offset in event.offsets:
                 some = given.pop((event.member, event.partition, offset), [])
                 id_ = _ask_of(some[-1], event.ms, asks) if some else 0
-                yield event.ms, id_, _NONE if event.error is None else event.error
+                if some or (event.partition, offset) not in asks.gaps:
+                    yield event.ms, id_, _NONE if event.error is None else event.error
 
 
 def _ask_of(given: MemberAcknowledged, told_ms: int, asks: _Asks) -> int:
@@ -299,17 +320,18 @@ _FETCHES, _POLLS = 3, 10
 
 
 def starved_members(
-    rows: Iterable[NodeRow], work: Iterable[WorkEvent]
+    rows: Iterable[NodeRow], work: Iterable[WorkEvent], readable: Collection[tuple[int, int]]
 ) -> tuple[StarvedMember, ...]:
-    """Return the members to which records are given in vain, at the end of the work.
+    """Return the members to which ``readable`` records are given in vain, at the end of the work.
 
     Whom a leader knows by which id is told by what its last poll returned.
     """
-    given = [
-        _Given(each.row["time_ms"], each.row["member"], _partition(each.row), tuple(acquired))
-        for each in rows
-        if each.row["op"] == "acquire" and (acquired := each.row["result"].get("acquired"))
-    ]
+    given = []
+    for each in _as_delivered(rows):
+        acquired = each.row["result"].get("acquired", ()) if each.row["op"] == "acquire" else ()
+        partition, some = _partition(each.row), offsets_of(acquired)
+        if counts := {offset: n for offset, n in some if (partition, offset) in readable}:
+            given.append(_Given(each.row["time_ms"], each.row["member"], partition, counts))
     polls: dict[str, list[MemberPolled]] = defaultdict(list)
     renewals: dict[str, int] = {}
     for event in work:
@@ -325,17 +347,12 @@ def starved_members(
 
 @attrs.frozen
 class _Given:
-    """What a leader gave to a member, by the id that it knows it by."""
+    """What a leader gave to a member, by the id that it knows it by: offsets and their counts."""
 
     ms: int
     id: str
     partition: int
-    ranges: tuple[tuple[int, int, int], ...]
-
-    def has(self, partition: int, offset: int, count: int) -> bool:
-        """Return whether a record with this delivery count is among it."""
-        here = partition == self.partition
-        return here and any(a <= offset <= b and count == n for a, b, n in self.ranges)
+    counts: Mapping[int, int]
 
 
 def _starved(
@@ -345,11 +362,12 @@ def _starved(
     if last is None or len(polls) - last <= _POLLS:
         return None
     record, seen_ms = polls[last].records[-1], polls[last].ms
-    by = [g for g in given if g.has(record.place[1], record.offset, record.count)]
-    ids = [g.id for g in sorted(by, key=lambda g: g.ms) if g.ms <= seen_ms]
+    here = [g for g in given if g.partition == record.place[1] and g.ms <= seen_ms]
+    by = [g for g in here if g.counts.get(record.offset) == record.count]
+    ids = [g.id for g in sorted(by, key=lambda g: g.ms)]
     later = [g for g in given if ids and g.id == ids[-1] and g.ms > seen_ms]
     if len(later) <= _FETCHES:
         return None
-    records = sum(b - a + 1 for g in later for a, b, _count in g.ranges)
+    records = sum(len(g.counts) for g in later)
     renewed = renewed_ms >= seen_ms
     return StarvedMember(name, len(polls) - 1 - last, len(later), records, renewed)

@@ -23,6 +23,8 @@ ANSWER_SECONDS = 90.0
 
 _POLL_MS, _COMMIT_MS, _PAUSE_S, _JOIN_SECONDS, _FLUSH_SECONDS = 500, 10_000, 0.2, 60.0, 20.0
 _MAY_PRODUCE_S = 0.12
+PLAIN, COMPACTED, TRANSACTIONS = "plain", "compacted", "transactions"
+_KEYS, _TRANSACTION_MS, _MAY_TRANSACT, _MAY_ABORT = 40, 10_000, 0.3, 0.5
 _TYPES = {ACCEPT: 80, RELEASE: 10, REJECT: 4}
 _RENEWALS = 6
 _LIVES = 400
@@ -42,7 +44,6 @@ class RecordProduced(WorkEvent):
 
     partition: int
     offset: int
-    value: str
 
 
 @attrs.frozen
@@ -98,6 +99,8 @@ class MemberPlan:
 class Work:
     """What members and producers share: where the cluster is, what was seen, and when to end.
 
+    ``log`` is what the topic has: ``PLAIN`` records, those that are ``COMPACTED``, with one of
+    some keys each, or ``TRANSACTIONS``, of which some are aborted.
     ``draining`` lets members accept everything; ``ending`` lets them close. ``broken`` is what
     went wrong in a thread of this program.
     """
@@ -105,6 +108,7 @@ class Work:
     bootstrap: str
     group: str
     topic: str
+    log: str = PLAIN
     events: list[WorkEvent] = attrs.field(factory=list)
     draining: Event = attrs.field(factory=Event)
     ending: Event = attrs.field(factory=Event)
@@ -233,31 +237,66 @@ def _told(member: str, said: Completed) -> MemberTold:
 def producer_at_work(work: Work, seed: int, partitions: int) -> None:
     """Produce bursts of records to random partitions until members drain; note the confirmed."""
     random = Random(seed)  # noqa: S311 - a run is drawn from its seed
+    from confluent_kafka import KafkaException  # noqa: PLC0415 - an extra of the package
+
+    plain, transactional = _producer(work), None
+    while not work.draining.wait(_MAY_PRODUCE_S * random.random()):
+        partition, records = random.randrange(partitions), random.randrange(1, 16)
+        if work.log != TRANSACTIONS or random.random() >= _MAY_TRANSACT:
+            _produce(work, plain, random, partition, records)
+            plain.poll(0)
+            continue
+        try:
+            transactional = transactional or _transactional(work)
+            _transact(work, transactional, random, partition, records)
+        except KafkaException:
+            transactional = None  # The next one aborts what this one began.
+    plain.flush(_FLUSH_SECONDS)
+
+
+def _producer(work: Work, **settings: object) -> Any:  # noqa: ANN401 - the wheel has no types
     from confluent_kafka import Producer  # noqa: PLC0415 - an extra of the package
 
-    producer = Producer(
-        {
-            "bootstrap.servers": work.bootstrap,
-            "enable.idempotence": True,
-            "delivery.timeout.ms": 30_000,
-            "linger.ms": 5,
-            "log_level": 0,
-        }
+    quiet = {"log_level": 0, "error_cb": lambda _error: None}
+    common = {"bootstrap.servers": work.bootstrap, "linger.ms": 5} | quiet
+    times = {"enable.idempotence": True, "delivery.timeout.ms": 30_000}
+    return Producer(common | times | settings)
+
+
+def _transactional(work: Work) -> Any:  # noqa: ANN401 - as above
+    """Return a producer of transactions; what another one left open is aborted."""
+    id_, timeout = f"{work.group}-transactions", _TRANSACTION_MS
+    producer = _producer(
+        work,
+        **{
+            "transactional.id": id_,
+            "transaction.timeout.ms": timeout,
+            "delivery.timeout.ms": timeout,
+        },
     )
+    producer.init_transactions(_FLUSH_SECONDS)
+    return producer
 
-    def confirmed(error: object, message: Any) -> None:  # noqa: ANN401 - the wheel has no types
-        if error is None:
-            value = message.value().decode()
-            work.note(RecordProduced(now_ms(), message.partition(), message.offset(), value))
 
-    number = 0
-    while not work.draining.wait(_MAY_PRODUCE_S * random.random()):
-        partition = random.randrange(partitions)
-        for _ in range(random.randrange(1, 16)):
-            number += 1
-            with suppress(BufferError):
-                producer.produce(
-                    work.topic, f"v{number}", partition=partition, on_delivery=confirmed
-                )
-        producer.poll(0)
+def _transact(work: Work, producer: Any, random: Random, partition: int, records: int) -> None:  # noqa: ANN401 - as above
+    """Produce records in a transaction, and commit or abort it. Raises KafkaException."""
+    producer.begin_transaction()
+    _produce(work, producer, random, partition, records)
     producer.flush(_FLUSH_SECONDS)
+    if random.random() < _MAY_ABORT:
+        producer.abort_transaction(_FLUSH_SECONDS)
+    else:
+        producer.commit_transaction(_FLUSH_SECONDS)
+
+
+def _produce(work: Work, producer: Any, random: Random, partition: int, records: int) -> None:  # noqa: ANN401 - as above
+    def confirmed(error: object, message: Any) -> None:  # noqa: ANN401 - as above
+        if error is None:
+            work.note(RecordProduced(now_ms(), message.partition(), message.offset()))
+
+    for _ in range(records):
+        key = (
+            f"{random.randrange(random.choice((_KEYS, 2**63)))}" if work.log == COMPACTED else None
+        )
+        with suppress(BufferError):
+            producer.produce(work.topic, "v", key=key, partition=partition, on_delivery=confirmed)

@@ -15,11 +15,18 @@ from clients.cluster_history import (
     starved_members,
 )
 from clients.duties import RULES, Duty
-from clients.work import MemberPolled, RecordProduced
+from clients.work import COMPACTED, MemberPolled, RecordProduced
 from conformance.cluster.fault_plan import NODES
-from conformance.cluster.history import LeaderWrites, read_history
+from conformance.cluster.history import (
+    LeaderWrites,
+    RecordsAborted,
+    RecordsCompacted,
+    RecordsDeleted,
+    read_history,
+)
 from conformance.cluster.nodes import LOG, TRACE
 from conformance.cluster.rules import judge_history
+from conformance.cluster.run_state import READ_COMMITTED, keys_of
 from conformance.deviation import target_finding
 from conformance.target import TargetError
 from judge.finding import Finding, FindingPlace
@@ -134,6 +141,7 @@ def judge_cluster(run: ClusterRun) -> JudgedCluster:
             e.line for e in read_history(history.lines) if not isinstance(e.what, LeaderWrites)
         )
         history = attrs.evolve(history, lines=tuple(lines))
+    readable = readable_records(run)
     (run.folder / HISTORY).write_text("".join(f"{line}\n" for line in history.lines))
     return JudgedCluster(
         run,
@@ -141,9 +149,9 @@ def judge_cluster(run: ClusterRun) -> JudgedCluster:
         tuple(judge_history(read_history(history.lines))),
         replay_leaders(list(_trace_folders(run)), run.paused_ms + _SWEEP_MS),
         _judged_logs(run),
-        _unseen(run),
+        _unseen(run, readable),
         tuple(_said(run)),
-        starved_members(_rows(run), run.work),
+        starved_members(_rows(run), run.work, readable),
     )
 
 
@@ -188,15 +196,26 @@ def _judged_logs(run: ClusterRun) -> JudgedLogs:
         sweep_ms=_LOG_SWEEP_MS + run.paused_ms,
         delivery_limit=run.settings.delivery_count_limit,
         max_record_locks=run.settings.partition_max_record_locks,
-        compacted=False,
+        compacted=run.log == COMPACTED,
     )
     dump = observed_dump(str(run.folder / DUMP)) if run.committed else nullcontext()
     with dump as durable:
         return judge_inputs([*logs, durable] if durable else logs, settings)
 
 
-def _unseen(run: ClusterRun) -> int:
-    produced = {(e.partition, e.offset) for e in run.work if isinstance(e, RecordProduced)}
+def readable_records(run: ClusterRun) -> set[tuple[int, int]]:
+    """Return the confirmed records, (partition, offset), that the group is owed."""
+    records = {(e.partition, e.offset) for e in run.work if isinstance(e, RecordProduced)}
+    committed_only = run.settings.isolation_level == READ_COMMITTED
+    gone = (RecordsCompacted, RecordsAborted) if committed_only else RecordsCompacted
+    for _ms, what in run.happened:
+        if isinstance(what, gone):
+            records -= keys_of(what.partition, what.ranges)
+        elif isinstance(what, RecordsDeleted):
+            records -= keys_of(what.partition, [(0, what.log_start_offset - 1)])
+    return records
+
+
+def _unseen(run: ClusterRun, readable: set[tuple[int, int]]) -> int:
     polls = (e.records for e in run.work if isinstance(e, MemberPolled))
-    seen = {(record.place[1], record.offset) for records in polls for record in records}
-    return len(produced - seen)
+    return len(readable - {(each.place[1], each.offset) for records in polls for each in records})

@@ -3,7 +3,7 @@
 import heapq
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -16,6 +16,9 @@ from clients.cluster_history import LATE_MS
 from clients.subjects import driver_of
 from clients.work import (
     ANSWER_SECONDS,
+    COMPACTED,
+    PLAIN,
+    TRANSACTIONS,
     MemberPlan,
     MemberPolled,
     Work,
@@ -39,8 +42,11 @@ from conformance.cluster.history import (
     Happening,
     InjectedFault,
     LeaderAtRest,
+    RecordsAborted,
+    RecordsCompacted,
 )
 from conformance.cluster.nodes import Nodes
+from conformance.cluster.run_state import LATEST, READ_COMMITTED
 from conformance.target import TargetError
 from conformance.wire.admin import Admin
 from model.state_topic import StateRecord
@@ -54,6 +60,19 @@ the producer and the members saw.
 
 _FIRST_RECORD_SECONDS, _DRAIN_SECONDS, _LOOK_S, _RECORDER_S, _READ_SECONDS = 90, 120, 2.0, 2.5, 30
 
+_LOGS = (PLAIN, PLAIN, PLAIN, TRANSACTIONS, TRANSACTIONS, COMPACTED)
+_COMPACTS_SOON = {
+    "cleanup.policy": "compact",
+    "segment.ms": "2000",
+    "min.cleanable.dirty.ratio": "0.0",
+    "max.compaction.lag.ms": "2000",
+}
+_CLEANER = {
+    "log.cleaner.enable": "true",
+    "log.cleaner.dedupe.buffer.size": "20000000",
+    "log.cleaner.backoff.ms": "1000",
+}
+
 Say = Callable[[str], None]
 T = TypeVar("T")
 
@@ -62,13 +81,15 @@ T = TypeVar("T")
 class ClusterRun:
     """What came of a run: ``happened`` are settings, faults and leaders at rest, with their ms.
 
-    ``paused_ms`` is how long nodes were paused together; ``troubles`` is what could not be done.
+    ``log`` is what the topic has, as in ``Work``; ``paused_ms`` is how long nodes were paused
+    together; ``troubles`` is what could not be done.
     """
 
     seed: int
     settings: GroupSettings
     plan: tuple[PlannedFault, ...]
     folder: Path
+    log: str = PLAIN
     topic_id: str = ""
     happened: list[tuple[int, Happening]] = attrs.field(factory=list)
     work: tuple[WorkEvent, ...] = ()
@@ -85,13 +106,16 @@ class ClusterRun:
         return tuple(what for _ms, what in self.happened if isinstance(what, InjectedFault))
 
 
-def drawn_settings(random: Random) -> GroupSettings:
-    """Draw the settings of a run."""
+def drawn_settings(random: Random, log: str) -> GroupSettings:
+    """Draw the settings of a run; only what is committed is read of transactions alone."""
+    levels = ("read_uncommitted", READ_COMMITTED if log == TRANSACTIONS else "read_uncommitted")
     return GroupSettings(
         delivery_count_limit=random.choice((3, 5, 10)),
         partition_max_record_locks=random.choice((100, 200, 2000)),
         record_lock_duration_ms=random.choice((2000, 4000, 8000)),
         updates_per_snapshot=random.choice((5, 50, 500)),
+        isolation_level=random.choice(levels),
+        auto_offset_reset=random.choice((*("earliest",) * 5, LATEST)),
     )
 
 
@@ -109,17 +133,19 @@ def run_cluster(  # noqa: PLR0913, PLR0917 - what a run is given
     An interrupt while it runs ends the faults and leaves what there is. Raises TargetError.
     """
     random = Random(seed)  # noqa: S311 - a run is drawn from its seed
-    settings = drawn_settings(random)
-    run = ClusterRun(seed, settings, tuple(plan), folder)
+    log = random.choice(_LOGS)
+    settings = drawn_settings(random, log)
+    run = ClusterRun(seed, settings, tuple(plan), folder, log)
     members = _members(random)
-    nodes = Nodes(folder, _broker_settings(settings))
+    cleaner = _CLEANER if log == COMPACTED else {}
+    nodes = Nodes(folder, _broker_settings(settings) | cleaner)
     try:
         say("three nodes start")
         for id_ in NODES:
             nodes.start(id_)
         nodes.await_all()
-        run.topic_id = nodes.ask(_create)
-        work = Work(nodes.bootstrap, GROUP, TOPIC)
+        run.topic_id = nodes.ask(lambda admin: _create(admin, settings, log))
+        work = Work(nodes.bootstrap, GROUP, TOPIC, log)
         begun = time.monotonic()
         try:
             _work_under_faults(run, nodes, work, members, random, seconds, say)
@@ -138,10 +164,13 @@ def run_cluster(  # noqa: PLR0913, PLR0917 - what a run is given
         nodes.close()
 
 
-def _create(admin: Admin) -> str:
+def _create(admin: Admin, settings: GroupSettings, log: str) -> str:
     admin.check_cluster(len(NODES))
     topic_id = admin.create_topic(TOPIC, PARTITIONS, len(NODES))
-    admin.configure(GROUP, {"share.auto.offset.reset": "earliest"})
+    if log == COMPACTED:
+        admin.configure_topic(TOPIC, _COMPACTS_SOON)
+    reset, level = settings.auto_offset_reset, settings.isolation_level
+    admin.configure(GROUP, {"share.auto.offset.reset": reset, "share.isolation.level": level})
     return topic_id
 
 
@@ -231,7 +260,8 @@ def _inject(run: ClusterRun, injector: Injector, seconds: float, say: Say) -> No
             what()
             continue
         done_fault = injector.inject(what)
-        run.happened.append((now_ms(), InjectedFault(next(numbers), done_fault.text)))
+        for what_happened in (InjectedFault(next(numbers), done_fault.text), *done_fault.led_to):
+            run.happened.append((now_ms(), what_happened))
         if done_fault.undo is not None:
             until = time.monotonic() - begun + done_fault.undo_ms / 1000
             heapq.heappush(queue, (until, next(tie), done_fault.undo))
@@ -288,8 +318,9 @@ def _end(run: ClusterRun, nodes: Nodes, work: Work, say: Say) -> None:
     with (run.folder / WORK).open("w", encoding="utf-8") as out:
         for each in run.work:
             out.write(json.dumps({"event": type(each).__name__, **attrs.asdict(each)}) + "\n")
-    say("the state topic is read")
+    say("the topics are read")
     _read_state_topic(run, nodes.bootstrap)
+    read_log(run, nodes.bootstrap)
     nodes.end_recordings()
     time.sleep(_RECORDER_S)
     nodes.stop()
@@ -298,39 +329,74 @@ def _end(run: ClusterRun, nodes: Nodes, work: Work, say: Say) -> None:
 
 def _read_state_topic(run: ClusterRun, bootstrap: str) -> None:
     """Read all records of the state topic, and write those of the group as a dump."""
+    with (run.folder / DUMP).open("w", encoding="utf-8") as dump:
+        for message in _messages(run, bootstrap, STATE_TOPIC, STATE_PARTITIONS):
+            record = record_from_bytes(message.key() or b"", message.value())
+            if record.key.topic_id == UUID(run.topic_id):
+                run.committed.append((message.timestamp()[1], record))
+                dump.write(json.dumps(record_to_json(record)) + "\n")
+    if run.troubles:
+        run.committed.clear()
+
+
+def read_log(run: ClusterRun, bootstrap: str) -> None:
+    """Note which records of the topic were aborted, or are gone by compaction.
+
+    When that was is not known: it stands before what is judged at rest.
+    """
+    if run.log == PLAIN:
+        return
+    every, committed = (
+        {(m.partition(), m.offset()) for m in _messages(run, bootstrap, TOPIC, PARTITIONS, level)}
+        for level in ("read_uncommitted", READ_COMMITTED)
+    )
+    if run.troubles:  # Nothing tells which records need not be finished.
+        run.happened = [each for each in run.happened if not isinstance(each[1], LeaderAtRest)]
+        return
+    ms = next((ms for ms, what in run.happened if isinstance(what, FaultsOver)), now_ms())
+    kind = RecordsCompacted if run.log == COMPACTED else RecordsAborted
+    for partition in range(PARTITIONS):
+        gone = {offset for p, offset in every - committed if p == partition}
+        if run.log == COMPACTED:
+            there = {offset for p, offset in every if p == partition}
+            gone = set(range(max(there, default=0))) - there
+        run.happened.append((ms, kind(partition, tuple((o, o) for o in sorted(gone)))))
+
+
+def _messages(
+    run: ClusterRun, bootstrap: str, topic: str, partitions: int, level: str = "read_uncommitted"
+) -> Iterator[Any]:
+    """Yield what is in a topic; a trouble of the run where it could not be read whole."""
     from confluent_kafka import Consumer, KafkaError, TopicPartition  # noqa: PLC0415 - an extra
 
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
             "group.id": "sharespec",
+            "auto.offset.reset": "earliest",
             "enable.partition.eof": True,
             "enable.auto.commit": False,
+            "isolation.level": level,
             "log_level": 0,
         }
     )
+    ended: set[int] = set()
+    until = time.monotonic() + _READ_SECONDS
     try:
-        consumer.assign([TopicPartition(STATE_TOPIC, p, 0) for p in range(STATE_PARTITIONS)])
-        ended: set[int] = set()
-        until = time.monotonic() + _READ_SECONDS
-        with (run.folder / DUMP).open("w", encoding="utf-8") as dump:
-            while len(ended) < STATE_PARTITIONS and time.monotonic() < until:
-                message = consumer.poll(1.0)
-                if message is None:
-                    continue
-                if error := message.error():
-                    if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its name
-                        ended.add(message.partition() or 0)
-                    continue
-                record = record_from_bytes(message.key() or b"", message.value())
-                if record.key.topic_id == UUID(run.topic_id):
-                    run.committed.append((message.timestamp()[1], record))
-                    dump.write(json.dumps(record_to_json(record)) + "\n")
+        consumer.assign([TopicPartition(topic, p, 0) for p in range(partitions)])
+        while len(ended) < partitions and time.monotonic() < until:
+            message = consumer.poll(1.0)
+            if message is None:
+                continue
+            if error := message.error():
+                if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its name
+                    ended.add(message.partition() or 0)
+                continue
+            yield message
     finally:
         consumer.close()
-    if len(ended) < STATE_PARTITIONS:
-        run.troubles.append("the state topic could not be read whole")
-        run.committed.clear()
+    if len(ended) < partitions:
+        run.troubles.append(f"topic {topic} could not be read whole")
 
 
 def settings_to_judge(settings: GroupSettings) -> GroupSettings:

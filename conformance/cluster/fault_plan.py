@@ -20,7 +20,7 @@ STATE_TOPIC, STATE_PARTITIONS = "__share_group_state", 3
 
 _TOPICS = {TOPIC: PARTITIONS, STATE_TOPIC: STATE_PARTITIONS}
 _LINE = '[t, fault, arguments], such as [5000, "pause", {"node": 2, "for_ms": 3000}]'
-_LONGEST_MS = 600_000
+_LONGEST_MS, _MOST_LEFT = 600_000, 1_000_000
 _QUIET_MS = 3000
 
 Argument = int | str
@@ -76,11 +76,16 @@ _FAULTS: Mapping[str, Mapping[str, Callable[[object], Argument]]] = {
         "node": _NODE,
     },
     "move_and_return": {"partition": _number(PARTITIONS - 1, "partition"), "cut_ms": _MS},
+    "delete_records": {
+        "partition": _number(PARTITIONS - 1, "partition"),
+        "leave": _number(_MOST_LEFT, "number of records"),
+    },
 }
 """The faults, and what each argument of them may be.
 
 ``move_and_return``: the connections from the leader of a partition to the node of its share
 coordinator are reset, and cut for ``cut_ms``, while leadership moves to another node and back.
+``delete_records``: the log start offset of a partition goes up to its last ``leave`` offsets.
 """
 
 
@@ -127,6 +132,7 @@ _MIXTURE = {
     "delay": 2,
     "reset": 2,
     "move": 2,
+    "delete_records": 1,
 }
 _DISABLING = ("pause", "kill", "isolate")
 
@@ -163,5 +169,6 @@ def _drawn(random: Random, name: str, most_ms: int) -> dict[str, Argument]:
         "for_ms": lasts,
         "by_ms": random.choice((20, 100, 400)),
         "cut_ms": random.choice((0, 0, 0, 300, 1500, 4000)),
+        "leave": random.choice((0, 5, 50, 500)),
     }
     return {key: given[key] for key in _FAULTS[name]}

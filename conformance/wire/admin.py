@@ -81,7 +81,7 @@ _TRANSACTION_MS = 60_000
 _PAUSE_S, _LONGEST_PAUSE_S = 0.002, 0.1
 _GROUP, _TRANSACTION, _SHARE = 0, 1, 2
 _COORDINATOR_TRIES = 20
-BROKER, BROKER_LOGGER, _GROUP_CONFIG = 4, 8, 32
+_TOPIC_CONFIG, BROKER, BROKER_LOGGER, _GROUP_CONFIG = 2, 4, 8, 32
 """Types of what has settings (Kafka: ConfigResource)."""
 _SET, _DELETE = 0, 1
 _LATEST = -1
@@ -313,6 +313,10 @@ class Admin:
     def configure(self, group: str, settings: Mapping[str, str | None]) -> None:
         """Set a group's configuration; None removes a setting."""
         self._alter(f"configuring group {group}", _GROUP_CONFIG, group, settings)
+
+    def configure_topic(self, topic: str, settings: Mapping[str, str | None]) -> None:
+        """Set a topic's configuration; None removes a setting."""
+        self._alter(f"configuring topic {topic}", _TOPIC_CONFIG, topic, settings)
 
     def configure_broker(self, settings: Mapping[str, str | None]) -> None:
         """Set the broker's configuration; None removes a setting."""

@@ -13,7 +13,9 @@ from clients.work import MemberAcknowledged, MemberPolled, MemberTold, WorkEvent
 from conformance.cluster.history import (
     GroupSettings,
     Happening,
+    LeaderAcquired,
     LeaderAnswered,
+    LeaderAsked,
     LeaderAtRest,
     read_history,
 )
@@ -24,6 +26,7 @@ from model.states import RecordState
 
 KEY = SharePartitionKey("g", UUID(int=7), 0)
 SETTINGS = GroupSettings(3, 100, 2000, 5)
+ALL = {(0, offset) for offset in range(10)}
 
 
 class Leader:
@@ -199,15 +202,32 @@ def test_an_answer_is_that_of_the_acknowledgement_before_it() -> None:
     assert len(set(ids)) == len(ids) == 2
 
 
-def test_refused_acknowledgements_and_gaps_ask_nothing() -> None:
+def test_refused_acknowledgements_ask_nothing_and_gaps_end_records() -> None:
     leader = (
         Leader()
         .acquire([0, 2, 1])
         .add("acknowledge", "INVALID_RECORD_STATE", member="M", batches=[[0, 0, [1]]])
     )
     leader.acknowledge([1, 2, [0, 1]])
-    history = made([leader], [])
-    assert sum('"acknowledges"' in line for line in history.lines) == 1
+    asked = [e.what for e in read_history(made([leader], []).lines) if type(e.what) is LeaderAsked]
+    assert [batch for each in asked for batch in each.batches] == [(1, 1, 0), (2, 2, 1)]
+
+
+def test_what_a_client_acknowledges_as_a_gap_its_application_is_told_in_vain() -> None:
+    leader = well().acquire([2, 3, 1]).acknowledge([2, 3, [0, 1]])
+    history = made([leader], [*SAID, *accepts(1550, 3), told(1700, 2, 3), told(1800, 9)])
+    assert (history.told, history.unmatched) == (4, 1)
+
+
+def test_aborted_records_that_a_leader_withholds_are_not_given() -> None:
+    leader = Leader().acquire([0, 1, 1]).add("archive_aborted", ranges=[[0, 0]])
+    leader.acquire([2, 3, 1]).add("archive_aborted", ranges=[[3, 3]])
+    given = [
+        e.what.ranges
+        for e in read_history(made([leader], []).lines)
+        if isinstance(e.what, LeaderAcquired)
+    ]
+    assert given == [((1, 1, 1),), ((2, 2, 1),)]
 
 
 def test_a_history_is_in_the_order_of_the_clock() -> None:
@@ -233,19 +253,21 @@ def test_a_member_to_which_records_go_in_vain_is_told() -> None:
     leader = Leader()
     for first in range(0, 10, 2):
         leader.acquire([first, first + 1, 1])
-    (starved,) = starved_members(leader.rows, polls(0, *[None] * 12))
+    (starved,) = starved_members(leader.rows, polls(0, *[None] * 12), ALL)
     assert str(starved) == (
         "client: its last 12 polls returned nothing; it was given 8 records in 4 fetches"
     )
     assert not starved.renewed
     renewal = accepts(1160, 0, type_=4)
-    (renewed,) = starved_members(leader.rows, [*polls(0, *[None] * 12), *renewal])
+    (renewed,) = starved_members(leader.rows, [*polls(0, *[None] * 12), *renewal], ALL)
     assert renewed.renewed
-    assert not starved_members(leader.rows, polls(0, *[None] * 9))
-    assert not starved_members(leader.rows, polls(*[None] * 12))
-    assert not starved_members(leader.rows, polls(*[None] * 12, 8))
-    assert not starved_members(leader.rows[:4], polls(0, *[None] * 12))
+    # What ends a transaction is given and is none of the application's.
+    assert not starved_members(leader.rows, polls(0, *[None] * 12), ALL - {(0, 4), (0, 5)})
+    assert not starved_members(leader.rows, polls(0, *[None] * 9), ALL)
+    assert not starved_members(leader.rows, polls(*[None] * 12), ALL)
+    assert not starved_members(leader.rows, polls(*[None] * 12, 8), ALL)
+    assert not starved_members(leader.rows[:4], polls(0, *[None] * 12), ALL)
     leader.rows = [NodeRow(r.node, {**r.row, "member": "N"}) for r in leader.rows[1:]]
     assert not starved_members(
-        [*Leader().acquire([0, 1, 1]).rows, *leader.rows], polls(0, *[None] * 12)
+        [*Leader().acquire([0, 1, 1]).rows, *leader.rows], polls(0, *[None] * 12), ALL
     )

@@ -40,6 +40,10 @@ def test_a_plan_is_sorted_and_empty_lines_are_passed_over() -> None:
             '[1, "move_and_return", {"partition": 3, "cut_ms": 0}]',
             "no partition 3; allowed: 0 to 2",
         ),
+        (
+            '[1, "delete_records", {"partition": 0, "leave": -1}]',
+            "no number of records -1; allowed: 0 to 1,000,000",
+        ),
     ],
 )
 def test_what_is_wrong_is_named_in_one_line(line: str, wrong: str) -> None:
@@ -62,7 +66,8 @@ def test_drawn_plans_leave_a_majority_and_have_every_fault() -> None:
     plans = [drawn_plan(Random(seed), 120) for seed in range(40)]  # noqa: S311 - the same each time
     drawn = {fault.name for plan in plans for fault in plan}
     assert drawn == {
-        *("pause", "kill", "isolate", "cut", "delay", "reset", "move", "move_and_return")
+        *("pause", "kill", "isolate", "cut", "delay", "reset", "move", "move_and_return"),
+        "delete_records",
     }
     for plan in plans:
         whole_from = 0

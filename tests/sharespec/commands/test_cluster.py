@@ -8,23 +8,34 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import attrs
 import pytest
 from click.testing import Result
 
 from clients.cluster_history import MadeHistory, StarvedMember
+from clients.work import COMPACTED, PLAIN, TRANSACTIONS, RecordProduced
 from conformance.cluster.fault_plan import NODES, PlannedFault
-from conformance.cluster.history import GroupSettings, InjectedFault
+from conformance.cluster.history import (
+    GroupSettings,
+    Happening,
+    InjectedFault,
+    LeaderAtRest,
+    RecordsAborted,
+    RecordsCompacted,
+    RecordsDeleted,
+)
 from conformance.cluster.nodes import LOG, Nodes
 from conformance.cluster.rules import judge_history
+from conformance.cluster.run_state import READ_COMMITTED
 from conformance.target import TargetError
 from judge.finding import Finding, FindingKind, FindingPlace
 from replay.observed.run import JudgedLogs
 from replay.observed.verdict import ObservedVerdict
 from replay.verdict import PartitionVerdict, Replay, Verdict
 from sharespec import cluster_run
-from sharespec.cluster_judges import JudgedCluster, judge_cluster
+from sharespec.cluster_judges import JudgedCluster, judge_cluster, readable_records
 from sharespec.cluster_run import ClusterRun
 from tests.conformance.cluster.test_rules import FAULTS
 from tests.conformance.unbuilt import skip_unbuilt
@@ -220,6 +231,7 @@ def test_a_cluster_is_judged_and_nothing_of_it_remains(tmp_path: Path) -> None:
         '[1000, "move_and_return", {"partition": 0, "cut_ms": 300}]\n'
         '[2500, "pause", {"node": 2, "for_ms": 1500}]\n'
         '[5000, "reset", {"source": "client", "target": "1"}]\n'
+        '[5500, "delete_records", {"partition": 1, "leave": 5}]\n'
     )
     arguments = ("--seconds", "7", "--plan", str(plan), "--out", str(out), "--json")
     with run(tmp_path, "cluster", "kafka", *arguments) as done:
@@ -229,7 +241,8 @@ def test_a_cluster_is_judged_and_nothing_of_it_remains(tmp_path: Path) -> None:
     # Known faults may show; whatever shows has its line.
     assert done.returncode in {0, 1}, errors.decode()
     *_, totals = map(json.loads, output.splitlines())
-    assert len(totals["faults"]) == 3
+    assert len(totals["faults"]) == 4
+    assert (totals["log"], totals["settings"]["isolation_level"]) == (TRANSACTIONS, READ_COMMITTED)
     assert totals["lack"] is None
     assert totals["drained_s"] is not None
     assert all(part for part, _whole in totals["judged"].values())
@@ -312,6 +325,56 @@ def eventually(reached: Callable[[], bool]) -> None:
     while not reached():
         assert time.monotonic() < until
         time.sleep(0.1)
+
+
+@pytest.mark.parametrize(
+    ("log", "noted", "readable"),
+    [
+        (PLAIN, [], {0, 2, 3, 5}),
+        (
+            TRANSACTIONS,
+            [RecordsAborted(0, ((2, 2),)), RecordsAborted(1, ()), RecordsAborted(2, ())],
+            {0, 3, 5},
+        ),
+        (
+            COMPACTED,
+            [
+                RecordsCompacted(0, ((0, 0), (3, 3), (4, 4))),
+                RecordsCompacted(1, ()),
+                RecordsCompacted(2, ()),
+            ],
+            {2, 5},
+        ),
+    ],
+)
+def test_the_log_tells_which_records_are_aborted_or_gone(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    log: str,
+    noted: list[Happening],
+    readable: set[int],
+) -> None:
+    there = {"read_uncommitted": (1, 2, 5), READ_COMMITTED: (1, 5)}
+    run_ = ClusterRun(7, SETTINGS, (), tmp_path, log)
+    run_.work = tuple(RecordProduced(0, 0, offset) for offset in (0, 2, 3, 5))
+    monkeypatch.setattr(
+        cluster_run,
+        "_messages",
+        lambda _run, _bootstrap, _topic, _partitions, level: [
+            SimpleNamespace(partition=lambda: 0, offset=lambda o=offset: o)
+            for offset in there[level]
+        ],
+    )
+    cluster_run.read_log(run_, "")
+    assert [what for _ms, what in run_.happened] == noted
+    run_.settings = attrs.evolve(SETTINGS, isolation_level=READ_COMMITTED)
+    assert {offset for _partition, offset in readable_records(run_)} == readable
+    run_.happened += [(1, RecordsDeleted(0, 5)), (2, LeaderAtRest(0, 6, 0, 6, 6, 0))]
+    assert readable_records(run_) == {(0, 5)}
+    run_.troubles.append("a topic could not be read whole")
+    cluster_run.read_log(run_, "")
+    rests = [what for _ms, what in run_.happened if isinstance(what, LeaderAtRest)]
+    assert bool(rests) == (log == PLAIN)
 
 
 def test_judging_needs_what_nodes_left(tmp_path: Path) -> None:
