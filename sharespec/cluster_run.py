@@ -44,6 +44,7 @@ from conformance.cluster.history import (
     LeaderAtRest,
     RecordsAborted,
     RecordsCompacted,
+    RecordsDeleted,
 )
 from conformance.cluster.nodes import Nodes
 from conformance.cluster.run_state import LATEST, READ_COMMITTED
@@ -260,8 +261,7 @@ def _inject(run: ClusterRun, injector: Injector, seconds: float, say: Say) -> No
             what()
             continue
         done_fault = injector.inject(what)
-        for what_happened in (InjectedFault(next(numbers), done_fault.text), *done_fault.led_to):
-            run.happened.append((now_ms(), what_happened))
+        run.happened.append((now_ms(), InjectedFault(next(numbers), done_fault.text)))
         if done_fault.undo is not None:
             until = time.monotonic() - begun + done_fault.undo_ms / 1000
             heapq.heappush(queue, (until, next(tie), done_fault.undo))
@@ -276,7 +276,10 @@ def _await_rest(run: ClusterRun, nodes: Nodes, say: Say) -> None:
         except TargetError as error:
             rest, text = [], str(error)
         else:
-            lag = sum(r.log_end_offset - r.start_offset - r.delivery_complete_count for r in rest)
+            at_rest = (each for each in rest if isinstance(each, LeaderAtRest))
+            lag = sum(
+                r.log_end_offset - r.start_offset - r.delivery_complete_count for r in at_rest
+            )
             text = f"lag {lag}"
         taken = time.monotonic() - begun
         is_over = taken > _DRAIN_SECONDS
@@ -291,20 +294,29 @@ def _await_rest(run: ClusterRun, nodes: Nodes, say: Say) -> None:
         time.sleep(_LOOK_S)
 
 
-def _at_rest(nodes: Nodes) -> list[LeaderAtRest]:
-    """Return the share-partitions as the group coordinator describes them. Raises TargetError."""
+def _at_rest(nodes: Nodes) -> list[RecordsDeleted | LeaderAtRest]:
+    """Return where each log begins, and its share-partition as the group coordinator describes it.
+
+    Raises TargetError.
+    """
     leaders = nodes.ask(lambda admin: admin.leaders(TOPIC))
     coordinator = str(nodes.ask(lambda admin: admin.find_coordinator(GROUP)))
-    rest = []
+    rest: list[RecordsDeleted | LeaderAtRest] = []
     for partition, leader in leaders.items():
         found = nodes.ask(lambda a, p=partition: a.describe(GROUP, TOPIC, p)[1], coordinator)  # type: ignore[misc]
         if found.error_code or found.lag < 0:
             raise TargetError(f"partition {partition} has no lag, error {found.error_code}")
         # Last: records that are produced meanwhile would look like no lag.
-        end = nodes.ask(lambda a, p=partition: a.end_offset(TOPIC, p), str(leader))  # type: ignore[misc]
-        done = end - found.start_offset - found.lag
-        rest.append(LeaderAtRest(partition, end, found.leader_epoch, found.start_offset, end, done))
+        begin, end = nodes.ask(lambda a, p=partition: _ends(a, p), str(leader))  # type: ignore[misc]
+        start, epoch = found.start_offset, found.leader_epoch
+        if begin:
+            rest.append(RecordsDeleted(partition, begin))
+        rest.append(LeaderAtRest(partition, end, epoch, start, end, end - start - found.lag))
     return rest
+
+
+def _ends(admin: Admin, partition: int) -> tuple[int, int]:
+    return admin.start_offset(TOPIC, partition), admin.end_offset(TOPIC, partition)
 
 
 def _end(run: ClusterRun, nodes: Nodes, work: Work, say: Say) -> None:

@@ -12,7 +12,6 @@ from conformance.cluster.fault_plan import (
     TOPIC,
     PlannedFault,
 )
-from conformance.cluster.history import Happening, RecordsDeleted
 from conformance.cluster.nodes import CONTROLLER, Nodes
 from conformance.target import TargetError
 from conformance.wire.admin import Admin
@@ -21,15 +20,11 @@ from model.state_topic import SharePartitionKey, state_partition
 
 @attrs.frozen
 class DoneFault:
-    """What was done, in words; it is undone after ``undo_ms``, if there is anything to undo.
-
-    ``led_to`` is what else happened by it.
-    """
+    """What was done, in words; it is undone after ``undo_ms``, if there is anything to undo."""
 
     text: str
     undo_ms: int = 0
     undo: Callable[[], None] | None = None
-    led_to: tuple[Happening, ...] = ()
 
 
 @attrs.frozen
@@ -115,8 +110,7 @@ class Injector:
         end = self.nodes.ask(lambda admin: admin.end_offset(TOPIC, partition), leader)
         start = max(0, end - leave)
         self.nodes.ask(lambda admin: admin.delete_records(TOPIC, partition, start), leader)
-        text = f"{fault}: the log begins at {start}"
-        return DoneFault(text, led_to=(RecordsDeleted(partition, start),))
+        return DoneFault(f"{fault}: the log begins at {start}")
 
     def _move_and_return(self, fault: PlannedFault, partition: int, cut_ms: int) -> DoneFault:
         """Move leadership away and back while writes to the coordinator are sent again."""

@@ -84,7 +84,7 @@ _COORDINATOR_TRIES = 20
 _TOPIC_CONFIG, BROKER, BROKER_LOGGER, _GROUP_CONFIG = 2, 4, 8, 32
 """Types of what has settings (Kafka: ConfigResource)."""
 _SET, _DELETE = 0, 1
-_LATEST = -1
+_LATEST, _EARLIEST = -1, -2
 _JOIN, _LEAVE = 0, -1
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _NOT_YET = int(KafkaError.request_timed_out)
@@ -231,9 +231,16 @@ class Admin:
         )
         return int(answer.base_offset)
 
+    def start_offset(self, topic: str, partition: int) -> int:
+        """Return the log start offset of a partition."""
+        return self._offset(topic, partition, _EARLIEST)
+
     def end_offset(self, topic: str, partition: int) -> int:
         """Return the high watermark of a partition."""
-        wanted = {"partition_index": partition, "timestamp": _LATEST}
+        return self._offset(topic, partition, _LATEST)
+
+    def _offset(self, topic: str, partition: int, timestamp: int) -> int:
+        wanted = {"partition_index": partition, "timestamp": timestamp}
         topics = [{"name": topic, "partitions": [wanted]}]
         what = f"listing offsets of {topic}"
         answer = self.done(what, "list_offsets", replica_id=-1, topics=topics)
