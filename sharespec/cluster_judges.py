@@ -1,7 +1,7 @@
 """What the judges say of a run of a cluster: rules from end to end, traces, request logs."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -18,7 +18,11 @@ from clients.duties import RULES, Duty
 from clients.work import COMPACTED, MemberPolled, RecordProduced
 from conformance.cluster.fault_plan import NODES
 from conformance.cluster.history import (
+    Happening,
+    LeaderAtRest,
     LeaderWrites,
+    LettersAnswered,
+    LettersGiven,
     RecordsAborted,
     RecordsCompacted,
     RecordsDeleted,
@@ -26,7 +30,7 @@ from conformance.cluster.history import (
 )
 from conformance.cluster.nodes import LOG, TRACE
 from conformance.cluster.rules import judge_history
-from conformance.cluster.run_state import READ_COMMITTED, keys_of
+from conformance.cluster.run_state import LATEST, READ_COMMITTED, keys_of
 from conformance.deviation import target_finding
 from conformance.target import TargetError
 from judge.finding import Finding, FindingPlace
@@ -133,7 +137,8 @@ def _starved_finding(starved: StarvedMember) -> Finding:
 
 def judge_cluster(run: ClusterRun) -> JudgedCluster:
     """Judge a run by what its nodes and members left in its folder. Raises TargetError."""
-    others = [(0, settings_to_judge(run.settings)), *run.happened]
+    said = tuple(_said(run))
+    others = [(0, settings_to_judge(run.settings)), *run.happened, *letters_given_up(run, said)]
     killed = {int(str(f.arguments["node"])) for f in run.plan if f.name == "kill"}
     history = made_history(f"seed {run.seed}", _rows(run), run.work, run.committed, others, killed)
     if not run.committed:  # Nothing tells what was written, so nothing is missing.
@@ -149,8 +154,8 @@ def judge_cluster(run: ClusterRun) -> JudgedCluster:
         tuple(judge_history(read_history(history.lines))),
         replay_leaders(list(_trace_folders(run)), run.paused_ms + _SWEEP_MS),
         _judged_logs(run),
-        _unseen(run, readable),
-        tuple(_said(run)),
+        len(readable - _polled(run)),
+        said,
         starved_members(_rows(run), run.work, readable),
     )
 
@@ -179,13 +184,28 @@ def _rows(run: ClusterRun) -> Iterator[NodeRow]:
 def _said(run: ClusterRun) -> Iterator[str]:
     """Yield what nodes said of objects that failed, for which a later one may be removed."""
     for id_ in NODES:
-        with (run.folder / f"node-{id_}" / LOG).open(encoding="utf-8", errors="replace") as log:
+        path = run.folder / f"node-{id_}" / LOG
+        if not path.exists():
+            continue
+        with path.open(encoding="utf-8", errors="replace") as log:
             for line in log:
                 if MARK.decode() not in line and any(mark in line for mark in _GIVES_UP):
                     yield f"node {id_}: {line.strip()}"
 
 
-_GIVES_UP = ("Error initializing share partition", "is fenced:")
+_NO_LETTER = "Failed to write to DLQ"
+_GIVES_UP = ("Error initializing share partition", "is fenced:", _NO_LETTER)
+
+
+def letters_given_up(run: ClusterRun, said: Iterable[str]) -> Iterator[tuple[int, Happening]]:
+    """Yield that any record may be missing among dead letters, if nodes gave some up.
+
+    Nodes do not say which.
+    """
+    rests = (what for _ms, what in run.happened if isinstance(what, LeaderAtRest))
+    for rest in rests if any(_NO_LETTER in line for line in said) else ():
+        yield 0, LettersGiven(rest.partition, rest.partition, 0, 0, rest.log_end_offset)
+        yield 0, LettersAnswered(rest.partition, _NO_LETTER)
 
 
 def _judged_logs(run: ClusterRun) -> JudgedLogs:
@@ -206,6 +226,9 @@ def _judged_logs(run: ClusterRun) -> JudgedLogs:
 def readable_records(run: ClusterRun) -> set[tuple[int, int]]:
     """Return the confirmed records, (partition, offset), that the group is owed."""
     records = {(e.partition, e.offset) for e in run.work if isinstance(e, RecordProduced)}
+    if run.settings.auto_offset_reset == LATEST:
+        first = dict(sorted(_polled(run), reverse=True))
+        records = {each for each in records if each >= (each[0], first.get(each[0], 1 << 63))}
     committed_only = run.settings.isolation_level == READ_COMMITTED
     gone = (RecordsCompacted, RecordsAborted) if committed_only else RecordsCompacted
     for _ms, what in run.happened:
@@ -216,6 +239,6 @@ def readable_records(run: ClusterRun) -> set[tuple[int, int]]:
     return records
 
 
-def _unseen(run: ClusterRun, readable: set[tuple[int, int]]) -> int:
+def _polled(run: ClusterRun) -> set[tuple[int, int]]:
     polls = (e.records for e in run.work if isinstance(e, MemberPolled))
-    return len(readable - {(each.place[1], each.offset) for records in polls for each in records})
+    return {(each.place[1], each.offset) for records in polls for each in records}

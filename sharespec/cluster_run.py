@@ -28,6 +28,7 @@ from clients.work import (
     producer_at_work,
 )
 from conformance.cluster.fault_plan import (
+    DEAD_LETTERS,
     NODES,
     PARTITIONS,
     STATE_PARTITIONS,
@@ -42,6 +43,7 @@ from conformance.cluster.history import (
     Happening,
     InjectedFault,
     LeaderAtRest,
+    LetterAppended,
     RecordsAborted,
     RecordsCompacted,
     RecordsDeleted,
@@ -63,7 +65,8 @@ _FIRST_RECORD_SECONDS, _DRAIN_SECONDS, _LOOK_S, _RECORDER_S, _READ_SECONDS = 90,
 
 _LOGS = (PLAIN, PLAIN, PLAIN, TRANSACTIONS, TRANSACTIONS, COMPACTED)
 _COMPACTS_SOON = {
-    "cleanup.policy": "compact",
+    "cleanup.policy": "compact,delete",
+    "retention.ms": "-1",
     "segment.ms": "2000",
     "min.cleanable.dirty.ratio": "0.0",
     "max.compaction.lag.ms": "2000",
@@ -106,6 +109,11 @@ class ClusterRun:
         """Return the faults that were done."""
         return tuple(what for _ms, what in self.happened if isinstance(what, InjectedFault))
 
+    @property
+    def letters(self) -> int:
+        """Return how many dead letters there are in the end."""
+        return sum(isinstance(what, LetterAppended) for _ms, what in self.happened)
+
 
 def drawn_settings(random: Random, log: str) -> GroupSettings:
     """Draw the settings of a run; only what is committed is read of transactions alone."""
@@ -117,6 +125,7 @@ def drawn_settings(random: Random, log: str) -> GroupSettings:
         updates_per_snapshot=random.choice((5, 50, 500)),
         isolation_level=random.choice(levels),
         auto_offset_reset=random.choice((*("earliest",) * 5, LATEST)),
+        dead_letter_queue=not random.randrange(3),
     )
 
 
@@ -170,8 +179,15 @@ def _create(admin: Admin, settings: GroupSettings, log: str) -> str:
     topic_id = admin.create_topic(TOPIC, PARTITIONS, len(NODES))
     if log == COMPACTED:
         admin.configure_topic(TOPIC, _COMPACTS_SOON)
-    reset, level = settings.auto_offset_reset, settings.isolation_level
-    admin.configure(GROUP, {"share.auto.offset.reset": reset, "share.isolation.level": level})
+    of_group = {
+        "share.auto.offset.reset": settings.auto_offset_reset,
+        "share.isolation.level": settings.isolation_level,
+    }
+    if settings.dead_letter_queue:
+        admin.create_topic(DEAD_LETTERS, 1, len(NODES))
+        admin.configure_topic(DEAD_LETTERS, {"errors.deadletterqueue.group.enable": "true"})
+        of_group["errors.deadletterqueue.topic.name"] = DEAD_LETTERS
+    admin.configure(GROUP, of_group)
     return topic_id
 
 
@@ -333,6 +349,7 @@ def _end(run: ClusterRun, nodes: Nodes, work: Work, say: Say) -> None:
     say("the topics are read")
     _read_state_topic(run, nodes.bootstrap)
     read_log(run, nodes.bootstrap)
+    read_letters(run, nodes.bootstrap)
     nodes.end_recordings()
     time.sleep(_RECORDER_S)
     nodes.stop()
@@ -373,6 +390,17 @@ def read_log(run: ClusterRun, bootstrap: str) -> None:
             there = {offset for p, offset in every if p == partition}
             gone = set(range(max(there, default=0))) - there
         run.happened.append((ms, kind(partition, tuple((o, o) for o in sorted(gone)))))
+
+
+def read_letters(run: ClusterRun, bootstrap: str) -> None:
+    """Note which records are in the topic of dead letters."""
+    if run.settings.dead_letter_queue:
+        for message in _messages(run, bootstrap, DEAD_LETTERS, 1):
+            of = dict(message.headers() or ())
+            partition, offset = (
+                int(of[f"__dlq.errors.{name}"]) for name in ("partition", "offset")
+            )
+            run.happened.append((message.timestamp()[1], LetterAppended(partition, offset)))
 
 
 def _messages(

@@ -17,6 +17,7 @@ from conformance.target import TargetError
 NODES = ("1", "2", "3")
 TOPIC, PARTITIONS = "t", 3
 STATE_TOPIC, STATE_PARTITIONS = "__share_group_state", 3
+DEAD_LETTERS = "dlq.t"
 
 _TOPICS = {TOPIC: PARTITIONS, STATE_TOPIC: STATE_PARTITIONS}
 _LINE = '[t, fault, arguments], such as [5000, "pause", {"node": 2, "for_ms": 3000}]'

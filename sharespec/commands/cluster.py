@@ -237,6 +237,7 @@ def _json_lines(judged: "JudgedCluster", fewest: _Fewest | None) -> Iterator[str
             "seed": run.seed,
             "seconds": round(run.seconds, 1),
             "log": run.log,
+            "letters": run.letters,
             "settings": attrs.asdict(run.settings),
             "drained_s": run.drained_s,
             "faults": [fault.text for fault in run.faults],
@@ -297,7 +298,8 @@ def _totals(judged: "JudgedCluster") -> Iterator[Paragraph]:
     done = f"{len(run.faults)} of {len(run.plan)} faults"
     yield paragraph(f"{run.seconds:.0f} s of work, {done}. {end}")
     reset, words = run.settings.auto_offset_reset, run.settings.isolation_level.replace("_", " ")
-    yield paragraph(f"The group begins at {reset} and is {words}; records: {run.log}.")
+    letters = f", with {run.letters:,} dead letters" if run.settings.dead_letter_queue else ""
+    yield paragraph(f"The group begins at {reset} and is {words}{letters}; records: {run.log}.")
     if judged.unseen:
         yield paragraph(
             f"{judged.unseen:,} records that were confirmed to the producer reached no member."

@@ -21,10 +21,15 @@ from conformance.cluster.history import (
     GroupSettings,
     Happening,
     InjectedFault,
+    LeaderAcquired,
+    LeaderAsked,
     LeaderAtRest,
+    LetterAppended,
     RecordsAborted,
     RecordsCompacted,
     RecordsDeleted,
+    history_line,
+    read_history,
 )
 from conformance.cluster.nodes import LOG, Nodes
 from conformance.cluster.rules import judge_history
@@ -35,7 +40,12 @@ from replay.observed.run import JudgedLogs
 from replay.observed.verdict import ObservedVerdict
 from replay.verdict import PartitionVerdict, Replay, Verdict
 from sharespec import cluster_run
-from sharespec.cluster_judges import JudgedCluster, judge_cluster, readable_records
+from sharespec.cluster_judges import (
+    JudgedCluster,
+    judge_cluster,
+    letters_given_up,
+    readable_records,
+)
 from sharespec.cluster_run import ClusterRun
 from tests.conformance.cluster.test_rules import FAULTS
 from tests.conformance.unbuilt import skip_unbuilt
@@ -375,6 +385,27 @@ def test_the_log_tells_which_records_are_aborted_or_gone(
     cluster_run.read_log(run_, "")
     rests = [what for _ms, what in run_.happened if isinstance(what, LeaderAtRest)]
     assert bool(rests) == (log == PLAIN)
+
+
+def test_dead_letters_are_read_and_none_is_missed_where_nodes_gave_some_up(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    headers = [("__dlq.errors.partition", b"2"), ("__dlq.errors.offset", b"17")]
+    letter = SimpleNamespace(headers=lambda: headers, timestamp=lambda: (1, 5))
+    monkeypatch.setattr(cluster_run, "_messages", lambda *_: [letter])
+    run_ = ClusterRun(7, SETTINGS, (), tmp_path)
+    cluster_run.read_letters(run_, "")
+    assert run_.letters == 0
+    run_.settings = attrs.evolve(SETTINGS, dead_letter_queue=True)
+    cluster_run.read_letters(run_, "")
+    assert run_.happened == [(5, LetterAppended(2, 17))]
+    rest = LeaderAtRest(0, 3, 0, 3, 3, 0)
+    for said, missed in (((), ["DEAD_LETTERS_ARRIVE"]), (("Failed to write to DLQ, so",), [])):
+        given_up = list(letters_given_up(attrs.evolve(run_, happened=[(9, rest)]), said))
+        of_two = [LeaderAcquired(0, 1, 0, "M", ((0, 2, 5),)), LeaderAsked(1, 0, 1, 0, 0, "M", ())]
+        told_of = [(0, run_.settings), *given_up, *((5, each) for each in of_two), (9, rest)]
+        lines = [history_line("r", ms, what) for ms, what in told_of]
+        assert [finding.name for finding in judge_history(read_history(lines))] == missed
 
 
 def test_judging_needs_what_nodes_left(tmp_path: Path) -> None:
