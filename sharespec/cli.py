@@ -21,7 +21,6 @@ COMMANDS = {
     "view": "Draw one share-partition of a trace as a page.",
     "describe": "Print offsets and lag as Kafka's own command should.",
     "in-flight": "Show the records in flight and those that seem stuck.",
-    "metrics": "Compute the share group metrics of a broker.",
     "state-topic": "Read and check a dump of __share_group_state.",
     "doctor": "Ask a cluster how its share groups can be recorded.",
     "generate": "Write large synthetic traces.",

@@ -29,4 +29,4 @@ def test_an_example_prints_what_the_document_shows(
 
 def test_each_command_has_an_example() -> None:
     names = [command.split()[0] for command, _ in EXAMPLES]
-    assert names == ["describe", "in-flight", "explain", "explain", "metrics"]
+    assert names == ["describe", "in-flight", "explain", "explain"]

@@ -59,10 +59,9 @@ def test_commands_that_only_follow_the_specification_load_neither_numba_nor_spar
         ["explain", trace],
         ["describe", trace],
         ["in-flight", trace],
-        ["metrics", trace],
         ["state-topic", str(topic)],
     )
-    assert [heavy - {QUICK} for _, _, heavy in results] == [set()] * 5
-    assert [status for status, _, _ in results[:4]] == [0] * 4
+    assert [heavy - {QUICK} for _, _, heavy in results] == [set()] * 4
+    assert [status for status, _, _ in results[:3]] == [0] * 3
     assert "acquire" in results[0][1]
     assert "orders" in results[1][1]
