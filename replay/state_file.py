@@ -1,22 +1,23 @@
-"""Where a replay left each share-partition, as an Arrow file from which the next one goes on."""
+"""Where a replay left each share-partition, as a file of lines from which the next one goes on.
+
+The first line is the digest of the others, the second says what they are, and each of those behind
+it is the state of a share-partition as JSON.
+"""
 
 import fcntl
 import functools
 import hashlib
 import json
 import os
-import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum, IntEnum, StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 import attrs
-import pyarrow as pa
 
 from judge.finding import Finding
-from model.errors import InvalidValueError
 from model.profile import Profile
 from model.whole_state import ReplayState
 from replay.verdict import LogKnowledge, PartitionVerdict, Verdict
@@ -25,14 +26,15 @@ from report.scratch import DRAFT, made_folder, whole_file
 if TYPE_CHECKING:
     from cattrs import Converter
 
-VERSION = 5
-"""The version of the format: of a file with other columns it is another."""
+VERSION = 6
+"""The version of the format: of a file with other fields it is another."""
 
-NAME = "states.arrow"
+NAME = "states.txt"
+FORMER = "states.arrow"
+"""The file of the versions before."""
+
 LOCK = ".states.lock"
 """Whoever uses the folder holds a lock on this file in it, which the system drops when it dies."""
-
-_METADATA = b"sharespec.state"
 
 
 class StateError(RuntimeError):
@@ -66,10 +68,9 @@ class Carried:
 
 @attrs.frozen
 class WrittenState:
-    """A state, its row in the file, and that as the line that the digest counts."""
+    """A state, and its line in the file."""
 
     carried: Carried
-    row: dict[str, Any]
     line: bytes
 
 
@@ -133,28 +134,24 @@ def read_states(folder: Path, rules: Profile) -> dict[str, Carried]:
 
 def read_left(folder: Path, rules: Profile) -> tuple[dict[str, Carried], dict[str, Any] | None]:
     """Return the states, and what a stream says of itself beside them; None if no stream wrote."""
-    path = folder / NAME
+    path, former = folder / NAME, folder / FORMER
+    if former.exists():
+        raise StateError(f"{former} is of an earlier version; allowed: {VERSION}")
     if not path.exists() and (folder.is_dir() or not folder.exists()):
         return {}, None
     try:
-        with pa.OSFile(str(path)) as file:
-            table = pa.ipc.open_file(file).read_all()
-        table.validate(full=True)
-        metadata = dict(json.loads((table.schema.metadata or {})[_METADATA]))
-    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError):
+        digest, head, *lines = path.read_bytes().splitlines(keepends=True)
+        told = dict(json.loads(head))
+    except (OSError, TypeError, ValueError):
         raise StateError(f"{path} is no file of states") from None
-    if metadata.get("version") != VERSION:
-        raise StateError(f"{path} is of version {metadata.get('version')}; allowed: {VERSION}")
-    if metadata.get("rules") != _plain(rules):
+    if told.get("version") != VERSION:
+        raise StateError(f"{path} is of version {told.get('version')}; allowed: {VERSION}")
+    if told.get("rules") != _plain(rules):
         raise StateError(f"{path} is of other rules; allowed: those of this replay, {rules.name}")
-    try:
-        rows, stream = table.to_pylist(), metadata.get("stream")
-        digest = _digest(map(_line, [*rows, *([stream] if stream else [])]))
-        if not table.schema.equals(_schema()) or metadata.get("digest") != digest:
-            raise StateError(f"{path} was altered: it has not the digest of its rows")
-        return {row["partition"]: _converter().structure(row, Carried) for row in rows}, stream
-    except (InvalidValueError, pa.ArrowException, LookupError, TypeError, ValueError) as error:
-        raise StateError(f"{path} was altered: {' '.join(str(error).split())[:200]}") from None
+    if digest != _digest([head, *lines]):
+        raise StateError(f"{path} was altered: it has not the digest of its lines")
+    states = (_converter().structure(json.loads(line), Carried) for line in lines)
+    return {state.partition: state for state in states}, told.get("stream")
 
 
 def write_states(
@@ -166,67 +163,32 @@ def write_states(
 ) -> None:
     """Write the file, whole or not at all; ``stream`` is what a stream says of itself.
 
-    ``written`` has the rows that were written before, of which states that are the same objects
+    ``written`` has the lines that were written before, of which states that are the same objects
     need no new ones, and gets those that are written now.
     """
     kept = {} if written is None else written
     now = {each.partition: _written(each, kept.get(each.partition)) for each in states}
     kept.clear()
     kept.update(sorted(now.items()))
-    rows = [each.row for each in kept.values()]
-    lines = [each.line for each in kept.values()]
-    digest = _digest([*lines, *([_line(stream)] if stream else [])])
-    metadata = {"version": VERSION, "rules": _plain(rules), "digest": digest}
-    metadata |= {"stream": stream} if stream else {}
-    schema = _schema().with_metadata({_METADATA: json.dumps(metadata).encode()})
+    head = _line({"version": VERSION, "rules": _plain(rules), "stream": stream})
+    lines = [head, *(each.line for each in kept.values())]
     folder.mkdir(parents=True, exist_ok=True)
-    with (
-        whole_file(folder / NAME) as draft,
-        pa.OSFile(str(draft), "wb") as file,
-        pa.ipc.new_file(file, schema) as writer,
-    ):
-        writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+    with whole_file(folder / NAME) as draft:
+        draft.write_bytes(b"".join([_digest(lines), *lines]))
 
 
 def _written(carried: Carried, before: WrittenState | None) -> WrittenState:
     if before and before.carried is carried:
         return before
-    row = _plain(carried)
-    return WrittenState(carried, row, _line(row))
+    return WrittenState(carried, _line(_plain(carried)))
 
 
 def _line(row: Mapping[str, Any]) -> bytes:
     return json.dumps(row, sort_keys=True).encode() + b"\n"
 
 
-def _digest(lines: Iterable[bytes]) -> str:
-    digest = hashlib.sha256()
-    for line in lines:
-        digest.update(line)
-    return digest.hexdigest()
-
-
-def _schema() -> pa.Schema:
-    return pa.schema(list(_type(Carried)))
-
-
-def _type(hint: Any) -> pa.DataType:  # noqa: ANN401 - a type, or an expression of one
-    """Return the Arrow type of a type of the model: its fields decide the columns."""
-    hint = _present(hint)
-    if get_origin(hint) is tuple:
-        return pa.list_(_type(get_args(hint)[0]))
-    if attrs.has(hint):
-        return pa.struct([(name, _type(part)) for name, part in get_type_hints(hint).items()])
-    if issubclass(hint, Enum):
-        return pa.string()
-    return {bool: pa.bool_(), int: pa.int64(), str: pa.string()}[hint]
-
-
-def _present(hint: Any) -> Any:  # noqa: ANN401 - a type, or an expression of one
-    """Return the type of a value that may be None."""
-    if get_origin(hint) in (Union, types.UnionType):
-        (hint,) = (part for part in get_args(hint) if part is not type(None))
-    return hint
+def _digest(lines: Iterable[bytes]) -> bytes:
+    return hashlib.sha256(b"".join(lines)).hexdigest().encode() + b"\n"
 
 
 @functools.cache

@@ -1,6 +1,6 @@
 """The folder of a stream: states, events that wait and alarms, each batch of it whole or not.
 
-What a batch leaves becomes valid with one step, in which ``states.arrow`` is replaced: it names the
+What a batch leaves becomes valid with one step, in which ``states.txt`` is replaced: it names the
 batch and the file of the events that wait. The alarms are in files of their own, written before.
 """
 

@@ -1,13 +1,11 @@
 """States that are carried from one day's files to the next."""
 
-import json
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from random import Random
 
 import attrs
-import pyarrow as pa
 import pytest
 
 from judge.finding import Finding, FindingKind, FindingPlace
@@ -15,6 +13,7 @@ from model.profile import KAFKA, KIP
 from replay import state_file
 from replay.plan import Plan
 from replay.state_file import (
+    FORMER,
     NAME,
     Carried,
     StateError,
@@ -83,7 +82,7 @@ def test_what_was_left_is_read_again(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "new").iterdir()] == [NAME]
 
 
-def test_states_that_did_not_change_are_not_made_into_rows_again(tmp_path: Path) -> None:
+def test_states_that_did_not_change_are_not_made_into_lines_again(tmp_path: Path) -> None:
     made: list[str] = []
     memo: dict[str, WrittenState] = {}
 
@@ -114,21 +113,14 @@ def test_states_that_did_not_change_are_not_made_into_rows_again(tmp_path: Path)
         assert write_and_compare(STATES) == ["a"]
 
 
-def _as_version(path: Path, version: int) -> None:
-    with pa.OSFile(str(path)) as file:
-        table = pa.ipc.open_file(file).read_all()
-    told = json.loads(table.schema.metadata[b"sharespec.state"]) | {"version": version}
-    schema = table.schema.with_metadata({b"sharespec.state": json.dumps(told).encode()})
-    with pa.OSFile(str(path), "wb") as out, pa.ipc.new_file(out, schema) as writer:
-        writer.write_table(table.cast(schema))
-
-
 def test_a_file_of_another_version_is_refused(tmp_path: Path) -> None:
     write_states(tmp_path, KAFKA, STATES)
-    _as_version(tmp_path / NAME, 5)
-    assert read_states(tmp_path, KAFKA)
-    _as_version(tmp_path / NAME, 1)
-    with pytest.raises(StateError, match=r"states.arrow is of version 1; allowed: 5$"):
+    path = tmp_path / NAME
+    path.write_bytes(path.read_bytes().replace(b'"version": 6', b'"version": 5'))
+    with pytest.raises(StateError, match=rf"{NAME} is of version 5; allowed: 6$"):
+        read_states(tmp_path, KAFKA)
+    (tmp_path / FORMER).touch()
+    with pytest.raises(StateError, match=rf"{FORMER} is of an earlier version; allowed: 6$"):
         read_states(tmp_path, KAFKA)
 
 
@@ -140,16 +132,14 @@ def test_a_file_of_other_rules_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["7", "[1]", '"ab"', "no JSON", "null"])
-def test_metadata_that_is_no_object_is_refused(tmp_path: Path, text: str) -> None:
-    schema = pa.schema([("partition", pa.string())]).with_metadata({b"sharespec.state": text})
-    with pa.OSFile(str(tmp_path / NAME), "wb") as out, pa.ipc.new_file(out, schema):
-        pass
+def test_a_head_that_is_no_object_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / NAME).write_text(f"0\n{text}\n")
     with pytest.raises(StateError, match=r"is no file of states$"):
         read_states(tmp_path, KAFKA)
 
 
 def test_what_is_no_file_of_states_is_refused(tmp_path: Path) -> None:
-    (tmp_path / NAME).write_bytes(b"no Arrow")
+    (tmp_path / NAME).write_bytes(b"no state")
     with pytest.raises(StateError, match=r"is no file of states$"):
         read_states(tmp_path, KAFKA)
     with pytest.raises(StateError, match=r"is no file of states$"):

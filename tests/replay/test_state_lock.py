@@ -70,12 +70,14 @@ def test_a_user_that_dies_keeps_nobody_out_and_its_draft_goes(tmp_path: Path) ->
 def test_a_draft_that_cannot_be_finished_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
+    def full(path: Path, _: bytes) -> None:
+        path.touch()
         raise OSError(28, "No space left on device")
 
     write_states(tmp_path, KAFKA, [Carried("a", None)])
-    monkeypatch.setattr("replay.state_file.pa.ipc.new_file", full)
-    with pytest.raises(OSError, match="No space"):
-        write_states(tmp_path, KAFKA, [])
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_bytes", full)
+        with pytest.raises(OSError, match="No space"):
+            write_states(tmp_path, KAFKA, [])
     assert [path.name for path in tmp_path.iterdir()] == [NAME]
     assert list(read_states(tmp_path, KAFKA)) == ["a"]

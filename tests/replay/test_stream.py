@@ -213,7 +213,7 @@ def test_any_stream_with_the_columns_is_checked(spark: SparkSession, tmp_path: P
     assert set(batch.left.held.column("source").to_pylist()) == {"lake"}
     states = read_stream(tmp_path / "states", plan.rules)
     assert states.held.num_rows == 40
-    (tmp_path / "states" / "states.arrow").unlink()
+    (tmp_path / "states" / "states.txt").unlink()
     query = check_stream(frame, plan, trigger=trigger)
     query.awaitTermination()
     write_lines(tmp_path / "x.jsonl", renamed(kafka_rows(count=1), "z"))

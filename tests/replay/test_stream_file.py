@@ -73,15 +73,15 @@ def test_what_is_altered_or_of_other_rules_is_refused_with_one_line(tmp_path: Pa
     waits = tmp_path / name
     whole = waits.read_bytes()
     waits.write_bytes(whole[:-1] + b"x")
-    with pytest.raises(StateError, match=r"states.arrow was altered: \S+ has not its digest$"):
+    with pytest.raises(StateError, match=r"states.txt was altered: \S+ has not its digest$"):
         read_stream(tmp_path, KAFKA)
     waits.unlink()
     with pytest.raises(StateError, match="was altered: "):
         read_stream(tmp_path, KAFKA)
     waits.write_bytes(whole)
-    states = tmp_path / "states.arrow"
+    states = tmp_path / "states.txt"
     states.write_bytes(states.read_bytes().replace(b'"checked": 10', b'"checked": 11'))
-    with pytest.raises(StateError, match="it has not the digest of its rows"):
+    with pytest.raises(StateError, match="it has not the digest of its lines"):
         read_stream(tmp_path, KAFKA)
 
 

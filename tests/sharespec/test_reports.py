@@ -26,7 +26,7 @@ WRITERS = {
     "replay --junit junit.xml": {"junit.xml"},
     "replay --markdown new.md": {"new.md"},
     "replay --write-known known.toml": {"known.toml"},
-    "replay --state states": {"states/states.arrow"},
+    "replay --state states": {"states/states.txt"},
     "view --html page.html": {"page.html"},
     "convert --out lines.jsonl": {"lines.jsonl"},
     "convert --out rows.parquet": {"rows.parquet"},

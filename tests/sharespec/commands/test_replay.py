@@ -239,10 +239,10 @@ def test_a_replay_goes_on_where_the_one_before_left_off(tmp_path: Path) -> None:
         assert (done.exit_code, json.loads(done.stdout.splitlines()[-1])["events"]) == (0, events)
     done = run("replay", second, "--state", states)
     assert done.exit_code == 2
-    (states / "states.arrow").write_bytes(b"altered")
+    (states / "states.txt").write_bytes(b"altered")
     done = run("replay", second, "--state", states)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == f"sharespec: {states}/states.arrow is no file of states\n"
+    assert done.stderr == f"sharespec: {states}/states.txt is no file of states\n"
 
 
 def test_a_page_shows_the_verdicts_and_draws_what_diverges(tmp_path: Path) -> None:
