@@ -2,8 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,6 @@ from replay.verdict import Replay, light
 from report.document import Document
 from report.html import html_text
 from report.markdown import markdown_text
-from report.scratch import scratch_folder
 from report.terminal import show_document, shown_progress
 from sharespec.cli import is_own_process
 from sharespec.console import output, progress_console
@@ -71,12 +69,15 @@ def run(  # noqa: C901, PLR0913 - one argument for each option, and what it excl
         raise click.UsageError("give TRACES, or --table TABLE")
     if state and table:
         raise click.UsageError("--state needs TRACES")
-    if table and (page_file or fault_file):
-        raise click.UsageError("--html and --faults need TRACES")
+    if table and fault_file:
+        raise click.UsageError("--faults needs TRACES")
     traces = tuple(map(local_path, traces))
     addresses = [trace for trace in traces if is_address(trace)]
     far = bool(addresses) or _is_far(table, out)
-    _check_far(traces, master, far=far, near_only=(("--state", state), ("--html", page_file)))
+    if far and state:
+        raise click.UsageError("--state needs TRACES and --out that are files of this machine")
+    if traces and (master or "").startswith("sc://"):
+        raise click.UsageError("Spark Connect knows tables only: give --table")
     listed = read_known(known_file) if known_file else ()
     plan = Plan(
         profile,
@@ -119,11 +120,10 @@ def run(  # noqa: C901, PLR0913 - one argument for each option, and what it excl
             told = sort(_of_addresses((*addresses, *others), plan, master, out))
         else:
             folder = Path(local_path(out)) if out else None
-            told, status = _with_page(tuple(others), plan, (master, folder), sort, page_file)
-            statuses.append(status)
+            told = sort(_replayed(tuple(others), plan, master, folder))
         shown = document(told.replay, told.label, tuple(told.lines()), with_json=with_json)
-        totals = json_line(told.replay)
-        statuses.append(tell(told, shown, totals, (None, junit, markdown), json_lines=json_lines))
+        totals, files = json_line(told.replay), (page_file, junit, markdown)
+        statuses.append(tell(told, shown, totals, files, json_lines=json_lines))
         statuses.append(_status(told, listed))
     statuses.append(
         write_reports([(written_file, lambda: as_toml(known_after(results, listed, default)))])
@@ -138,25 +138,6 @@ _SEVERITY = (Exit.WELL, Exit.COULD_NOT_RUN, Exit.WRONG, Exit.INTERRUPTED)
 def _is_given(option: str) -> bool:
     context = click.get_current_context()
     return context.get_parameter_source(option) is ParameterSource.COMMANDLINE
-
-
-def _with_page(
-    traces: tuple[Path, ...],
-    plan: Plan,
-    place: tuple[str | None, Path | None],
-    sort: Callable[[Replay], Sorted],
-    page_file: Path | None,
-) -> tuple[Sorted, Exit]:
-    master, out = place
-    if page_file is None:
-        return sort(_replayed(traces, plan, master, out)), Exit.WELL
-    from sharespec.replay_page import page_of  # noqa: PLC0415 - the page imports all rules
-
-    # A page shows the lag over time, which the workers of a distant cluster cannot hand over.
-    with nullcontext(out) if out else scratch_folder() as folder:
-        told = sort(_replayed(traces, plan, master, Path(folder)))
-        lag = Path(folder) / "lag"
-        return told, write_reports([(page_file, lambda: page_of(traces, told, plan, lag))])
 
 
 def _replayed(traces: tuple[Path, ...], plan: Plan, master: str | None, out: Path | None) -> Replay:
@@ -180,21 +161,6 @@ def _is_far(table: str | None, out: str | None) -> bool:
     return table is None and out is not None and is_address(local_path(out))
 
 
-def _check_far(
-    traces: tuple[str, ...],
-    master: str | None,
-    *,
-    far: bool,
-    near_only: tuple[tuple[str, object], ...],
-) -> None:
-    """Fail for options that do not go with addresses, and for a master that knows no files."""
-    for name, value in near_only:
-        if far and value:
-            raise click.UsageError(f"{name} needs TRACES and --out that are files of this machine")
-    if traces and (master or "").startswith("sc://"):
-        raise click.UsageError("Spark Connect knows tables only: give --table")
-
-
 def _of_addresses(
     traces: Sequence[str | Path], plan: Plan, master: str | None, out: str | None
 ) -> Replay:
@@ -213,7 +179,7 @@ def _distant(session: "SparkSession", files: list[str], plan: Plan, out: str | N
         if not is_local(session):
             raise click.UsageError(
                 "on a cluster --out is an address, as hdfs://host/out, or file:/out that all "
-                "workers see, and --state and --html need a master of this machine"
+                "workers see, and --state needs a master of this machine"
             )
         out = f"file:{Path(out).absolute()}"
     return replay_distant(session, files, plan, out)

@@ -186,9 +186,9 @@ def test_a_divergence_names_the_lines_of_the_specification(installed: Installed)
     bad = installed.cache / "bad.jsonl"
     bad.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     page = installed.cache / "page.html"
-    arguments = ("replay", str(bad), "--profile", "kafka", "--html", str(page))
+    arguments = ("view", str(bad), "--profile", "kafka", "--html", str(page))
     text = installed.run("sharespec", *arguments, status=1, more=SLOWLY)
-    assert "1 diverge" in text
+    assert "diverges" in text
     assert "spec/" in page.read_text()
     assert "sharespec/spec" not in page.read_text()
 

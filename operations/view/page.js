@@ -395,13 +395,11 @@ function fault() {
   select(part.divergence.event, part.divergence.offset === null ? selected.offset : part.divergence.offset, false);
 }
 
-// Opening a share-partition, and what the user does.
+// Opening the share-partition, and what the user does.
 
-function open(number) {
-  part = DATA.drawings[number];
-  $("which").value = number;
+function open() {
+  part = DATA.drawing;
   for (const one of [part.overview, part.detail]) if (one && !one.axes) prepared(one);
-  $("title").textContent = part.name;
   $("notes").replaceChildren(...part.notes.map((text) => el("p", text, { class: "note" })));
   const all = part.overview || part.detail, widest = Math.max(1, ...all.end.map((end, i) => end - all.start[i]));
   const reach = Math.max(...all.end, 1) - Math.min(...all.start);
@@ -411,50 +409,6 @@ function open(number) {
   showRule();
   select(part.focus, null, false);
   fault();
-}
-function overview() {
-  const body = $("partitions"), times = DATA.partitions.flatMap((one) => [...one.times, ...one.faults]);
-  const ends = [times.reduce((a, b) => Math.min(a, b), Infinity), times.reduce((a, b) => Math.max(a, b), -Infinity)];
-  if (times.length) $("times").textContent = ends.map((ms) => new Date(ms).toISOString()).join(" – ");
-  for (const one of DATA.partitions) {
-    const row = el("tr"), name = el("td");
-    if (one.drawing === null) name.textContent = one.name;
-    else {
-      const link = el("button", one.name, { class: "link", type: "button" });
-      link.addEventListener("click", () => { open(one.drawing); $("title").scrollIntoView(); });
-      name.append(link);
-    }
-    const spark = el("td");
-    if (one.lag.length > 1) spark.append(sparkline(one.lag, one.name));
-    const clock = el("td");
-    if (one.times.length + one.faults.length) clock.append(timeline(one, ends));
-    row.append(name, el("td", one.verdict, { class: one.verdict.split(" ").pop() }), el("td", known(one.events), { class: "n" }), el("td", known(one.checked), { class: "n" }), el("td", one.fault), clock, spark);
-    body.append(row);
-  }
-  $("overview").hidden = DATA.partitions.length < 2;
-  $("left").textContent = DATA.left_out;
-}
-function timeline(one, [first, last]) {
-  const space = "http://www.w3.org/2000/svg", svg = document.createElementNS(space, "svg");
-  const at = (ms) => (100 * (ms - first)) / Math.max(1, last - first);
-  svg.setAttribute("viewBox", "0 0 100 20"); svg.setAttribute("preserveAspectRatio", "none"); svg.setAttribute("class", "spark");
-  svg.setAttribute("role", "img"); svg.setAttribute("aria-label", `when ${one.name} diverges: ${one.faults.slice(0, SHOWN).map((ms) => new Date(ms).toISOString()).join(", ") || "never"}`);
-  const stroke = (x, right, y, bottom, style) => {
-    const path = document.createElementNS(space, "path");
-    path.setAttribute("d", `M${x} ${y}L${right} ${bottom}`); path.setAttribute("class", style); svg.append(path);
-  };
-  if (one.times.length) stroke(at(one.times[0]), at(one.times[1]), 10, 10, "");
-  for (const ms of one.faults) stroke(at(ms), at(ms), 1, 19, "wrong");
-  return svg;
-}
-function sparkline(values, name) {
-  const space = "http://www.w3.org/2000/svg", svg = document.createElementNS(space, "svg"), path = document.createElementNS(space, "path");
-  const most = Math.max(...values, 1);
-  path.setAttribute("d", values.map((value, i) => `${i ? "L" : "M"}${((i / (values.length - 1)) * 100).toFixed(1)} ${(19 - (value / most) * 18).toFixed(1)}`).join(""));
-  svg.setAttribute("viewBox", "0 0 100 20"); svg.setAttribute("preserveAspectRatio", "none"); svg.setAttribute("class", "spark");
-  svg.setAttribute("role", "img"); svg.setAttribute("aria-label", `the leader's lag of ${name}: from ${values[0]} to ${values[values.length - 1]}, at most ${most}`);
-  svg.append(path);
-  return svg;
 }
 function begin() {
   for (const [state, style] of STATES.map((name, i) => [name, COLOURS[i]])) {
@@ -475,11 +429,9 @@ function begin() {
     figure.append(el("figcaption", title), el("canvas", null, { role: "img", "aria-label": `${title} over time; the table below has the numbers` }), legend);
     $("charts").append(figure);
   }
-  DATA.drawings.forEach((one, i) => $("which").append(el("option", one.name, { value: i })));
-  $("which").parentElement.hidden = $("title").hidden = DATA.drawings.length < 2;
-  overview();
+  $("left").textContent = DATA.left_out;
   listen();
-  if (DATA.drawings.length) open(0); else $("share").hidden = true;
+  open();
 }
 function place(event) {
   const canvas = $("strip"), box = canvas.getBoundingClientRect(), { low, high, height } = canvas.up;
@@ -532,7 +484,6 @@ function listen() {
   $("axis").addEventListener("change", () => { view = whole(); redraw(); });
   $("offsets").addEventListener("change", () => { heights = null; redraw(); });
   $("colour").addEventListener("change", redraw);
-  $("which").addEventListener("change", () => open(Number($("which").value)));
   $("seq").addEventListener("change", () => {
     const wanted = Number($("seq").value);
     for (const one of [part.detail, part.overview]) {

@@ -38,7 +38,6 @@ from operations.view.drawing import (
     drawing_of,
     known_of,
 )
-from operations.view.page import Listed
 from replay.pieces import PartitionRows
 from replay.plan import Plan
 from replay.report import Label, unlabelled
@@ -70,10 +69,12 @@ _STATES = 64
 
 @attrs.frozen
 class Drawn:
-    """A drawing, and its line in the overview."""
+    """A drawing, and the verdict on its share-partition, of whose events so many were checked."""
 
     drawing: Drawing
-    listed: Listed
+    verdict: Verdict
+    events: int
+    checked: int
 
 
 def drawn_trace(
@@ -122,28 +123,18 @@ def drawn_rows(
         drawing.divergence = attrs.evolve(wrong, known=known)
     if rows.problem:
         drawing.notes.append(f"Behind the last event: {rows.problem.message}")
-    return Drawn(drawing, _listed(drawing, rows, checked))
+    events = max(0, checked - gaps_in(rows.table))
+    return Drawn(drawing, _verdict(drawing, rows, checked, events), rows.events, events)
 
 
-def _listed(drawing: Drawing, rows: PartitionRows, checked: int) -> Listed:
-    wrong, fault, verdict = drawing.divergence, "", Verdict.CONFORMS
-    if wrong:
-        fault, verdict = f"{wrong.rule.name} at seq {wrong.finding.seq}", Verdict.DIVERGES
-    elif rows.problem or checked < drawing.events:
-        verdict = Verdict.UNREADABLE
-        fault = " ".join(drawing.notes)
-    checked = max(0, checked - gaps_in(rows.table))
-    if verdict is Verdict.CONFORMS:
-        fault = too_little(Evidence.EVENTS, checked, rows.events, believed_in(rows.table))
-        verdict = Verdict.UNKNOWN if fault else verdict
-    lags = [column.values[0] for column in drawing.overview]
-    known = [lag for lag in lags if lag is not None]
-    step = max(1, len(known) // SPARK)
-    return Listed(drawing.name, verdict.value, rows.events, checked, fault, tuple(known[::step]))
-
-
-SPARK = 60
-"""How many values a spark line has, about."""
+def _verdict(drawing: Drawing, rows: PartitionRows, checked: int, events: int) -> Verdict:
+    """Return the verdict, of so many rows that were checked, of which so many are events."""
+    if drawing.divergence:
+        return Verdict.DIVERGES
+    if rows.problem or checked < drawing.events:
+        return Verdict.UNREADABLE
+    light = too_little(Evidence.EVENTS, events, rows.events, believed_in(rows.table))
+    return Verdict.UNKNOWN if light else Verdict.CONFORMS
 
 
 def _checked(drawing: Drawing) -> int:

@@ -69,8 +69,7 @@ from sharespec.reports import file_option
 )
 @file_option(
     "--html",
-    "Write a page of the traces: an overview, and the diverging share-partitions drawn, with some "
-    "that conform.",
+    "Write the whole report to this file as one HTML page.",
     "page_file",
 )
 @click.option(

@@ -19,8 +19,8 @@ from sharespec.exit import Exit, exits_on
 from sharespec.known_faults import default_known, known_label
 from sharespec.reports import write_reports
 
-LEAST_BYTES = 100_000
-"""The least ``--max-bytes``: the page without any data is smaller."""
+LEAST_BYTES = 250_000
+"""The least ``--max-bytes``: the page, and the names of all that it may draw, are smaller."""
 
 
 @click.command("view")
@@ -73,10 +73,10 @@ def view_command(  # noqa: PLR0913 - one argument for each option
 
     drawn = drawn_trace(trace, partition, plan, around, known)
     written = file or Path(f"{file_name(drawn.drawing.name)}.html")
-    text = page(f"{drawn.drawing.name}, {trace.name}", [drawn.listed], [drawn.drawing], max_bytes)
+    text = page(f"{drawn.drawing.name}, {trace.name}", drawn.drawing, drawn.verdict, max_bytes)
     if status := write_reports([(written, lambda: text)]):
         sys.exit(status)
-    click.echo(f"{written}: {drawn.listed.verdict}, {many(drawn.listed.events, 'event')}")
+    click.echo(f"{written}: {drawn.verdict}, {many(drawn.events, 'event')}")
     if drawn.drawing.divergence:
         sys.exit(Exit.WRONG)
 

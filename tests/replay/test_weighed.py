@@ -123,7 +123,7 @@ def test_every_report_tells_it(tmp_path: Path) -> None:
     assert REMEDY in done.output
     assert '<error message="0 of 149 events were judged' in junit.read_text()
     assert "0 diverge   0 unreadable   1 unknown" in markdown.read_text()
-    assert '"verdict":"unknown"' in page.read_text().replace('": "', '":"')
+    assert "0 of 149 events were judged" in page.read_text()
     table = pq.read_table(out / "verdicts.parquet")
     assert table.column("verdict").to_pylist() == ["unknown"]
     assert REMEDY in table.column("reason")[0].as_py()

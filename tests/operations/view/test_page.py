@@ -13,7 +13,7 @@ from model.profile import KAFKA
 from operations.frames import frames
 from operations.view.columns import Column
 from operations.view.drawing import Divergence, Drawing, EventText, drawing_of
-from operations.view.page import Listed, page
+from operations.view.page import page
 from operations.view.rules import BrokenRule
 from tests.operations.view.browser import needs_chromium, opened
 from tests.replay.samples import Row, events, kafka_rows
@@ -40,14 +40,13 @@ def data_of(text: str) -> Any:  # noqa: ANN401 - JSON
 
 
 def of_one(drawing: Drawing, max_bytes: int = 10**9) -> str:
-    listed = Listed(drawing.name, "diverges", drawing.events, 13, "END_OFFSET at seq 12", (1, 2))
-    return page(drawing.name, [listed], [drawing], max_bytes)
+    return page(drawing.name, drawing, "diverges", max_bytes)
 
 
 def test_a_page_needs_nothing_but_itself() -> None:
     text = of_one(drawn(wrong_rows()))
     assert re.findall(r"""(?:src|href)=["']?|@import|url\(|fetch\(|XMLHttp""", text) == []
-    assert data_of(text)["drawings"][0]["divergence"]["rule"]["name"] == "END_OFFSET"
+    assert data_of(text)["drawing"]["divergence"]["rule"]["name"] == "END_OFFSET"
 
 
 def test_the_script_writes_no_markup() -> None:
@@ -75,20 +74,15 @@ def test_no_text_of_a_trace_ends_its_element() -> None:
     text = of_one(drawing)
     assert "<img" not in text
     assert text.count("</script>") == 2
-    shown = data_of(text)["drawings"][0]
+    shown = data_of(text)["drawing"]
     assert any(member.startswith(HOSTILE) for member in shown["members"])
 
 
 @needs_chromium
 def test_a_browser_shows_hostile_text_as_text(tmp_path: Path) -> None:
-    now = 1_795_692_923_273
-    listed = Listed(HOSTILE, "diverges", 30, 13, HOSTILE, (1, 2), (now, now + 9), (now + 5,))
-    drawing = hostile()
-    text = page(HOSTILE, [listed, listed], [drawing, drawing])
+    text = page(HOSTILE, hostile(), "diverges")
     document = opened(tmp_path, text, script=_PROBE)
     assert 'data-ready="true"' in document
-    assert document.count('class="wrong"') == 2
-    assert "2026-11-26T11:35:23.273Z – 2026-11-26T11:35:23.282Z" in document
     assert "<title>pwned" not in document
     assert "<img" not in document
     assert "&lt;/script&gt;&lt;script&gt;document.title" in document
@@ -141,7 +135,7 @@ def test_keys_and_fields_choose_what_is_shown(tmp_path: Path) -> None:
     assert seen["colours"] > 5
 
 
-def large(columns: int, pieces: int, name: str = "large") -> Drawing:
+def large(columns: int, pieces: int) -> Drawing:
     """Return a drawing as a long trace fills it: all limits reached, texts as long as allowed."""
 
     def filled() -> Iterator[Column]:
@@ -155,36 +149,19 @@ def large(columns: int, pieces: int, name: str = "large") -> Drawing:
     kinds = [(1, n, n % 7, 0) for n in range(50)]
     members = [f"member-{n}" for n in range(7)]
     detail = [(column, text) for column in every]
-    drawing = Drawing(name, 10 * columns, every, detail, [], kinds, members, columns // 2, None, [])
+    drawing = Drawing(
+        "large", 10 * columns, every, detail, [], kinds, members, columns // 2, None, []
+    )
     drawing.row = lambda number: f"{number}" * 800
     return drawing
 
 
-@pytest.mark.parametrize("max_bytes", [200_000, 2_000_000])
+@pytest.mark.parametrize("max_bytes", [250_000, 2_000_000])
 def test_a_page_stays_under_its_size_and_says_what_is_left_out(max_bytes: int) -> None:
-    text = page("t", [Listed("large", "conforms", 1, 1)], [large(500, 20)], max_bytes)
+    text = page("t", large(500, 20), "conforms", max_bytes)
     assert len(text.encode()) <= max_bytes
     assert "coarser: the page would be too large" in data_of(text)["left_out"]
     assert "coarser" not in data_of(of_one(drawn(kafka_rows(count=5))))["left_out"]
-
-
-def test_drawings_that_do_not_fit_are_counted() -> None:
-    drawings = [large(300, 20, f"large-{n}") for n in range(8)]
-    listed = [Listed(drawing.name, "conforms", 1, 1, "f" * 300) for drawing in drawings]
-    text = page("t", listed, drawings, 150_000)
-    assert len(text.encode()) <= 150_000
-    data = data_of(text)
-    assert f"{8 - len(data['drawings'])} drawings are left out" in data["left_out"]
-    assert [each["drawing"] for each in data["partitions"]][-1] is None
-
-
-def test_more_share_partitions_than_can_be_listed_are_counted() -> None:
-    listed = [Listed(f"g:t:{n}", "conforms", 1, 1) for n in range(600)]
-    data = data_of(page("t", listed, []))
-    assert len(data["partitions"]) == 500
-    assert "100 more share-partitions are not listed." in data["left_out"]
-    data = data_of(page("t", listed, [], 60_000))
-    assert len(data["partitions"]) < 500
 
 
 @pytest.mark.parametrize("after", ["a", "b"])
@@ -193,7 +170,7 @@ def test_a_divergence_reaches_the_page_as_it_is(after: str) -> None:
     finding = Finding(3, "spec", FindingKind.GUARD, "N", "s", "r", "e", "b", after, 7)
     wrong = Divergence(3, rule, attrs.evolve(finding, recorded_after="ra"))
     drawing = attrs.evolve(large(5, 1), divergence=wrong)
-    shown = data_of(of_one(drawing))["drawings"][0]["divergence"]
+    shown = data_of(of_one(drawing))["drawing"]["divergence"]
     assert shown["rule"]["places"] == ["spec/a.py:1"]
     assert (shown["recorded_after"], shown["offset"]) == ("ra", 7)
     assert shown["after"] == ("a" if after == "a" else ""), "what is refused leads to nothing"

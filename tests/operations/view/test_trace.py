@@ -24,13 +24,10 @@ def wrong_rows() -> list[Row]:
     return rows
 
 
-def test_a_trace_is_drawn_with_its_line_in_the_overview(tmp_path: Path) -> None:
+def test_a_trace_is_drawn_with_its_verdict(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "t.jsonl", wrong_rows())
     drawn = drawn_trace(path, None, Plan())
-    listed = drawn.listed
-    assert (listed.verdict, listed.events, listed.checked) == ("diverges", 120, 91)
-    assert listed.fault == "END_OFFSET at seq 90"
-    assert len(listed.lag) > 20
+    assert (drawn.verdict, drawn.events, drawn.checked) == ("diverges", 120, 91)
     assert drawn.drawing.row is not None
     assert '"seq":7' in drawn.drawing.row(7)
     assert drawn.drawing.divergence
@@ -57,7 +54,7 @@ def test_a_leader_that_renews_nothing_where_it_refuses_is_drawn_whole(
     keeps_one, keeps_none = (
         of(tmp_path, refusing((kept, False)), large=large) for kept in (True, False)
     )
-    assert (keeps_one.listed.verdict, keeps_none.listed.verdict) == ("diverges", "conforms")
+    assert (keeps_one.verdict, keeps_none.verdict) == ("diverges", "conforms")
 
 
 def test_a_large_one_is_drawn_as_a_small_one_is(
@@ -68,8 +65,8 @@ def test_a_large_one_is_drawn_as_a_small_one_is(
         monkeypatch.setattr(f"operations.view.{room}.MAX_EVENTS", 40)
         monkeypatch.setattr(f"operations.view.{room}.EVENTS_AFTER", 10)
     large = of(tmp_path, wrong_rows(), large=100)
-    assert large.listed.verdict == small.listed.verdict
-    assert large.listed.checked == small.listed.checked
+    assert large.verdict == small.verdict
+    assert large.checked == small.checked
     assert large.drawing.divergence == small.drawing.divergence
     begin = large.drawing.detail[0][0].first
     assert 0 < begin <= 90 <= large.drawing.detail[-1][0].last
@@ -108,5 +105,5 @@ def test_what_cannot_be_drawn_is_one_line(tmp_path: Path) -> None:
     rows = kafka_rows(count=9)
     rows[5]["time_ms"] += 7
     drawn = of(tmp_path, rows)
-    assert drawn.listed.verdict == "unreadable"
+    assert drawn.verdict == "unreadable"
     assert "From seq 5 on nothing is checked: time_ms is 7" in drawn.drawing.notes[0]
