@@ -8,34 +8,17 @@ from typing import Any
 
 import attrs
 
-from judge.view import durable
+from judge.dice import SeededDice
+from judge.engine import SpecEngine
+from judge.world import Load, Recorder, World
 from model.config import SharePartitionConfig
-from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
-from model.operations import (
-    Acknowledge,
-    AcknowledgementBatch,
-    Acquire,
-    AdvanceLogStart,
-    AdvanceTime,
-    AlterConfig,
-    CompleteWrite,
-    FinishDeadLetter,
-    Initialize,
-    MarkInProgress,
-    MemberLeaves,
-    Operation,
-    Produce,
-    ProgressBatch,
-)
-from model.outcome import Answer, Choice
+from model.errors import ErrorCode, InvalidValueError
+from model.operations import AlterConfig
 from model.profile import DRAFT_RESOLVED
-from model.ranges import OffsetRange
 from model.snapshot import DurableState
-from model.states import AcknowledgeType, AcquireMode
+from model.states import AcquireMode
 from proofs.theorems.theorem import Theorem
 from spec.partition import SharePartition
-from spec.record import is_dead_letter
-from spec.step import apply, new_partition
 
 CONFIG = SharePartitionConfig(
     delivery_count_limit=2,
@@ -45,8 +28,19 @@ CONFIG = SharePartitionConfig(
     in_progress_max_lock_extension_ms=5,
     in_progress_rebalance_grace_ms=1,
 )
-BATCHES = (OffsetRange(0, 1), OffsetRange(3, 4))
-"""The log: offset 2 is a natural gap."""
+LOAD = Load(
+    ("a", "b"),
+    batches=2,
+    batch_length=2,
+    gap=1,
+    modes=(AcquireMode.RECORD_LIMIT,),
+    limits=(1, 2, 4),
+    answers=(ErrorCode.NONE, ErrorCode.PENDING, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+    late_answers=(ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+    wait_ms=2,
+    log_start=1,
+    choose=0.3,
+)
 RUNS, LENGTH = 150, 16
 
 
@@ -110,56 +104,30 @@ def runs_of(
 
 
 def _run(chance: random.Random) -> Iterator[SharePartition]:
-    persisted = DurableState(0, 0, (), 1, 1)
-    state = apply(new_partition(DRAFT_RESOLVED), Initialize(CONFIG, 0, 0, persisted)).partition
-    yield state
-    state = apply(state, Produce(BATCHES, 5)).partition
-    yield state
+    engine = SpecEngine(DRAFT_RESOLVED)
+    recorder, dice = Recorder("g:t:0", engine), SeededDice(chance.getrandbits(32))
+    world = World(recorder, DRAFT_RESOLVED, CONFIG, LOAD, dice)
+    world.initialize(DurableState(0, 0, (), 1, 1))
+    yield engine.partition
+    world.produce()
+    yield engine.partition
     for _ in range(LENGTH):
         try:
-            operation = chance.choice(_operations(state))
-        except InvalidValueError:
+            dice.one_of(_MOVES)(world)
+        except (InvalidValueError, TypeError):
             return  # A rule under change may lead to what is no state.
-        start = state.window.start_offset
-        choice = Choice(start_offset=chance.choice((None, None, start, start + 2)))
-        answer = Answer(
-            chance.choice((ErrorCode.NONE, ErrorCode.PENDING, ErrorCode.COORDINATOR_NOT_AVAILABLE))
-        )
-        try:
-            state = apply(state, operation, choice, (answer,)).partition
-        except (IllegalChoiceError, InvalidValueError):
-            continue
-        yield state
+        yield engine.partition
 
 
-def _operations(state: SharePartition) -> list[Operation]:
-    start = state.window.start_offset
-    batches = tuple(batch for batch in BATCHES if batch.last >= start)
-    mode = AcquireMode.RECORD_LIMIT
-    operations: list[Operation] = [
-        *(Acquire(m, mode, 1, n, start, batches) for m in ("a", "b") for n in (1, 2, 4)),
-        Acquire("a", mode, 1, 2, start, batches[1:]),
-        *(AdvanceTime(ms) for ms in (1, 2)),
-        MemberLeaves("a"),
-        AdvanceLogStart(start + 1),
-        Initialize(state.config, 0, state.log.end_offset, durable(state), state.now),
-    ]
-    queue = attrs.evolve(CONFIG, dead_letter_queue=not state.config.dead_letter_queue)
-    operations.append(AlterConfig(queue))
-    for offset, record in state.window.records.items():
-        if is_dead_letter(record):
-            operations += [FinishDeadLetter((OffsetRange(offset, offset),))] * 2
-    for held in state.window.held:
-        record = state.window.records[held]
-        member = record.owner
-        token = (state.durable.leader_epoch, record.acquisition)
-        operations += [MarkInProgress(str(member), (ProgressBatch(held, held, *token),))] * 2
-        for last in (held, held + 1):
-            operations += [
-                Acknowledge(str(member), (AcknowledgementBatch(held, last, (kind,)),))
-                for kind in AcknowledgeType
-            ]
-    for waiting in state.outstanding:
-        operations += [CompleteWrite(waiting, ErrorCode.NONE)] * 2
-        operations += [CompleteWrite(waiting, ErrorCode.COORDINATOR_NOT_AVAILABLE)] * 2
-    return operations
+def _switch_the_queue(world: World) -> None:
+    """Switch the dead-letter queue on or off."""
+    queue = not world.config.dead_letter_queue
+    world.do(AlterConfig(attrs.evolve(world.config, dead_letter_queue=queue)))
+
+
+_MOVES: tuple[Callable[[World], None], ...] = (
+    *(World.acquire, World.acquire, World.acquire, World.acknowledge, World.acknowledge),
+    *(World.mark, World.mark, World.complete_write, World.complete_write),
+    *(World.advance_time, World.release, World.advance_log_start, World.finish_dead_letters),
+    *(World.take_over, _switch_the_queue),
+)
