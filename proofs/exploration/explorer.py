@@ -23,8 +23,6 @@ from proofs.exploration.world import NEVER_WRITTEN, SmallWorld
 from spec.coordinator import durable_state
 from spec.log import Log
 
-_NONE: Offsets = frozenset()
-
 
 @attrs.frozen
 class LateArrival:
@@ -41,22 +39,19 @@ class NewLeader:
 TAKE_OVER = NewLeader()
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(cache_hash=True)
 class Network:
-    """What a state has beside its leader; every network is kept once.
+    """What a state has beside its leader.
 
     ``late``: the writes for which nobody waits. ``confirmed``: the offsets of which a write that
     was answered with success says that they are terminal, as long as that matters. ``failed``:
-    some write was answered with an error, or lost. The others are what was found to follow:
-    ``after`` the edges, by their effect, and ``otherwise``, by where the leader stands.
+    some write was answered with an error, or lost.
     """
 
     durable: DurableForm
     late: tuple[Content, ...] = ()
-    confirmed: Offsets = _NONE
+    confirmed: Offsets = frozenset()
     failed: bool = False
-    after: "dict[int, tuple[Network, str | None] | None]" = attrs.field(factory=dict, repr=False)
-    otherwise: "dict[int, tuple[_Step, ...]]" = attrs.field(factory=dict, repr=False)
 
 
 class WorldState(NamedTuple):
@@ -74,8 +69,6 @@ class WorldState(NamedTuple):
 
 WorldStep: TypeAlias = Edge | LateArrival | NewLeader
 WorldSearch: TypeAlias = Search[WorldState, WorldStep]
-_Step: TypeAlias = tuple[WorldStep, Leader | None, Network, str | None]
-"""A step that is no edge, the new leader if there is one, the network, and what is wrong."""
 
 
 @attrs.define
@@ -86,47 +79,27 @@ class Explorer:
     leaders: LeaderIndex = attrs.Factory(lambda self: LeaderIndex(self.world), takes_self=True)
     coordinator: Coordinator = attrs.Factory(lambda self: Coordinator(self.world), takes_self=True)
     _took_over: dict[tuple[Log, DurableForm], Leader] = attrs.Factory(dict)
-    _networks: dict[tuple[object, ...], Network] = attrs.Factory(dict)
-    _numbers: dict[tuple[object, ...], int] = attrs.Factory(dict)
-    _edges: dict[Leader, tuple[list[tuple[Edge, int]], int]] = attrs.Factory(dict)
 
     def begin(self) -> WorldState:
         """Return the world in which nothing has happened."""
         leader = self.leaders.take_over(Log(0, 0), NEVER_WRITTEN)
-        return WorldState(leader, self._one(Network(self.coordinator.first())))
+        return WorldState(leader, Network(self.coordinator.first()))
 
     def successors(self, state: WorldState) -> Iterator[tuple[WorldStep, WorldState]]:
         """Yield everything that can happen next."""
         leader, network, _ = state
-        if leader not in self._edges:
-            self._edges[leader] = self._numbered(leader)
-        edges, place = self._edges[leader]
-        known = network.after
-        for edge, effect in edges:
-            if effect not in known:
-                known[effect] = self._after(network, edge)
-            there = known[effect]
+        for edge in self.leaders.edges(leader):
+            there = self._after(network, edge)
             if there is not None:
                 yield edge, WorldState(edge.target, *there)
-        if place not in network.otherwise:
-            network.otherwise[place] = tuple(self._otherwise(network, leader))
-        for step, new, after, wrong in network.otherwise[place]:
-            yield step, WorldState(new or leader, after, wrong)
-
-    def _numbered(self, leader: Leader) -> tuple[list[tuple[Edge, int]], int]:
-        """Return the edges with the number of what each does to a network, and that of the place.
-
-        Few differ in that, so what follows in a network is found out once for all that are alike.
-        """
-
-        def number(*parts: object) -> int:
-            return self._numbers.setdefault(parts, len(self._numbers))
-
-        edges = []
-        for edge in self.leaders.edges(leader):
-            seen = edge.kind, edge.target.facts.start, edge.arrived, edge.late, edge.confirmed
-            edges.append((edge, number(*seen, edge.failed, edge.wrong)))
-        return edges, number(leader.facts.log, leader.facts.start, leader.facts.quiet)
+        for what in network.late:
+            sent = self._sent(network, (what,), leader.facts.start)
+            yield LateArrival(what), WorldState(leader, *sent)
+        if self.world.failovers:
+            failed = network.failed or not leader.facts.quiet
+            new = self._take_over(leader.facts.log, network.durable)
+            fenced = attrs.evolve(network, late=(), failed=failed)
+            yield TAKE_OVER, WorldState(new, fenced)
 
     def _after(self, network: Network, edge: Edge) -> tuple[Network, str | None] | None:
         """Return the network after an edge, and what is wrong; None if too many writes are late."""
@@ -134,7 +107,7 @@ class Explorer:
         if edge.wrong is not None:
             return network, edge.wrong
         if edge.kind is MoveKind.RESET:
-            return self._one(Network(self.coordinator.reset(network.durable, start))), None
+            return Network(self.coordinator.reset(network.durable, start)), None
         late = {*network.late, *edge.late}
         if len(late) > self.world.late:
             return None
@@ -142,17 +115,12 @@ class Explorer:
         sent = Network(network.durable, tuple(late), confirmed, failed)
         return self._sent(sent, edge.arrived, start)
 
-    def _otherwise(self, network: Network, leader: Leader) -> Iterator[_Step]:
-        durable, log, start = network.durable, leader.facts.log, leader.facts.start
-        for what in network.late:
-            yield LateArrival(what), None, *self._sent(network, (what,), start)
-        if self.world.failovers:
-            new = self._took_over.get((log, durable))
-            if new is None:
-                new = self.leaders.take_over(log, durable_state(durable.durable))
-                self._took_over[log, durable] = new
-            failed = network.failed or not leader.facts.quiet
-            yield TAKE_OVER, new, self._one(Network(durable, (), network.confirmed, failed)), None
+    def _take_over(self, log: Log, durable: DurableForm) -> Leader:
+        """Return the leader that reads the durable state; each is made once."""
+        if (log, durable) not in self._took_over:
+            new = self.leaders.take_over(log, durable_state(durable.durable))
+            self._took_over[log, durable] = new
+        return self._took_over[log, durable]
 
     def _sent(
         self, network: Network, arrived: tuple[Content, ...], start: int
@@ -168,13 +136,7 @@ class Explorer:
         late = (what for what in network.late if not self.coordinator.covers(durable, what))
         # What the leader passed and the coordinator has is forgotten: neither ever goes back.
         kept = (o for o in network.confirmed if o >= start or o not in durable.terminal)
-        left = Network(durable, tuple(sorted(late)), frozenset(kept), network.failed)
-        return self._one(left), wrong
-
-    def _one(self, network: Network) -> Network:
-        """Return the one of this content that is kept."""
-        content = network.durable, network.late, network.confirmed, network.failed
-        return self._networks.setdefault(content, network)
+        return Network(durable, tuple(sorted(late)), frozenset(kept), network.failed), wrong
 
     def explore(
         self,
