@@ -57,4 +57,5 @@ def follow(setting: Setting, state: HazardState, act: HazardAct) -> HazardState:
     after = HazardState(system, past, machine.view(system), answers)
     moment = HazardMoment(setting.world, state, act, requests, tuple(outcomes), after)
     after = attrs.evolve(after, past=remember(moment))
-    return attrs.evolve(after, broken=setting.holds(attrs.evolve(moment, after=after)))
+    broken = setting.holds(attrs.evolve(moment, after=after))
+    return attrs.evolve(after, broken=next(broken, None))

@@ -1,5 +1,8 @@
 """All properties at once, in larger worlds, under the rules of ``draft_resolved``."""
 
+from collections.abc import Iterator
+from itertools import chain
+
 from model.profile import Profile
 from proofs.hazards import properties as hold
 from proofs.hazards.catalogue import HAZARDS, TOGETHER, UNMARKED
@@ -14,9 +17,9 @@ PROPERTIES = tuple(
 """One property, Z1b's, has a condition: of the reported lag only while no write was lost."""
 
 
-def everything_holds(moment: HazardMoment) -> str | None:
+def everything_holds(moment: HazardMoment) -> Iterator[str]:
     """Every property of the hazards holds, or the bound that stands for it."""
-    return next((reason for holds in PROPERTIES if (reason := holds(moment))), None)
+    return chain.from_iterable(holds(moment) for holds in PROPERTIES)
 
 
 def lag_without_marks(profile: Profile) -> Absence:

@@ -1,6 +1,6 @@
 """What can happen in a small world, and what is remembered of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any
 
@@ -144,8 +144,8 @@ class HazardMoment:
     after: HazardState
 
 
-HazardProperty = Callable[[HazardMoment], str | None]
-"""Says how a step breaks what should hold, or None."""
+HazardProperty = Callable[[HazardMoment], Iterator[str]]
+"""Yields how a step breaks what should hold."""
 
 
 @attrs.frozen

@@ -1,6 +1,6 @@
 """Small worlds in which a test plays steps of its choice."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -29,8 +29,8 @@ PENDING = ErrorCode.PENDING
 LOST = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
-def anything(_moment: HazardMoment) -> None:
-    return None
+def anything(_moment: HazardMoment) -> Iterator[str]:
+    return iter(())
 
 
 def setting(
