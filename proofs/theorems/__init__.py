@@ -14,11 +14,7 @@ Read in this order:
 - ``count``: counts over ranges of any width;
 - ``operation_cases``: the operations on records, in one table;
 - ``partition_operations``: whatever can happen to a share-partition, in one table;
-- ``record_theorems``, ``window_theorems``, ``operation_theorems``, ``acknowledge_theorems``,
-  ``write_theorems``, ``takeover_theorems``, ``acquire_theorems``, ``acquire_guard_theorems``,
-  ``offered_theorems``, ``counting_theorems``, ``durable_theorems``, ``request_theorems``,
-  ``progress_theorems``, ``session_theorems``, ``broker_theorems``, ``group_theorems``,
-  ``membership_theorems``, ``serving_theorems``, ``partition_theorems``: the theorems;
+- the modules whose names end with ``_theorems``: the theorems;
 - ``catalogue``: all of them in one table;
 - ``harness``: proving, and showing that a proof says something, on a Python test; ``reachable``:
   states that runs reach;

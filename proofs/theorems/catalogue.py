@@ -1,39 +1,16 @@
 """All theorems, in one table."""
 
 import copyreg
+from importlib import import_module
 from itertools import chain
+from pkgutil import iter_modules
 
 from model.errors import InvalidValueError
-from proofs.theorems import (
-    acknowledge_theorems,
-    acquire_guard_theorems,
-    acquire_theorems,
-    broker_theorems,
-    counting_theorems,
-    durable_theorems,
-    group_theorems,
-    membership_theorems,
-    offered_theorems,
-    operation_theorems,
-    partition_theorems,
-    progress_theorems,
-    record_theorems,
-    request_theorems,
-    serving_theorems,
-    session_theorems,
-    takeover_theorems,
-    window_theorems,
-    write_theorems,
-)
+from proofs import theorems
 from proofs.theorems.theorem import Lemma, Theorem, theorems_in
 
-_MODULES = (
-    *(record_theorems, window_theorems, operation_theorems, acknowledge_theorems, write_theorems),
-    *(takeover_theorems, acquire_theorems, acquire_guard_theorems, offered_theorems),
-    *(counting_theorems, durable_theorems, request_theorems, progress_theorems),
-    *(session_theorems, broker_theorems, group_theorems),
-    *(membership_theorems, serving_theorems, partition_theorems),
-)
+_NAMES = sorted(m.name for m in iter_modules(theorems.__path__) if m.name.endswith("_theorems"))
+_MODULES = tuple(import_module(f"{__package__}.{name}") for name in _NAMES)
 LEMMAS = tuple(
     value for module in _MODULES for value in vars(module).values() if isinstance(value, Lemma)
 )
