@@ -20,6 +20,7 @@ from model.operations import (
     AcknowledgementBatch,
     AdvanceTime,
     ArchiveAborted,
+    Expire,
     FinishDeadLetter,
     MemberLeaves,
 )
@@ -36,7 +37,7 @@ from proofs.theorems.any_partition import (
 )
 from proofs.theorems.controls import also_allows, becomes, wrong
 from proofs.theorems.points import Places
-from proofs.theorems.symbolic import conjunction, implies
+from proofs.theorems.symbolic import conjunction, implies, is_between
 from proofs.theorems.theorem import Control
 from spec import aborted, dead_letters, expire, release
 from spec import record as rules
@@ -214,11 +215,16 @@ def _after_leaving(s: AnyPartition, place: Place) -> Record | None:
     return rules.release(place.record, s.limit, failed_state(s))
 
 
-def _is_over(s: AnyPartition, place: Place) -> Term:
-    record, now = place.record, s.now + s.elapsed
-    over = False if record.deadline is None else record.deadline <= now
+def is_over(place: Place, now: Term, late: Term = 0) -> Term:
+    """Whether the offset holds a lock whose deadline is so long ago."""
+    record = place.record
+    over = False if record.deadline is None else record.deadline + late <= now
     held = conjunction(has_held_state(record), negate(record.pending))
     return conjunction(place.tracked, held, over)
+
+
+def _expired(s: AnyPartition, place: Place) -> Record:
+    return rules.expire(place.record, s.limit, failed_state(s))
 
 
 def _pass_time(s: AnyPartition, before: SharePartition, choice: Choice) -> Step:
@@ -226,9 +232,7 @@ def _pass_time(s: AnyPartition, before: SharePartition, choice: Choice) -> Step:
 
 
 def _after_expiry(s: AnyPartition, place: Place) -> Record | None:
-    if not _is_over(s, place):
-        return None
-    return rules.expire(place.record, s.limit, failed_state(s))
+    return _expired(s, place) if is_over(place, s.now + s.elapsed) else None
 
 
 def _refuses_time(s: AnyPartition) -> Refusal | None:
@@ -237,11 +241,49 @@ def _refuses_time(s: AnyPartition) -> Refusal | None:
 
 def _refuses_expiry(s: AnyPartition) -> Refusal | None:
     """Return why not exactly the locks that are over may expire."""
-    over = [bool(_is_over(s, place)) for place in places(s)]
+    over = [bool(is_over(place, s.now + s.elapsed)) for place in places(s)]
     named = [bool(_is_named_from_the_start(s, place)) for place in places(s)]
     if any(name and not ends for name, ends in zip(named, over, strict=True)):
         return _refuses_time(s) or Refusal(Guard.LOCK_LASTS_ITS_DURATION)
     return _refuses_time(s) or (Refusal(Guard.LOCK_ENDS_ON_TIME) if over != named else None)
+
+
+def _timer(name: str, *, earlier: bool = False, both: bool = False) -> OperationCase:
+    """Return the case of a timer, perhaps one that was due ``earlier``.
+
+    It ends the locks of the range, or of two, in descending order.
+    """
+
+    def ranges(s: AnyPartition) -> tuple[OffsetRange, ...]:
+        return (
+            (OffsetRange(s.other, s.other), OffsetRange(s.offset, s.offset)) if both else _parts(s)
+        )
+
+    def due(s: AnyPartition) -> Term:
+        return s.elapsed if earlier else s.now
+
+    def operate(s: AnyPartition, before: SharePartition) -> Step:
+        operation = Expire(ranges(s), due(s) if earlier else None)
+        return expire.expire_locks(before, operation, waits_for_its_write(s))
+
+    def named(s: AnyPartition, place: Place) -> Term:
+        inside = any(is_between(each.first, place.offset, each.last) for each in ranges(s))
+        return s.start <= place.offset and inside
+
+    def refuses(s: AnyPartition) -> Refusal | None:
+        over = (is_over(place, due(s)) for place in places(s) if named(s, place))
+        allowed = conjunction(due(s) <= s.now, *over)
+        return None if allowed else Refusal(Guard.LOCK_LASTS_ITS_DURATION)
+
+    return OperationCase(
+        name,
+        "spec.expire:expire_locks",
+        operate,
+        lambda s, place: _expired(s, place) if named(s, place) else None,
+        EARLY,
+        refuses,
+        writes_always=True,
+    )
 
 
 def _finish(s: AnyPartition, before: SharePartition) -> Step:
@@ -304,6 +346,9 @@ OTHERS = (
         elapses=True,
         writes_always=True,
     ),
+    _timer("a timer ends locks"),
+    _timer("a timer ends locks that were due before", earlier=True),
+    _timer("a timer ends locks of two ranges", both=True),
     OperationCase(
         "dead letters are finished",
         "spec.dead_letters:finish_dead_letters",

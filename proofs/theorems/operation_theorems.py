@@ -13,7 +13,7 @@ from judge.recorded_partition import RecordedPartition, recorded
 from model.config import IsolationLevel
 from model.errors import ErrorCode
 from model.guards import Guard
-from model.operations import AdvanceTime, ArchiveAborted, Expire
+from model.operations import AdvanceTime, ArchiveAborted
 from model.outcome import Answer, Choice, Expiry, Write
 from model.ranges import AcquiredRange, OffsetRange
 from proofs.theorems.any_partition import (
@@ -31,7 +31,6 @@ from proofs.theorems.any_partition import (
     reports,
     same_record,
     standing_in,
-    waits_for_its_write,
 )
 from proofs.theorems.controls import (
     adds,
@@ -42,7 +41,7 @@ from proofs.theorems.controls import (
     returns,
     wrong,
 )
-from proofs.theorems.operation_cases import CASES, EARLY, OperationCase, Place, places
+from proofs.theorems.operation_cases import CASES, OperationCase, Place, is_over, places
 from proofs.theorems.symbolic import conjunction, is_between, largest
 from proofs.theorems.theorem import Control, Subject
 from spec import aborted, expire
@@ -221,17 +220,6 @@ _LOCKS = Subject("KIP-932, In-flight records", AnyPartition, is_possible, names_
 LASTS, ON_TIME = Guard.LOCK_LASTS_ITS_DURATION, Guard.LOCK_ENDS_ON_TIME
 
 
-def _is_over(place: Place, now: Term, late: Term = 0) -> Term:
-    """Whether the offset holds a lock whose deadline is so long ago."""
-    record = place.record
-    over = False if record.deadline is None else record.deadline + late <= now
-    return conjunction(place.tracked, rules.is_held(record), over)
-
-
-def _ended(s: AnyPartition, place: Place) -> rules.Record:
-    return rules.expire(place.record, s.limit, rules.failed_state(s.dead_letter_queue))
-
-
 def _real_clock(s: AnyPartition) -> RecordedPartition:
     """Return a share-partition whose clock is a real one; ``grace`` is how late a timer may be.
 
@@ -240,58 +228,6 @@ def _real_clock(s: AnyPartition) -> RecordedPartition:
     before = recorded(partition_of(s))
     profile = attrs.evolve(before.profile, sweep_ms=s.grace, grant_ms=s.grace)
     return attrs.evolve(before, timed=True, last_event=s.seq, profile=profile)
-
-
-def _names(s: AnyPartition, *, both: bool) -> tuple[OffsetRange, ...]:
-    """Return the range that a timer names, or two of them, in descending order."""
-    first = OffsetRange(s.first, s.last)
-    return (OffsetRange(s.second, s.second_last), first) if both else (first,)
-
-
-def _can_name(s: AnyPartition, both: bool, *_rest: object) -> Term:  # noqa: FBT001 - an argument of the theorem
-    """Whether, if a timer names two ranges, each is one of the two offsets."""
-    bounds = (s.first, s.offset), (s.last, s.offset), (s.second, s.other), (s.second_last, s.other)
-    each = conjunction(s.start <= s.offset, *(bound == at for bound, at in bounds))
-    return conjunction(is_possible(s), each if both else True)
-
-
-@_LOCKS.theorem(
-    32,
-    of={
-        "a timer ends locks": (False, False),
-        "a timer ends locks that were due before": (False, True),
-        "a timer ends locks of two ranges": (True, False),
-    },
-    given=_can_name,
-    control=EARLY,
-)
-def timer_ends_the_locks_it_names(s: AnyPartition, both: bool, earlier: bool) -> Term:  # noqa: FBT001 - arguments of the theorem
-    """A timer ends exactly the locks that it names, if each was due when the timer was."""
-    before, ranges = partition_of(s), _names(s, both=both)
-    time = s.elapsed if earlier else s.now
-    operation = Expire(ranges, time if earlier else None)
-    step = attempted(lambda: expire.expire_locks(before, operation, waits_for_its_write(s)))
-    named = [
-        place
-        for place in places(s)
-        if s.start <= place.offset
-        and any(is_between(each.first, place.offset, each.last) for each in ranges)
-    ]
-    allowed = conjunction(time <= s.now, *(_is_over(place, time) for place in named))
-    if isinstance(step, Refusal):
-        return conjunction(negate(allowed), step.guard is LASTS)
-    after, (write,) = step.partition, step.outcome.writes
-    ends = {p.offset: _ended(s, p) if p in named else p.record for p in places(s) if p.tracked}
-    mine = {place.offset: ends[place.offset] for place in named}
-    return conjunction(
-        allowed,
-        changes_to(
-            s, before, after, [ends.get(p.offset) for p in places(s)], "outstanding", "next_write"
-        ),
-        others_wait(s, after),
-        write.delivery_complete_count == s.complete + completes(*ends.values()),
-        *(reports(write, offset, mine.get(offset)) for offset in (s.offset, s.other, s.elsewhere)),
-    )
 
 
 @_LOCKS.theorem(
@@ -337,7 +273,7 @@ def real_clock_waits_for_timers(s: AnyPartition) -> Term:
     before = _real_clock(s)
     step = attempted(lambda: recorder.pass_time(before, AdvanceTime(s.elapsed)))
     now = s.now + s.elapsed
-    late = any(_is_over(place, now, s.grace + 1) for place in places(s))
+    late = any(is_over(place, now, s.grace + 1) for place in places(s))
     if isinstance(step, Refusal):
         return (late and step.guard is ON_TIME) or step.guard is None
     after = step.partition

@@ -20,7 +20,6 @@ from proofs.theorems.any_partition import (
     fetched_partition,
     is_in_hole,
     refused_by,
-    same_record,
     standing_in,
 )
 from proofs.theorems.controls import (
@@ -301,28 +300,3 @@ def counts_follow_the_records(
         counts[1] == is_acquirable(record) + 0,
         (s.offset in now.held) == bool(is_held(record)),
     )
-
-
-@attrs.evolve(_WINDOW, source="KIP-932, ShareAcknowledge").theorem(
-    32,
-    of="any change",
-    given=lambda s: conjunction(s.offset != s.other, s.tracked, s.other_tracked),
-    control=wrong("spec.window:replace", "counts one more each time", adds(1, "complete")),
-)
-def batches_equal_their_offsets(s: AnyPartition) -> Term:
-    """Changing the records of a batch is changing them one by one, in any order."""
-    before, offsets = fetched_partition(s).window, (s.offset, s.other)
-    changes = {s.offset: s.after, s.other: s.other_after}
-    one = window.replace(before, changes)
-    for first, then in (offsets, offsets[::-1]):
-        singly = window.replace(before, {first: changes[first]})
-        other = window.replace(singly, {then: changes[then]})
-        equal = conjunction(
-            one.complete == other.complete,
-            one.acquirable == other.acquirable,
-            *(same_record(one.records[o], other.records[o]) for o in offsets),
-            *((o in one.held) == (o in other.held) for o in offsets),
-        )
-        if not equal:
-            return False
-    return True
