@@ -1,8 +1,7 @@
-"""What the rules of a profile say, and where two profiles differ."""
+"""What the rules of a profile say."""
 
 import inspect
 import re
-from collections.abc import Iterator, Sequence
 
 import attrs
 
@@ -40,14 +39,6 @@ def value_of(profile: Profile, rule: ProfileRule) -> Value:
     """Return how a profile has a rule: whether it holds, or its number."""
     value: Value = getattr(profile, rule.name)
     return value
-
-
-def differences(profiles: Sequence[Profile]) -> Iterator[tuple[ProfileRule, tuple[Value, ...]]]:
-    """Yield each rule that is not the same in all of the profiles, with its value in each."""
-    for rule in RULES.values():
-        values = tuple(value_of(profile, rule) for profile in profiles)
-        if len(set(values)) > 1:
-            yield rule, values
 
 
 def value_text(value: Value) -> str:

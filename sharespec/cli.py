@@ -33,7 +33,6 @@ COMMANDS = {
     "prove": "Prove the theorems about the rules with Z3.",
     "refine": "Compare implementation and specification for whole small sizes.",
     "explore": "Visit every state of a small world.",
-    "profiles": "Show where the rules of profiles differ.",
     "drift": "Show what a newer text of a KIP changes.",
     "hazards": "Show the hazards of the draft KIP for IN_PROGRESS.",
 }

@@ -15,6 +15,7 @@ from sharespec.cli import COMMANDS, cli
 from sharespec.exit import Exit
 
 STATE_TOPIC = Path(__file__).parents[1] / "data" / "observed" / "state-topic.txt.gz"
+SHOWN = ["state-topic", str(STATE_TOPIC)]
 
 
 def test_every_command_is_a_module_and_listed_by_help() -> None:
@@ -77,7 +78,7 @@ def test_the_public_names_can_be_imported() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["--version"], ["verify-client", "--help"], ["profiles"]]
+    "arguments", [["--help"], ["--version"], ["verify-client", "--help"], SHOWN]
 )
 def test_what_cannot_be_printed_is_one_line_and_nothing_is_left_in_the_current_folder(
     arguments: list[str], tmp_path: Path
@@ -95,7 +96,7 @@ def test_what_cannot_be_printed_is_one_line_and_nothing_is_left_in_the_current_f
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["profiles"]])
+@pytest.mark.parametrize("arguments", [["--help"], SHOWN])
 def test_who_closed_the_output_is_told_so_and_nothing_else(arguments: list[str]) -> None:
     command = shlex.join([sys.executable, "-m", "sharespec", *arguments])
     done = subprocess.run(
@@ -109,7 +110,7 @@ def test_who_closed_the_output_is_told_so_and_nothing_else(arguments: list[str])
     assert (deaf.returncode, bool(deaf.stdout)) == (0, True)
 
 
-@pytest.mark.parametrize("arguments", [["profiles"], ["state-topic", str(STATE_TOPIC)]])
+@pytest.mark.parametrize("arguments", [SHOWN, ["explore", "--list"]])
 def test_a_reader_that_has_enough_is_no_error(arguments: list[str]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -129,17 +130,17 @@ class Interrupting:
             signal.raise_signal(signal.SIGINT)
 sys.meta_path.insert(0, Interrupting())
 from sharespec.__main__ import main
-sys.argv = ["sharespec", "profiles"]
+sys.argv = ["sharespec", *sys.argv[2:]]
 main()
 """
 
 
 @pytest.mark.parametrize(
     "while_importing",
-    ["sharespec.cli", "click", "sharespec.commands.profiles", "model.profile", "nothing"],
+    ["sharespec.cli", "click", "sharespec.commands.state_topic", "model.state_topic", "nothing"],
 )
 def test_who_is_interrupted_while_it_starts_says_so_in_one_line(while_importing: str) -> None:
-    command = [sys.executable, "-c", _CTRL_C, while_importing]
+    command = [sys.executable, "-c", _CTRL_C, while_importing, *SHOWN]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     ended = (0, "") if while_importing == "nothing" else (130, "sharespec: interrupted\n")
     assert (done.returncode, done.stderr) == ended

@@ -121,7 +121,6 @@ def test_the_commands_of_a_drivers_author_need_no_extra(
         ("replay", trace, "--html", page, "--out", str(tmp_path / "out")),
         ("explain", trace),
         ("view", trace, "--html", page),
-        ("profiles",),
     )
     results = [(run(without, *command), command[0]) for command in commands]
     assert [(status, name, output) for (status, output), name in results if status] == []
