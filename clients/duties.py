@@ -42,6 +42,7 @@ class Duty(Enum):
     THROTTLED = "waits-as-it-is-throttled"
     ASSIGNED = "fetches-only-what-is-assigned"
     NO_CONTROL = "delivers-no-control-record"
+    INTERVAL = "heartbeats-at-the-interval"
 
 
 RULES: Mapping[Duty, Rule] = {duty: ALL_RULES[RuleKind.DUTY][duty.value] for duty in Duty}

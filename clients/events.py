@@ -147,7 +147,8 @@ class Heartbeat(Event):
     """A heartbeat with its answer: the error, or the member epoch that it gives.
 
     ``assigned`` are the partitions that it assigns, None where they are as before.
-    ``throttle_ms``: how long the client is to send nothing to that broker.
+    ``throttle_ms``: how long the client is to send nothing to that broker; ``interval_ms``: when
+    the next heartbeat is due.
     """
 
     member: str
@@ -157,6 +158,7 @@ class Heartbeat(Event):
     assigned: tuple[Place, ...] | None = None
     broker: int = 1
     throttle_ms: int = 0
+    interval_ms: int = 0
 
 
 @attrs.frozen

@@ -159,7 +159,8 @@ class Journal:
             assigned = self._assigned(values["assignment"])
             member, epoch, broker = self._beat
             beat = Heartbeat(self.now(), member, epoch, error, given, assigned, broker)
-            self.note(attrs.evolve(beat, throttle_ms=values.get("throttle_time", 0)))
+            told = values.get("throttle_time", 0), values.get("heartbeat_interval", 0)
+            self.note(attrs.evolve(beat, throttle_ms=told[0], interval_ms=told[1]))
             self.heartbeats += 1
             self.welcomed += not error
             return

@@ -328,7 +328,10 @@ class _Judging:
     def called(self, event: Called) -> None:
         """Take note of what the application says by a call."""
         self.call, self.began, self.empty_fetches = event, self.position, 0
-        self.closing = self.closing or event.call == "close"
+        if event.call == "close":
+            self.closing = True
+            self.report(self.membership.pulse.silent(event.at_ms))
+            self.membership.pulse.cut()
         if event.call == "acknowledge":
             held = self._delivered(event.place, event.offset)
             if held is not None:

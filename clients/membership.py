@@ -7,6 +7,7 @@ import attrs
 
 from clients.duties import Duty
 from clients.events import Heartbeat
+from clients.pulse import Pulse
 from clients.throttle import Throttle
 
 JOIN, LEAVE = 0, -1
@@ -34,7 +35,7 @@ class Membership:
     lost. ``refusal`` is the error by which it was told that it is no member, until it joins.
     ``misdirected`` counts heartbeats to a broker that is not the coordinator, since the last other,
     and ``astray`` is when the first of them came, in ms; ``told`` is whether it was reported.
-    ``throttles``: by broker, how long heartbeats to it are to wait.
+    ``throttles``: by broker, how long heartbeats to it are to wait. ``pulse``: when they are due.
     """
 
     member: str | None = None
@@ -46,11 +47,14 @@ class Membership:
     astray: int = 0
     told: bool = False
     throttles: dict[int, Throttle] = attrs.field(factory=lambda: defaultdict(Throttle))
+    pulse: Pulse = attrs.field(factory=Pulse)
 
     def take(self, beat: Heartbeat) -> Iterator[tuple[Duty, str]]:
         """Take note of a heartbeat and its answer; yield what it violates, and how."""
         yield from self.identified(beat.member, "a heartbeat")
         yield from self._numbered(beat)
+        if beat.epoch != LEAVE:
+            yield from self.pulse.take(beat)
         self.before, self.sure = beat.epoch, True
         self.misdirected = self.misdirected + 1 if beat.error == NOT_COORDINATOR else 0
         self.astray = beat.at_ms if self.misdirected <= 1 else self.astray
@@ -101,3 +105,4 @@ class Membership:
         """Take note of the end of a connection: the last answer may not have come."""
         self.sure = False
         self.throttles.clear()
+        self.pulse.cut()

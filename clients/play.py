@@ -37,6 +37,7 @@ from serve.rare import Habit
 TOPIC, OTHER = SUBSCRIPTIONS[-1]
 _REFUSED = "share.renew.acknowledge.enable", "false"
 _COMMITTED = "share.isolation.level", "read_committed"
+_INTERVAL = "share.heartbeat.interval.ms"
 _EMPTY_POLLS = 2
 """A client has nothing more once so many polls in a row brought nothing, and nothing is left."""
 _MOST_POLLS = 200
@@ -266,6 +267,12 @@ class _Application:
         self.call("subscribe", topics=list(topics))
         self.rejoined(before)
 
+    def interval(self, ms: int) -> None:
+        """Set the interval of heartbeats, and wait for one that learns it and the next."""
+        before = self.broker.journal.heartbeats or None
+        self.broker.set_group(_INTERVAL, str(ms))
+        self.rejoined(before)
+
     def hang_up(self) -> None:
         """End idle connections, once there is one; a client that has none keeps it waiting 1 s."""
         until = time.monotonic() + _IDLE_SECONDS
@@ -314,6 +321,7 @@ _STEPS: dict[Do, _Step] = {
     Do.IDLE: lambda _app, number: time.sleep(number / 1000),
     Do.AT_ONCE: lambda app, _n: app.at_once(),
     Do.SUBSCRIBE: lambda app, number: app.subscribe(SUBSCRIPTIONS[number - 1]),
+    Do.INTERVAL: lambda app, number: app.interval(number),
     Do.EVICT: lambda app, _n: app.broker.evict(),
     Do.MISNUMBER: lambda app, _n: app.broker.misnumber(),
     Do.LAPSE: lambda app, _n: app.broker.lapse(),

@@ -14,7 +14,9 @@ MOST_STEPS = 200
 MOST_PARTITIONS = 8
 MOST_BROKERS = 5
 MOST_COUNT = 10_000
-"""The largest number in a step: records of a batch, or ms of a pause."""
+"""The largest number in a step: records of a batch, or ms of a pause or of an interval."""
+LEAST_INTERVAL_MS = 100
+"""The shortest interval of heartbeats that the broker lets an administrator set."""
 
 
 class Do(Enum):
@@ -74,6 +76,7 @@ class Do(Enum):
     ADD_PARTITION = "add-partition"
     ADD_PARTITION_LATE = "add-partition-late"
     SUBSCRIBE = "subscribe"
+    INTERVAL = "interval"
 
 
 ACKNOWLEDGE = (Do.ACCEPT, Do.RELEASE, Do.REJECT, Do.RENEW)
@@ -85,16 +88,17 @@ PRODUCES = (Do.PRODUCE, Do.PRODUCE_COMPACTED, *TRANSACTIONS, *ODD)
 ADDS = (Do.ADD_PARTITION, Do.ADD_PARTITION_LATE)
 SUBSCRIPTIONS = (("t",), ("u",), ("t", "u"))
 """The topics of a subscription by its number, from 1 on; the second topic has one partition."""
-NUMBERED = frozenset({*PRODUCES, *ACKNOWLEDGE, *OF_BROKERS, Do.IDLE, Do.SUBSCRIBE})
+NUMBERED = frozenset({*PRODUCES, *ACKNOWLEDGE, *OF_BROKERS, Do.IDLE, Do.SUBSCRIBE, Do.INTERVAL})
 _LEAST = {
     Do.PRODUCE_COMPACTED: 3,
+    Do.INTERVAL: LEAST_INTERVAL_MS,
     **dict.fromkeys((Do.PRODUCE, *TRANSACTIONS, *ODD, *OF_BROKERS, Do.SUBSCRIBE), 1),
 }
 MOVES = (Do.MOVE_LEADER, Do.MOVE_LEADER_UNNAMED, Do.MOVE_COORDINATOR)
 """The steps that need a second broker."""
 AWAITED = (
     *(Do.EXPEL, Do.FENCE, Do.SECOND_MEMBER, Do.SECOND_LEAVES, Do.MOVE_COORDINATOR),
-    *(*ADDS, Do.SUBSCRIBE),
+    *(*ADDS, Do.SUBSCRIBE, Do.INTERVAL),
 )
 """The steps after which heartbeats are waited for."""
 HABITS = {Do[habit.name]: habit for habit in Habit if habit.name in Do.__members__}
@@ -201,8 +205,10 @@ _TROUBLE = (
     *(Do.SECOND_MEMBER, Do.SECOND_MEMBER, Do.SECOND_LEAVES, Do.READ_COMMITTED),
     *(Do.RESTART, Do.RESTART, Do.ANSWER_LAST, Do.SLOW_METADATA),
 )
-_WIDER = (Do.HANG_UP, *ADDS, Do.PRODUCE_EMPTY, Do.PRODUCE_CORRUPT)
+_WIDER = (Do.HANG_UP, *ADDS, Do.PRODUCE_EMPTY, Do.PRODUCE_CORRUPT, Do.INTERVAL)
 """What each round of some scripts begins with: so the others have what they need as often."""
+_LONG_MS, _OBSERVED_MS = 6000, 5000
+"""An interval of heartbeats, and how long those are watched that come too early."""
 _WIDE = 0.4
 _MOVES = 4
 """How often each step that needs a second broker is drawn for one of the others."""
@@ -244,6 +250,9 @@ class _Drawing:
         if not self.wider:
             return []
         do = self.random.choice(self.wider)
+        if do is Do.INTERVAL:
+            watched = (do, _LONG_MS), (Do.IDLE, _OBSERVED_MS)
+            return [(Do.AT_ONCE, 0), *watched, (do, LEAST_INTERVAL_MS)]
         most = {Do.SUBSCRIBE: len(SUBSCRIPTIONS), **dict.fromkeys(ODD, 8)}.get(do, 0)
         return [(do, self.random.randint(_LEAST.get(do, 0), most))]
 

@@ -84,6 +84,7 @@ class _Counting:
                 yield Duty.REJOINS, error in REFUSALS
                 yield Duty.COORDINATOR, error == NOT_COORDINATOR
                 yield Duty.ASSIGNED, event.assigned is not None
+                yield Duty.INTERVAL, event.interval_ms > 0
             case Moved(place=place):
                 yield Duty.FOLLOWS, 1
                 self.moved.add(place)

@@ -98,6 +98,7 @@ RESUBSCRIBED = script(
     "explicit: produce 5, poll, subscribe 2, accept, produce 5, poll, accept, drain, "
     "subscribe 3, produce 5, produce 5, poll, accept, drain"
 )
+PACED = script("produce 5, poll, at-once, interval 2000, idle 800, interval 100, poll-once")
 MANY = script("produce 400, poll, drain")
 LIMIT = script("limited, 2 records: produce 5, poll, drain")
 
@@ -177,5 +178,7 @@ CONTROLS: tuple[tuple[Fault, Duty, Script], ...] = (
     (Fault.NEVER_LEARNS, Duty.RECEIVES, ADDED),
     (Fault.NEVER_LEARNS, Duty.RECEIVES, ADDED_LATE),
     (Fault.SUBSCRIBES_ONCE, Duty.RECEIVES, RESUBSCRIBED),
+    (Fault.KEEPS_INTERVAL, Duty.INTERVAL, PACED),
+    (Fault.KEEPS_LONGEST, Duty.INTERVAL, PACED),
     (Fault.NEVER_CLOSES, Duty.RETURNS, AT_ONCE),
 )

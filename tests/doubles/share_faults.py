@@ -64,4 +64,6 @@ class Fault(Enum):
     NEVER_LEARNS = "it never fetches a partition that it knew nothing of when it joined"
     SUBSCRIBES_ONCE = "it goes on with the topics that it joined with"
     NEVER_CLOSES = "it never returns from closing"
+    KEEPS_INTERVAL = "it heartbeats at the interval that it was told first"
+    KEEPS_LONGEST = "it heartbeats at the longest interval that it was told"
     OTHER_FETCHER = "it fetches with another member id than it joins with"

@@ -85,7 +85,11 @@ class ShareMember:
 
     def _take(self, answer: Any) -> None:  # noqa: ANN401 - a response
         """Take the member epoch and the interval of an answer."""
-        self._interval = answer.heartbeat_interval / 1000
+        told = answer.heartbeat_interval / 1000
+        if self._fault is Fault.KEEPS_LONGEST:
+            told = max(told, self._interval)
+        if not (self._fault is Fault.KEEPS_INTERVAL and self._interval):
+            self._interval = told
         if answer.assignment is not None:
             self.assigned = answer.assignment.topic_partitions
         if self._fault is not Fault.STAYS_AT_ZERO:
