@@ -121,33 +121,24 @@ class AnyPartition:
 
     @classmethod
     def reached(cls, state: SharePartition) -> Iterator[Self]:
-        """Yield operations on a share-partition that a run reached, on one record or on two."""
+        """Yield operations on a share-partition that a run reached, and fetches from it."""
         now, log, lock = state.window, state.log, state.config.record_lock_duration_ms
-        records, end, far = now.records, now.end_offset, now.end_offset + 2
-        finished = frozenset(at for at, record in records.items() if is_terminal(record))
+        finished = frozenset(at for at, record in now.records.items() if is_terminal(record))
         hole = (*log.holes, (log.end_offset + 8, log.end_offset + 8))[0]
-        for offset in range(now.start_offset, end + 1):
-            record = records.get(offset, UNDELIVERED)
+        for offset in range(now.start_offset, now.end_offset + 1):
+            record = now.records.get(offset, UNDELIVERED)
             alone = situation_at(
-                cls, state, offset, other=far, elsewhere=end + 1, first=offset, last=offset,
-                second=offset, second_last=offset, waiting=7, write_id=8, renewable=True,
-                member="a", next_write=state.next_write, lock=lock, awaited=record.pending,
-                acquisition=record.acquisition or 0, finished=finished,
+                cls, state, offset, other=now.end_offset + 2, elsewhere=now.end_offset + 1,
+                first=offset, last=offset, second=offset, second_last=offset, waiting=7,
+                write_id=8, renewable=True, member="a", next_write=state.next_write, lock=lock,
+                awaited=record.pending, acquisition=record.acquisition or 0, finished=finished,
             )  # fmt: skip
-            yield alone
-            with_hole = attrs.evolve(alone, second=hole[0], second_last=hole[1])
-            yield with_hole
-            yield attrs.evolve(with_hole, first=log.end_offset)
             yield attrs.evolve(alone, member="b", now=state.now + lock)
-            other = offset + 1 if offset + 1 < end else now.start_offset
-            if other != offset < end:
-                both = attrs.evolve(alone, **_other(now, other), second=other, second_last=other)
-                yield both
-                yield attrs.evolve(both, elapsed=lock, last=max(offset, other))
+            yield attrs.evolve(alone, first=log.end_offset, second=hole[0], second_last=hole[1])
             yield from alone.fetches_of(state)
 
     def fetches_of(self, state: SharePartition) -> Iterator[Self]:
-        """Yield fetches from the share-partition, and moves of its start offset."""
+        """Yield fetches that reach the next offset too, and moves of the start offset."""
         now, log, offset, other = state.window, state.log, self.offset, self.offset + 1
         start, end = now.start_offset, now.end_offset
         made = (*log.batches, (end + 9, end + 9))[0]
@@ -156,13 +147,10 @@ class AnyPartition:
             stable=log.end_offset, made_first=made[0], made_last=made[1],
             missing=hole_end(log, offset) is not None, bound=3, acquisition=state.next_acquisition,
             width=state.config.partition_max_record_locks, fetch_offset=start, maximum=2,
-            taken=offset, taken_last=offset, entered=other, entered_last=other, target=start,
+            taken=offset, taken_last=offset, entered=other, entered_last=other,
             furthest=window.first_unfinished(now, log),
         )  # fmt: skip
-        yield here
-        yield attrs.evolve(here, last=other, second=other + 1, second_last=other + 2, maximum=0)
-        for target in range(start + 1, end + 2):
-            yield attrs.evolve(here, target=target)
+        yield from (attrs.evolve(here, target=target) for target in range(start, end + 2))
         if start in now.records:
             yield attrs.evolve(here, **_other(now, start))
 
