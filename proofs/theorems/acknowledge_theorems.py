@@ -26,7 +26,6 @@ from proofs.theorems.any_partition import (
     others_wait,
     partition_of,
     reports,
-    same_record,
     standing_in,
     waits_for_its_write,
 )
@@ -45,7 +44,7 @@ from proofs.theorems.operation_cases import (
     places,
 )
 from proofs.theorems.points import Places
-from proofs.theorems.symbolic import conjunction
+from proofs.theorems.symbolic import conjunction, is_same
 from proofs.theorems.theorem import Subject
 from spec import acknowledge, validation
 from spec.acknowledge import Judgement
@@ -191,7 +190,7 @@ def _is_after_others(s: AnyPartition, *_of: object) -> Term:
 def _are_equal(some: Records, others: Records) -> Term:
     if some.keys() != others.keys():
         return False
-    return conjunction(*(same_record(some[offset], others[offset]) for offset in some))
+    return conjunction(*(is_same(some[offset], others[offset]) for offset in some))
 
 
 @_acknowledge.theorem(

@@ -26,12 +26,11 @@ from proofs.theorems.any_partition import (
     is_fetched,
     is_in_a_batch,
     log_of,
-    same,
     standing_in,
 )
 from proofs.theorems.controls import becomes, called_with, sets, wrong
 from proofs.theorems.operation_cases import Place, places
-from proofs.theorems.symbolic import conjunction, implies, is_between
+from proofs.theorems.symbolic import conjunction, implies, is_between, is_same
 from proofs.theorems.theorem import Subject
 from spec import acquire
 from spec import partition as partitions
@@ -281,10 +280,10 @@ def acquire_changes_what_it_takes(s: AnyPartition, case: AcquireCase) -> Term:
         after.next_acquisition == s.acquisition + (1 if numbered else 0),
         after.passed_over is WAITS,
         *(
-            same(_told(outcome.acquired, offset), count)
+            is_same(_told(outcome.acquired, offset), count)
             for offset, count in zip((s.offset, s.other, s.elsewhere), (*counts, None), strict=True)
         ),
-        same(outcome.acquisition, s.acquisition if numbered else None),
+        is_same(outcome.acquisition, s.acquisition if numbered else None),
         not outcome.writes,
         outcome.can_acquire,
     )

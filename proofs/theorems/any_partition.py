@@ -30,7 +30,7 @@ from proofs.theorems.situation import (
     number,
     situation_at,
 )
-from proofs.theorems.symbolic import conjunction, implies, is_between
+from proofs.theorems.symbolic import conjunction, implies, is_between, is_same
 from spec import window
 from spec.log import Log, hole_end
 from spec.logic import Term, absent, either, negate
@@ -277,21 +277,6 @@ def attempted(operation: Callable[[], Any]) -> Any:  # noqa: ANN401 - as the ope
         return Refusal(None)
 
 
-def same_record(record: Record | None, other: Record | None, *aside: str) -> Term:
-    """Whether two records are the same, but for the fields named; or neither is there."""
-    if record is None or other is None:
-        return record is other
-    names = (field.name for field in attrs.fields(Record) if field.name not in aside)
-    return conjunction(*(same(getattr(record, name), getattr(other, name)) for name in names))
-
-
-def same(value: Term, other: Term) -> Term:
-    """Whether two values are the same, or absent."""
-    if value is None or other is None:
-        return absent(value) & absent(other)
-    return value == other
-
-
 def kept(before: SharePartition, after: SharePartition, *changing: str) -> Term:
     """Whether each field of a share-partition is as before, but those named."""
     names = (field.name for field in attrs.fields(SharePartition) if field.name not in changing)
@@ -318,7 +303,7 @@ def changes_to(  # noqa: PLR0913 - what of a window may change, each by its name
     """
     now = after.window
     return conjunction(
-        *map(same_record, map(now.records.get, (s.offset, s.other)), records),
+        *map(is_same, map(now.records.get, (s.offset, s.other)), records),
         negate(s.elsewhere in now.records),
         now.start_offset == (s.start if start is None else start),
         now.end_offset == (s.end if end is None else end),

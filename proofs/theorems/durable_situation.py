@@ -12,7 +12,7 @@ from model.ranges import StateBatch
 from model.states import RecordState
 from proofs.theorems.points import Points
 from proofs.theorems.situation import any_like, any_offset, flag, number
-from proofs.theorems.symbolic import conjunction, implies
+from proofs.theorems.symbolic import conjunction, implies, is_same
 from spec import coordinator
 from spec.coordinator import Durable
 from spec.logic import Term, negate
@@ -164,13 +164,6 @@ def agree(s: StateWrites, state: Durable, other: Durable) -> Term:
         state.delivery_complete_count == other.delivery_complete_count,
         is_same(state.entries.get(s.offset), other.entries.get(s.offset)),
     )
-
-
-def is_same(entry: Entry | None, other: Entry | None) -> Term:
-    """Whether two states of a record, with their delivery counts, are the same, or not known."""
-    if entry is None or other is None:
-        return entry is other
-    return conjunction(entry[0] == other[0], entry[1] == other[1])
 
 
 def wins(entry: Entry, other: Entry) -> Term:

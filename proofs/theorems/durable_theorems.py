@@ -17,13 +17,12 @@ from proofs.theorems.durable_situation import (
     are_writes,
     durable_of,
     first_write,
-    is_same,
     merged,
     second_write,
     wins,
 )
 from proofs.theorems.record_operations import TRANSITIONS, OneRecord, Transition, is_sound
-from proofs.theorems.symbolic import conjunction, implies, is_between
+from proofs.theorems.symbolic import conjunction, implies, is_between, is_same
 from proofs.theorems.theorem import Claim, Control, Subject
 from spec import coordinator
 from spec import record as rules

@@ -29,7 +29,6 @@ from proofs.theorems.any_partition import (
     others_wait,
     partition_of,
     reports,
-    same_record,
     standing_in,
 )
 from proofs.theorems.controls import (
@@ -42,7 +41,7 @@ from proofs.theorems.controls import (
     wrong,
 )
 from proofs.theorems.operation_cases import CASES, OperationCase, Place, is_over, places
-from proofs.theorems.symbolic import conjunction, is_between, largest
+from proofs.theorems.symbolic import conjunction, is_between, is_same, largest
 from proofs.theorems.theorem import Control, Subject
 from spec import aborted, expire
 from spec import record as rules
@@ -213,7 +212,7 @@ def only_what_was_aborted_is_withheld(s: AnyPartition, moves: bool) -> Term:  # 
     ends = named and (free | rules.can_archive_aborted(s.record))
     after = step.partition.window.records.get(s.offset)
     asked = isinstance(refused, Refusal) and refused.guard is Guard.ONLY_COMMITTED_IS_ASKED_FOR
-    return conjunction(asked, conjunction(same_record(after, s.record)) != ends)
+    return conjunction(asked, conjunction(is_same(after, s.record)) != ends)
 
 
 _LOCKS = Subject("KIP-932, In-flight records", AnyPartition, is_possible, names_no_others)

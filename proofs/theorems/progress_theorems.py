@@ -17,13 +17,12 @@ from proofs.theorems.any_partition import (
     is_possible,
     names_no_others,
     partition_of,
-    same_record,
 )
 from proofs.theorems.controls import adds, becomes, changes_nothing, wrong
 from proofs.theorems.operation_cases import Place, places
 from proofs.theorems.record_operations import TRANSITIONS, OneRecord, Transition, is_sound
 from proofs.theorems.record_theorems import lets_through
-from proofs.theorems.symbolic import conjunction
+from proofs.theorems.symbolic import conjunction, is_same
 from proofs.theorems.theorem import Subject
 from spec import mark_in_progress
 from spec import record as rules
@@ -97,8 +96,8 @@ def a_mark_holds_until_stale_or_too_old(s: OneRecord) -> Term:
 def a_mark_changes_only_progress(s: OneRecord) -> Term:
     """A mark keeps the delivery count, the owner and the acquisition, and makes no write."""
     kept = attrs.evolve(s.record, state=IN_PROGRESS)
-    same = same_record(_marked(s), kept, "deadline", "progress_start", "last_progress")
-    return conjunction(same, same_record(erased(_marked(s)), erased(s.record), "deadline"))
+    same = is_same(_marked(s), kept, "deadline", "progress_start", "last_progress")
+    return conjunction(same, is_same(erased(_marked(s)), erased(s.record), "deadline"))
 
 
 @_progress.theorem(
@@ -128,7 +127,7 @@ def marks_can_be_erased(s: OneRecord, transition: Transition) -> Term:
     unmarked = transition.after(attrs.evolve(s, record=erased(s.record)))
     if after is None or unmarked is None:
         return after is unmarked
-    return same_record(erased(after), erased(unmarked))
+    return is_same(erased(after), erased(unmarked))
 
 
 @_progress.theorem(

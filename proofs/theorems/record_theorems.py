@@ -7,7 +7,6 @@ import attrs
 
 from judge.invariants import RECORD_INVARIANTS, Invariant
 from model.states import RecordState
-from proofs.theorems.any_partition import same_record
 from proofs.theorems.controls import also_allows, becomes, returns, wrong
 from proofs.theorems.points import Points
 from proofs.theorems.record_operations import (
@@ -18,7 +17,7 @@ from proofs.theorems.record_operations import (
     is_sound,
     recovered,
 )
-from proofs.theorems.symbolic import conjunction, implies
+from proofs.theorems.symbolic import conjunction, implies, is_same
 from proofs.theorems.theorem import Control, Property, Subject, Theorem, about
 from spec import record as rules
 from spec.logic import Term, absent, either, negate
@@ -245,10 +244,10 @@ def failed_write_gives_the_lock_back(s: OneRecord) -> Term:
     record, failed = s.record, rules.failed_state(s.dead_letter_queue)
     restored = rules.roll_back(record, s.now, failed)
     if record.former_owner is None or absent(record.former_owner):
-        return same_record(restored, Record(record.state, record.delivery_count))
+        return is_same(restored, Record(record.state, record.delivery_count))
     if record.former_deadline <= s.now:
         ended = either(record.exhausted, failed, AVAILABLE)
-        return same_record(restored, Record(ended, record.delivery_count))
+        return is_same(restored, Record(ended, record.delivery_count))
     held = Record(
         either(absent(record.progress_start), ACQUIRED, IN_PROGRESS),
         record.delivery_count,
@@ -258,4 +257,4 @@ def failed_write_gives_the_lock_back(s: OneRecord) -> Term:
         progress_start=record.progress_start,
         last_progress=record.last_progress,
     )
-    return same_record(restored, held)
+    return is_same(restored, held)

@@ -30,11 +30,10 @@ from proofs.theorems.durable_situation import (
     are_writes,
     durable_of,
     entries_of,
-    is_same,
     wins,
 )
 from proofs.theorems.situation import any_like, flag, number
-from proofs.theorems.symbolic import conjunction, is_between
+from proofs.theorems.symbolic import conjunction, is_between, is_same
 from proofs.theorems.theorem import Control, Subject
 from spec import coordinator as single
 from spec import share_coordinator as coordinator
@@ -182,14 +181,6 @@ def _answered(s: OneRequest, name: str) -> DurableState | None:
     return state_of(s.held.durable if s.present else Durable())
 
 
-def is_the_same(one: Any, other: Any) -> Term:  # noqa: ANN401 - any values
-    """Whether two values are the same, field by field."""
-    if not attrs.has(type(one)) or type(one) is not type(other):
-        return one == other
-    names = (field.name for field in attrs.fields(type(one)))
-    return conjunction(*(is_the_same(getattr(one, n), getattr(other, n)) for n in names))
-
-
 def _refusal(s: OneRequest, name: str) -> ErrorCode:
     """Return the answer that the KIP gives to a request, in Kafka's order."""
     compares_leader = name in {"ReadShareGroupState", "WriteShareGroupState"}
@@ -261,9 +252,9 @@ def request_does_what_it_says(s: OneRequest, name: str) -> Term:
         return reply.coordinator is before and reply.record is None
     after, expected = reply.coordinator, _held_after(s, name)
     return conjunction(
-        is_the_same(after.held.get(KEY), expected),
-        is_the_same(reply.record, _record(s, expected)),
-        is_the_same(reply.state, _answered(s, name)),
+        is_same(after.held.get(KEY), expected),
+        is_same(reply.record, _record(s, expected)),
+        is_same(reply.state, _answered(s, name)),
         after.held.get(OTHER) is ANOTHERS,
         after.topics is before.topics,
     )
@@ -447,7 +438,7 @@ def an_idle_state_is_written_as_it_is(s: StateWrites) -> Term:
         conjunction(value.create_timestamp == 1, value.write_timestamp == s.another),
         conjunction(held.created_ms == 1, held.written_ms == s.another),
         _has_numbers(value.state, s.start, s.complete),
-        is_the_same(
+        is_same(
             attrs.evolve(held.durable, entries=Map()),
             Durable(
                 s.start, s.complete, Map(), s.state_epoch, s.leader_epoch, s.snapshot_epoch + 1

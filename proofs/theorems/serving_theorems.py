@@ -30,7 +30,7 @@ from model.snapshot import DurableState
 from model.state_topic import ShareSnapshot, ShareUpdate, StateRecord
 from model.states import AcknowledgeType, RecordState
 from proofs.theorems import request_theorems
-from proofs.theorems.any_partition import refused_by, same_record
+from proofs.theorems.any_partition import refused_by
 from proofs.theorems.broker_theorems import (
     ANSWERS,
     AWAY,
@@ -52,7 +52,7 @@ from proofs.theorems.broker_theorems import (
 from proofs.theorems.controls import becomes, called_with, does_nothing, returns, sets, wrong
 from proofs.theorems.points import Points
 from proofs.theorems.request_theorems import OneRequest
-from proofs.theorems.symbolic import conjunction, largest
+from proofs.theorems.symbolic import conjunction, is_same, largest
 from proofs.theorems.theorem import Control, Subject
 from spec import share_broker, share_cluster, share_request, state_topic
 from spec.coordinator import Durable
@@ -115,7 +115,7 @@ def only_the_holder_acknowledges_at_a_broker(s: OneLed, answer: Answer) -> Term:
     before, done = broker_of(s), _handled(s, _acknowledging(s, 1), answer)
     window, was = done.broker.partitions[KEY].window, before.partitions[KEY].window
     told = done.response and done.response.partitions[0].acknowledge_error
-    same = same_record(window.records.get(s.offset), was.records.get(s.offset))
+    same = is_same(window.records.get(s.offset), was.records.get(s.offset))
     if not (s.held and not s.foreign):
         return conjunction(told is ErrorCode.INVALID_RECORD_STATE, same)
     if answer.status is NONE:
@@ -344,12 +344,11 @@ def a_coordinator_recovers_what_it_logged(s: OneRequest, name: str) -> Term:
     beyond = refused_by(lambda: state_topic.prune(topic, limit + 1))
     if beyond is not CoordinatorGuard.PRUNED_IS_REDUNDANT:
         return False
-    same = request_theorems.is_the_same
     expected = reply.coordinator.held.get(key)
     each = [state_topic.recover(t, before) for t in (topic, state_topic.prune(topic, limit))]
     others = {key} if expected else set()
     return conjunction(
-        *(same(after.held.get(key), expected) for after in each),
+        *(is_same(after.held.get(key), expected) for after in each),
         *(set(after.held) == others for after in each),
     )
 

@@ -16,7 +16,7 @@ import z3
 from immutables import Map
 
 from proofs.theorems.lifting import Made, MixedKeysError, UndecidedError, is_term, lifted
-from spec.logic import Term, either
+from spec.logic import Term, absent, either
 
 _LONGEST_RUN, _TOGETHER = 400, 16
 # Few questions are asked of each model: fewer than it takes to make it compact.
@@ -153,6 +153,21 @@ def conjunction(*conditions: Term) -> Term:
     if not all(condition for condition in conditions if not is_term(condition)):
         return False
     return z3.And(terms) if terms else True
+
+
+def is_same(one: Term, other: Term, *aside: str) -> Term:
+    """Whether two values are the same, or absent: of a tuple or an attrs class, part by part.
+
+    ``aside`` are the names of fields that may differ.
+    """
+    if one is None or other is None:
+        return absent(one) & absent(other)
+    if isinstance(one, tuple):
+        return conjunction(len(one) == len(other), *map(is_same, one, other))
+    if not attrs.has(type(one)) or type(one) is not type(other):
+        return one == other
+    names = (field.name for field in attrs.fields(type(one)) if field.name not in aside)
+    return conjunction(*(is_same(getattr(one, name), getattr(other, name)) for name in names))
 
 
 def largest(*numbers: Term) -> Term:

@@ -21,13 +21,12 @@ from proofs.theorems.any_partition import (
     kept,
     names_no_others,
     partition_of,
-    same_record,
     standing_in,
 )
 from proofs.theorems.controls import becomes, called_with, changes_nothing, off_by_one, wrong
 from proofs.theorems.durable_situation import is_persisted
 from proofs.theorems.operation_cases import places
-from proofs.theorems.symbolic import conjunction, is_between, largest
+from proofs.theorems.symbolic import conjunction, is_between, is_same, largest
 from proofs.theorems.theorem import Control, Subject
 from spec import alter_config, initialize, log_start
 from spec import record as rules
@@ -170,7 +169,7 @@ def new_leader_has_what_is_durable(s: AnyPartition, profile: Profile, _control: 
     return conjunction(
         status is ErrorCode.NONE and after.ready and not after.outstanding,
         *(
-            same_record(window.records.get(at), found if s.first <= at <= s.last else None)
+            is_same(window.records.get(at), found if s.first <= at <= s.last else None)
             for at in offsets
         ),
         window.start_offset == s.start,
