@@ -3,7 +3,7 @@ import pytest
 
 from model.errors import ErrorCode
 from model.guards import Guard
-from model.operations import AdvanceTime, Initialize, Produce, SkipAcquire
+from model.operations import AdvanceTime, Initialize, Produce
 from model.outcome import Answer, Choice
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
 from model.ranges import AcquiredRange, OffsetRange
@@ -108,14 +108,6 @@ def test_only_offsets_that_were_read_enter() -> None:
     )
 
 
-def test_the_window_does_not_grow_over_a_record_that_stays_out() -> None:
-    choice = Choice(acquired=spans((0, 1), (4, 4)), entered=())
-    assert refusal(started(), fetch("c1", (0, 4)), choice) == (
-        Guard.NO_RECORD_SKIPPED,
-        2,
-    )
-
-
 @BOTH
 def test_the_window_grows_up_to_its_limit(profile: Profile) -> None:
     step = apply(started(profile), fetch("c1", (0, 9), (10, 14)), chosen((0, 9)))
@@ -154,12 +146,6 @@ def test_under_record_limit_the_rest_of_the_log_batch_enters_under_kafka_only() 
     step = apply(started(KAFKA), operation, choice)
     assert states(step.partition) == "0-4:Q1@c1 5-14:A0"
     assert refusal(started(KIP), operation, choice)[0] is Guard.WITHIN_WINDOW_LIMIT
-
-
-def test_under_record_limit_no_log_batch_enters_that_begins_beyond_the_limit() -> None:
-    operation = fetch("c1", (0, 9), (10, 14), mode=RECORD_LIMIT)
-    choice = Choice(acquired=spans((0, 4)), end_offset=15)
-    assert refusal(started(KAFKA), operation, choice)[0] is Guard.WITHIN_WINDOW_LIMIT
 
 
 def test_a_window_beyond_its_limit_may_be_taken_from_again_under_record_limit() -> None:
@@ -237,20 +223,6 @@ def test_which_of_them_a_read_archives_is_a_choice(profile: Profile) -> None:
     assert step.partition.log.holes == ((2, 6),)
 
 
-@BOTH
-def test_nothing_can_be_acquired_from_a_full_window_of_which_nothing_is_available(
-    profile: Profile,
-) -> None:
-    full = run(started(profile), fetch("c1", (0, 9)))
-    step = apply(full, SkipAcquire("c2"))
-    assert not step.outcome.can_acquire
-    assert (step.partition, step.outcome.status) == (full, ErrorCode.NONE)
-    available = run(full, acknowledgement("c1", (4, 4, 2)))
-    assert refusal(available, SkipAcquire("c2"))[0] is Guard.CAN_ACQUIRE
-    room = run(started(profile), fetch("c1", (0, 8)))
-    assert refusal(room, SkipAcquire("c2"))[0] is Guard.CAN_ACQUIRE
-
-
 def test_each_acquisition_that_takes_a_record_has_the_next_number() -> None:
     partition = started(DRAFT_RESOLVED, config=MARKS)
     found = []
@@ -285,18 +257,6 @@ def test_batch_optimized_takes_the_maximum_and_the_rest_of_one_log_batch(profile
 def test_a_read_cannot_claim_that_ten_log_batches_are_one(profile: Profile) -> None:
     guard, _ = refusal(produced(profile), fetch("c1", (0, 99), most=1), chosen((0, 99)))
     assert guard is Guard.READ_IS_OF_THE_LOG
-
-
-def test_records_of_the_window_go_together_under_kafka_only() -> None:
-    read = fetch("c2", *PRODUCED[:3], most=1)
-    for profile, refused in ((KIP, True), (KAFKA, False)):
-        partition = run(produced(profile), fetch("c1", *PRODUCED[:3]))
-        partition = run(partition, acknowledgement("c1", (0, 29, 2)))
-        if refused:
-            guard, _ = refusal(partition, read, chosen((0, 29)))
-            assert guard is Guard.WITHIN_MAXIMUM_AND_ONE_BATCH
-        else:
-            assert taken(apply(partition, read, chosen((0, 29))).outcome) == [(0, 29, 2)]
 
 
 @BOTH

@@ -7,10 +7,10 @@ from judge.invariants import violated
 from judge.view import readable
 from judge.whole_state import whole_state
 from model.checkpoint import differences
-from model.config import AutoOffsetReset, IsolationLevel
+from model.config import IsolationLevel
 from model.errors import ErrorCode, InvalidValueError
 from model.guards import Guard
-from model.operations import AdvanceTime, CompleteWrite, Gap, LockEnd
+from model.operations import AdvanceTime, Gap, LockEnd
 from model.outcome import Answer, Choice
 from model.profile import KAFKA
 from model.ranges import StateBatch
@@ -32,13 +32,6 @@ def busy() -> SharePartition:
     return apply(partition, acknowledgement("c1", (4, 4, 1)), answers=[PENDING], seq=7).partition
 
 
-def resumed(partition: SharePartition, **changes: Any) -> SharePartition:  # noqa: ANN401 - any field
-    """The share-partition after events were lost and its leader told its state."""
-    told = attrs.evolve(checkpoint_of(partition), **changes)
-    choice = Choice(start_offset=told.state.start_offset)
-    return apply(run(partition, Gap(3)), told, choice).partition
-
-
 def test_a_window_that_is_told_ends_with_a_record() -> None:
     told = checkpoint_of(busy())
     wider = attrs.evolve(told, state=attrs.evolve(told.state, end_offset=8))
@@ -55,12 +48,6 @@ def test_a_window_may_be_told_as_wide_as_offsets_go() -> None:
     assert partition.log.holes == ((5, end - 2),)
     assert violated(partition) == []
     assert run(partition, AdvanceTime(90)).window.end_offset == end
-
-
-def test_a_write_that_fails_later_gives_its_records_back() -> None:
-    failed = apply(resumed(busy()), CompleteWrite(4, ErrorCode.NOT_COORDINATOR)).partition
-    assert states(failed) == "0:A1 1-2:Q1@c1 3:K1 4:Q1@c1"
-    assert failed.window.records[4].deadline == 100
 
 
 def with_write(**changes: Any) -> dict[str, Any]:  # noqa: ANN401 - any field
@@ -84,11 +71,6 @@ CHANGED: tuple[dict[str, Any], ...] = (
     {"deadlines": (LockEnd(1, 2, 99), LockEnd(4, 4, 100))},
     {"deadlines": (LockEnd(1, 2, 101 + KAFKA.sweep_ms), LockEnd(4, 4, 100))},
 )
-SAME: tuple[dict[str, Any], ...] = (
-    {"config": attrs.evolve(SMALL, auto_offset_reset=AutoOffsetReset.LATEST)},
-    with_write(delivery_complete_count=9, counted=False),
-    {"deadlines": (LockEnd(1, 2, 100 + KAFKA.sweep_ms), LockEnd(4, 4, 100))},
-)
 
 
 @pytest.mark.parametrize("change", CHANGED, ids=range(len(CHANGED)))
@@ -98,12 +80,6 @@ def test_in_the_middle_what_is_told_is_what_the_events_led_to(change: dict[str, 
     assert apply(partition, told, here).partition == attrs.evolve(partition)
     wrong = attrs.evolve(told, **change)
     assert refusal(partition, wrong, here)[0] is Guard.CHECKPOINT_IS_THE_STATE
-
-
-@pytest.mark.parametrize("change", SAME, ids=range(len(SAME)))
-def test_what_is_told_otherwise_may_be_the_same(change: dict[str, Any]) -> None:
-    told = attrs.evolve(checkpoint_of(busy()), **change)
-    assert apply(busy(), told, Choice(start_offset=0)).outcome.status is ErrorCode.NONE
 
 
 def test_a_write_that_is_not_made_yet_may_have_any_numbers() -> None:
@@ -156,17 +132,6 @@ def test_a_write_without_an_answer_may_or_may_not_be_durable() -> None:
     assert not read_of(busy(), FREE, StateBatch(3, 4, RecordState.ACKNOWLEDGED, 2))
     assert not read_of(busy(), DONE)
     assert not read_of(busy(), FREE, DONE, StateBatch(7, 7, RecordState.ARCHIVED, 1))
-
-
-def test_of_a_write_without_an_answer_all_or_nothing_is_durable() -> None:
-    answers = [Answer(ErrorCode.PENDING, 5)]
-    both = acknowledgement("c1", (1, 1, 1), (2, 2, 1))
-    partition = apply(busy(), both, answers=answers, seq=8).partition
-    half = StateBatch(1, 1, RecordState.ACKNOWLEDGED, 1)
-    assert not read_of(partition, FREE, half, WAITED)
-    counted = DurableState(0, 9, (FREE, half, WAITED))
-    assert readable(partition, counted) != counted
-    assert read_of(partition, FREE, StateBatch(1, 4, RecordState.ACKNOWLEDGED, 1))
 
 
 def test_after_a_gap_a_pending_record_waits_for_a_write_that_is_told() -> None:

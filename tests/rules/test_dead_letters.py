@@ -65,18 +65,6 @@ def test_a_dead_letter_is_archived_whatever_its_write_answers() -> None:
     assert (entries[0], entries[1]) == ((RecordState.ARCHIVING, 1), (RecordState.ARCHIVED, 1))
 
 
-def test_a_dead_letter_that_awaits_its_write_does_not_leave() -> None:
-    partition = run(started(KIP, config=QUEUE), fetch("c1", (0, 0)))
-    waiting = run(partition, acknowledgement("c1", (0, 0, REJECT)), answer=LATER)
-    guard, _ = refusal(waiting, FinishDeadLetter(spans((0, 0))))
-    assert guard is Guard.DEAD_LETTER_IS_ARCHIVING
-
-
-def test_the_lowest_that_is_no_dead_letter_is_named_in_whatever_order() -> None:
-    finish = FinishDeadLetter(spans((3, 3), (2, 2), (0, 1)))
-    assert refusal(archiving(), finish) == (Guard.DEAD_LETTER_IS_ARCHIVING, 2)
-
-
 def test_dead_letters_that_the_start_offset_has_passed_still_write_it() -> None:
     ahead = run(archiving(), AdvanceLogStart(1))
     later = apply(ahead, FinishDeadLetter(spans((0, 0))), answers=(LATER,))

@@ -81,25 +81,6 @@ def test_a_group_of_no_locks_makes_no_write_and_skips_its_answer() -> None:
     assert [(write.id, write.status) for write in step.outcome.writes] == [(9, ErrorCode.NONE)]
 
 
-@pytest.mark.parametrize(
-    ("locks", "offset"),
-    [
-        ([(3, 3)], 3),
-        ([(0, 3)], 3),
-        ([(7, 7)], 7),
-        ([(60, 60)], 60),
-        ([(60, 60), (7, 7)], 7),
-    ],
-    ids=["not due", "one not due", "never delivered", "beyond the window", "downwards"],
-)
-def test_a_lock_does_not_expire_early(locks: list[tuple[int, int]], offset: int) -> None:
-    choice = Choice(expired=(Expiry(spans(*locks)),))
-    assert refusal(holding(), AdvanceTime(70), choice) == (
-        Guard.LOCK_LASTS_ITS_DURATION,
-        offset,
-    )
-
-
 def test_a_lock_whose_write_is_outstanding_does_not_expire() -> None:
     accept = acknowledgement("c1", (1, 1, 1))
     partition = apply(holding(), accept, answers=[Answer(ErrorCode.PENDING)]).partition

@@ -223,13 +223,6 @@ def test_a_dead_letter_that_is_durable_is_one_for_every_leader(profile: Profile)
     assert states(started(profile, *batches, start=3)) == "3:Y1"
 
 
-def test_a_record_read_in_progress_at_the_limit_is_delivered_once_more() -> None:
-    read = StateBatch(0, 0, RecordState.IN_PROGRESS, 2)
-    partition = run(started(DRAFT_RESOLVED, read, config=MARKS), fetch("c1", (0, 0)))
-    assert states(partition) == "0:Q3@c1"
-    assert not violated(partition)
-
-
 def test_a_record_in_progress_keeps_the_start_offset_from_being_altered() -> None:
     partition = run(started(DRAFT_RESOLVED, config=MARKS), fetch("c1", (0, 0)))
     partition = run(partition, marking("c1", (0, 0)))

@@ -171,25 +171,6 @@ def test_what_a_broker_chooses_holds_where_it_reads() -> None:
     assert given(handled.response) == {AT: [(0, 2, 1)], other[1]: [(0, 2, 1)]}
 
 
-def test_a_write_that_arrives_after_the_fence_answers_nobody() -> None:
-    cluster, _ = fetched(cluster_of(epochs=(1, 2)), 1, most=2)
-    cluster, _ = acknowledged(cluster, 1, (0, 0, 1))
-    cluster, _ = acknowledged(cluster, 1, (1, 1, 1), epoch=2)
-    cluster, _ = fetched(cluster, 2)
-    first, second = sorted(cluster.sent, key=lambda sent: sent.id)
-    cluster, handled = arrive(cluster, first, 0)
-    assert len(handled.responses) == 2, "both get NOT_LEADER_OR_FOLLOWER"
-    cluster, handled = arrive(cluster, second, 0)
-    assert not handled.responses
-
-
-def test_a_request_that_its_session_refuses_reads_nothing() -> None:
-    cluster = cluster_of()
-    after, response = fetched(cluster, 1, epoch=7)
-    assert response.error is ErrorCode.SHARE_SESSION_NOT_FOUND
-    assert after.coordinator == cluster.coordinator
-
-
 def test_nothing_of_a_discarded_window_is_given_though_a_write_is_outstanding() -> None:
     cluster, _ = fetched(cluster_of(), 1)
     cluster, _ = handle(cluster, 1, ShareFetch("g", "m", -1), 0)
@@ -263,18 +244,6 @@ def test_each_write_of_a_request_has_its_own_answer() -> None:
         assert {key: errors(each) for key, each in responses.items()} == {
             seq: {AT: ("NONE", "NONE")}
         }
-
-
-def test_a_write_whose_answer_is_lost_arrives_again_and_changes_nothing() -> None:
-    cluster, _ = fetched(cluster_of(), 1)
-    cluster, seq = acknowledged(cluster, 1, (0, 0, 1))
-    once, _ = receive(cluster, tuple(cluster.sent), 0)
-    twice, _ = receive(once, tuple(once.sent), 0)
-    states = [each.coordinator.held[state_key(KEY)].durable for each in (once, twice)]
-    assert states[0].entries == states[1].entries
-    assert seq in twice.brokers[1].waiting
-    _, responses = arrived(twice)
-    assert errors(responses[seq]) == {AT: ("NONE", "NONE")}
 
 
 def test_who_gives_up_does_not_know_whether_the_write_is_durable() -> None:

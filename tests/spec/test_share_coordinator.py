@@ -181,18 +181,6 @@ def test_a_request_before_initialization_is_invalid_under_kafka_only(
         assert serve(started(profile), request, 0) == Reply(started(profile), status)
 
 
-def test_a_deleted_topic_is_unknown_until_its_state_is_forgotten() -> None:
-    other = SharePartitionKey("h", TOPIC, 1)
-    coordinator = started(KIP, *STARTED, InitializeState(other, 0, 0))
-    gone = attrs.evolve(coordinator, topics=Map())
-    for request in (write(5, 2), ReadState(KEY, 5), DeleteState(KEY)):
-        assert serve(gone, request, 20).status is UNKNOWN
-    after, tombstones = forget_topic(gone, TOPIC)
-    assert set(tombstones) == {StateRecord(KEY, None), StateRecord(other, None)}
-    assert not after.held
-    assert forget_topic(coordinator, GONE) == (coordinator, ())
-
-
 def test_a_snapshot_comes_after_so_many_updates_and_may_come_before() -> None:
     coordinator = started(KIP, InitializeState(KEY, 2, 0), limit=2)
     kinds = []

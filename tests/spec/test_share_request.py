@@ -1,6 +1,5 @@
 import attrs
 import pytest
-from immutables import Map
 
 from model.config import IsolationLevel
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
@@ -13,14 +12,13 @@ from model.share_messages import (
     PartitionConduct,
     ShareAcknowledge,
     ShareFetch,
-    ShareResponse,
     TopicPartition,
 )
 from model.states import AcquireMode
 from spec.coordinator import Durable
 from spec.log import Log, learn_hole
 from spec.partition import SharePartition
-from spec.share_broker import append, disconnect, lead, resign
+from spec.share_broker import append, disconnect, lead
 from spec.share_request import complete, handle, readable, receive
 from tests.spec.share_worlds import (
     P0,
@@ -254,14 +252,6 @@ def test_a_log_batch_that_goes_beyond_the_maximum_leaves_nothing_for_others() ->
     assert given(response) == {P0: [(0, 3, 1)], P1: []}
 
 
-def test_a_partition_new_to_the_session_is_answered_even_without_records() -> None:
-    broker, _ = sent(broker_of(records=0), fetching("m", 0, asked(P0)))
-    broker, response = sent(broker, fetching("m", 1, asked(P1)))
-    assert errors(response) == {P1: ("NONE", "NONE")}
-    _, response = sent(resign(broker, P0).broker, fetching("m", 2))
-    assert errors(response) == {P0: ("NOT_LEADER_OR_FOLLOWER", "NONE")}
-
-
 def test_batches_of_a_request_ascend() -> None:
     _, response = sent(opened(broker_of()), acked("m", 1, asked(P0, (1, 1, 1), (0, 0, 1))))
     assert errors(response) == {P0: ("NONE", "INVALID_REQUEST")}
@@ -286,13 +276,6 @@ def test_a_broker_reads_until_there_is_enough_to_acquire() -> None:
     assert read(run(started(end=2), fetch("c", (0, 1))), 5) == []
 
 
-def test_a_request_whose_session_ended_while_it_waited_fetches_nothing() -> None:
-    received = receive(opened(broker_of()), fetching("m", 1), 5)
-    ended = attrs.evolve(received, broker=attrs.evolve(received.broker, sessions=Map()))
-    handled = complete(ended, 9)
-    assert handled.response == ShareResponse()
-
-
 @pytest.mark.parametrize("request_", [acked("m", -1, asked(P0, (0, 1, 1))), fetching("m", -1)])
 def test_a_request_that_closes_a_session_finds_it_closed_already(
     request_: ShareAcknowledge | ShareFetch,
@@ -303,17 +286,6 @@ def test_a_request_that_closes_a_session_finds_it_closed_already(
     assert handled.response is not None
     assert handled.response.error is ErrorCode.NONE
     assert not handled.broker.sessions
-
-
-@pytest.mark.parametrize("epoch", [1, -1])
-def test_a_request_that_waited_does_nothing_to_the_session_that_replaced_its_own(
-    epoch: int,
-) -> None:
-    received = receive(opened(broker_of()), fetching("m", epoch), 5)
-    replaced = handle(received.broker, fetching("m", 0, asked(P1), most=0), 5).broker
-    handled = complete(attrs.evolve(received, broker=replaced), 5)
-    assert handled.response == ShareResponse()
-    assert handled.broker == replaced
 
 
 @pytest.mark.parametrize("request_", [acked("m", 1), fetching("m", -1), fetching("m", 7)])

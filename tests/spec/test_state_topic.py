@@ -16,8 +16,6 @@ from model.share_state_requests import (
 )
 from model.state_topic import (
     SharePartitionKey,
-    ShareUpdate,
-    StateRecord,
     state_partition,
 )
 from model.states import RecordState
@@ -29,7 +27,6 @@ from spec.state_topic import (
     prune,
     recover,
     redundant_below,
-    replay_held,
 )
 
 TOPIC = UUID(int=1)
@@ -71,35 +68,11 @@ def test_pruning_one_record_more_loses_state() -> None:
     assert refused.value.guard is CoordinatorGuard.PRUNED_IS_REDUNDANT
 
 
-def test_without_share_partitions_no_record_is_needed() -> None:
-    topic, coordinator = topic_of(*BUSY, DeleteState(ONE), DeleteState(OTHER))
-    assert redundant_below(topic) == 6
-    for below in range(7):
-        assert recover(prune(topic, below), coordinator) == coordinator
-
-
 def test_records_before_a_deletion_do_not_count_after_it() -> None:
     topic, coordinator = topic_of(*BUSY, DeleteState(ONE), InitializeState(ONE, 1, 7))
     held = recover(topic, coordinator).held[ONE]
     assert held == HeldState(Durable(7, 0, state_epoch=1), 0, 10, 10)
     assert coordinator.held[ONE] == held
-
-
-def test_a_tombstone_of_an_unknown_share_partition_is_ignored() -> None:
-    topic = append(StateTopicPartition(), StateRecord(ONE, None), None)
-    assert topic.records == (StateRecord(ONE, None),)
-    assert recover(topic, ShareCoordinator(KIP)) == ShareCoordinator(KIP)
-
-
-def test_an_update_keeps_the_times_of_the_snapshot() -> None:
-    before = HeldState(Durable(0, 0), 0, 7, 8)
-    after = replay_held(before, StateRecord(ONE, ShareUpdate(0, 3, 1, 0)), KIP)
-    assert after == HeldState(Durable(1, 0, leader_epoch=3, updates=1), 3, 7, 8)
-
-
-def test_an_update_before_any_snapshot_is_all_that_is_known() -> None:
-    after = replay_held(None, StateRecord(ONE, ShareUpdate(4, 3, 1, 0)), KIP)
-    assert after == HeldState(Durable(1, 0, leader_epoch=3, snapshot_epoch=4, updates=1), 3, 0, 0)
 
 
 @pytest.mark.parametrize(
