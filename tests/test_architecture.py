@@ -11,7 +11,10 @@ _IN_RULES = (
     "progress", "reading", "rows", "waiting", "window",
 )  # fmt: skip
 TESTED_ELSEWHERE = {
-    "model": {Path("test_checkpoint.py"), Path("test_rule.py")},
+    "model": {
+        Path(f"test_{name}.py")
+        for name in ("checkpoint", "outcome", "rule", "share_messages", "share_state_requests")
+    },
     "spec": {Path("test_partition.py")},
     "judge": {
         Path(f"test_{name}.py")

@@ -32,15 +32,6 @@ def accepting(status: ErrorCode = PENDING) -> RecordedPartition:
     return after(partition, acknowledgement("c1", (2, 2, 1)), answer)
 
 
-def test_a_recorded_share_partition_stays_one() -> None:
-    bare = new_partition(KAFKA)
-    assert recorded(bare) == RecordedPartition(KAFKA)
-    partition = attrs.evolve(accepting(), timed=True, last_event=9)
-    assert recorded(partition) is partition
-    grown = after(partition, Produce((), 200))
-    assert (grown.log.end_offset, grown.timed, grown.seen) == (200, True, frozenset({4}))
-
-
 def test_doubt_ends_once_as_much_is_durable() -> None:
     partition = accepting(FAILED)
     again = after(partition, acknowledgement("c1", (2, 2, 1)), Answer(ErrorCode.NONE, 5))

@@ -1,11 +1,9 @@
 """Beside the lockstep, in which each side goes on from the other's whole state."""
 
-import attrs
 import pytest
 
 from judge.recorded_partition import recorded
 from judge.whole_state import partition_of, whole_state
-from model.checks import MAX_INT64
 from model.profile import DRAFT_RESOLVED
 from model.whole_state import WholeState
 from spec.partition import new_partition
@@ -27,12 +25,3 @@ def test_the_state_in_which_every_field_has_a_value() -> None:
 def test_no_field_is_lost_on_the_way(path: str, other: WholeState) -> None:
     again = whole_state(partition_of(other, DRAFT_RESOLVED))
     assert again != FULL.state, path
-
-
-def test_a_lock_ends_at_the_latest_when_the_clock_does() -> None:
-    partition = partition_of(FULL.state, DRAFT_RESOLVED)
-    records = partition.window.records
-    beyond = attrs.evolve(records[13], deadline=MAX_INT64 + 7)
-    window = attrs.evolve(partition.window, records=records.set(13, beyond))
-    told = whole_state(attrs.evolve(partition, window=window)).records
-    assert next(each for each in told if each.first == 13).last_ms == MAX_INT64

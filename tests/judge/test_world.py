@@ -6,7 +6,6 @@ import pytest
 from judge.dice import SeededDice
 from judge.engine import engines_for
 from judge.follower import follow
-from judge.pair import Refused
 from judge.world import Load, Recorder, World
 from model import operations as ops
 from model.config import IsolationLevel, SharePartitionConfig
@@ -71,32 +70,6 @@ def test_what_cannot_be_done_gives_way_to_something_else() -> None:
     made.complete_write()
     kinds = [type(event.operation) for event in recorder.events]
     assert kinds == [ops.Initialize, ops.Produce, ops.Acquire, ops.Acquire]
-
-
-def test_a_refusal_is_no_event() -> None:
-    made, recorder = world()
-    assert isinstance(made.do(ops.MemberLeaves("a")), Refused)
-    assert recorder.events == []
-    assert not made.ready
-    made.initialize(DurableState(0, 0))
-    assert made.ready
-
-
-def test_a_world_knows_writes_without_an_answer_and_the_numbers_of_acquisitions() -> None:
-    made, recorder = world(load=attrs.evolve(LOAD, answers=(ErrorCode.PENDING,), partial=0.0))
-    made.initialize(DurableState(0, 0))
-    made.produce()
-    made.acquire()
-    taken = recorder.events[-1].outcome.acquired[0]
-    assert made.tokens[taken.first] == made.number == 0
-    made.release()
-    made.dice.one_of(made.held() or [None])
-    while not made.outstanding:
-        made.release()
-    (write,) = made.outstanding
-    made.complete_write()
-    assert recorder.events[-1].operation == ops.CompleteWrite(write, ErrorCode.NONE)
-    assert made.outstanding == []
 
 
 def test_disorder_and_choices_are_refused_now_and_then() -> None:

@@ -242,12 +242,6 @@ def test_minimum_value_and_maximum_must_be_in_order(names: tuple[str, str, str])
         effective_values({minimum: low + 1, value: low, maximum: most}, KAFKA)
 
 
-def test_a_value_that_is_not_set_has_its_default() -> None:
-    kafka, kip = effective_values({}, KAFKA), effective_values({}, KIP)
-    assert (kafka[LOCKS], kip[LOCKS]) == (2000, 200)
-    assert effective_values({LOCKS: 300}, KIP)[LOCKS] == 300
-
-
 @pytest.mark.parametrize(
     ("scope", "name", "value", "allowed"),
     [

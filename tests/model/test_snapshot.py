@@ -6,11 +6,6 @@ from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import RecordState
 
 
-def test_a_window_may_be_empty_and_its_records_unknown() -> None:
-    seen = SharePartitionSnapshot(5, 5, 0)
-    assert seen.records is None
-
-
 @pytest.mark.parametrize("second", [(4, 9), (0, 2), (3, 4)])
 def test_records_ascend(second: tuple[int, int]) -> None:
     first = RecordRange(3, 4, RecordState.AVAILABLE, 1)
@@ -18,12 +13,6 @@ def test_records_ascend(second: tuple[int, int]) -> None:
     assert SharePartitionSnapshot(0, 9, 0, both).records == both
     with pytest.raises(InvalidValueError, match=r"^records is .*start after 4"):
         SharePartitionSnapshot(0, 9, 0, (first, RecordRange(*second, RecordState.AVAILABLE, 1)))
-
-
-def test_a_delivery_complete_count_that_cannot_be_is_recorded_all_the_same() -> None:
-    assert SharePartitionSnapshot(0, 0, -10).delivery_complete_count == -10
-    with pytest.raises(InvalidValueError, match="delivery_complete_count is "):
-        SharePartitionSnapshot(0, 0, -(2**63))
 
 
 def test_a_durable_state_may_lack_its_start_offset_and_its_count() -> None:

@@ -26,12 +26,6 @@ def _writing(operation: Operation, *writes: tuple[tuple[int, int], ...]) -> Trac
 
 
 @pytest.mark.parametrize("operation", [MemberLeaves("c"), AdvanceTime(1)])
-def test_state_batches_are_in_any_order(operation: Operation) -> None:
-    event = _writing(operation, ((5, 9), (0, 2)), (), ((3, 4),))
-    assert [len(write.state_batches) for write in event.outcome.writes] == [2, 0, 1]
-
-
-@pytest.mark.parametrize("operation", [MemberLeaves("c"), AdvanceTime(1)])
 def test_state_batches_of_a_write_do_not_overlap(operation: Operation) -> None:
     with pytest.raises(InvalidValueError, match=r"^state_batches is .*start after 7"):
         _writing(operation, ((0, 2),), ((7, 9), (3, 7)))

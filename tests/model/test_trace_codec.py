@@ -175,14 +175,6 @@ def test_a_row_holds_the_whole_outcome() -> None:
     assert event.after == SharePartitionSnapshot(0, 5, 1, (acquired,))
 
 
-def test_marks_are_answered_batch_by_batch_and_an_acquisition_has_a_number() -> None:
-    result: dict[str, Any] = {"status": "NONE", "marked": ["NONE", "INVALID_RECORD_STATE"]}
-    marked = event_from_row(row_of("mark_in_progress", result=result)).outcome
-    assert marked == Outcome(marked=(ErrorCode.NONE, ErrorCode.INVALID_RECORD_STATE))
-    result = {"status": "NONE", "acquired": [], "acquisition": 4}
-    assert event_from_row(row_of("acquire", result=result)).outcome == Outcome(acquisition=4)
-
-
 @pytest.mark.parametrize("name", ["Exception", "java.lang.StackOverflowError: a\nb", "o.K$EError"])
 def test_a_status_may_be_the_name_of_what_was_thrown(name: str) -> None:
     for operation in ("complete_write", "release"):
@@ -196,13 +188,6 @@ def test_a_status_may_be_the_name_of_what_was_thrown(name: str) -> None:
 def test_any_other_unknown_status_is_refused(name: str) -> None:
     with pytest.raises(InvalidValueError, match=f"result.status is '{name}'"):
         event_from_row(row_of("release", result={"status": name}))
-
-
-def test_the_status_of_a_completed_write_is_its_result() -> None:
-    row = row_of("complete_write", result={"status": "NOT_COORDINATOR"})
-    event = event_from_row(row)
-    assert event.operation == ops.CompleteWrite(8, ErrorCode.NOT_COORDINATOR)
-    assert event.outcome.status is ErrorCode.NOT_COORDINATOR
 
 
 @pytest.mark.parametrize(
