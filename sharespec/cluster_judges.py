@@ -54,7 +54,8 @@ HISTORY = "history.jsonl"
 class JudgedCluster:
     """A run, and what was wrong in it.
 
-    ``rules`` are findings of the rules from end to end over ``history``; ``unseen`` records were
+    ``rules`` are findings of the rules from end to end over ``history``, and ``causes`` all that
+    they would find if they reported more than one in a share-partition; ``unseen`` records were
     confirmed to the producer and reached no member. ``said`` is why nodes gave up share-partitions,
     ``starved`` to which members records went in vain.
     """
@@ -67,6 +68,7 @@ class JudgedCluster:
     unseen: int
     said: tuple[str, ...] = ()
     starved: tuple[StarvedMember, ...] = ()
+    causes: tuple[Finding, ...] = ()
 
     @property
     def findings(self) -> Iterator[Finding]:
@@ -123,7 +125,7 @@ class JudgedCluster:
 
     def known(self, finding: Finding) -> str:
         """Return the name, the title and the page of what a finding is, if that is known."""
-        return known_in_cluster(finding, self.rules, self.history.lines)
+        return known_in_cluster(finding, self.causes, self.history.lines)
 
 
 def _starved_finding(starved: StarvedMember) -> Finding:
@@ -157,6 +159,7 @@ def judge_cluster(run: ClusterRun) -> JudgedCluster:
         len(readable - _polled(run)),
         said,
         starved_members(_rows(run), run.work, readable),
+        tuple(judge_history(read_history(history.lines), once=False)),
     )
 
 

@@ -58,10 +58,10 @@ _OLDER = "a write of an older leader epoch"
 _GONE = "is disconnected"
 
 
-def judge_history(events: Iterable[ClusterEvent]) -> Iterator[Finding]:
+def judge_history(events: Iterable[ClusterEvent], *, once: bool = True) -> Iterator[Finding]:
     """Yield what is wrong, in the order in which it shows; runs may follow or interleave.
 
-    A rule is reported once for each share-partition of a run: what follows is mostly the same.
+    A rule is reported ``once`` for each share-partition of a run: what follows is mostly the same.
     """
     runs: dict[str, RunState] = {}
     reported: set[tuple[str, int, str]] = set()
@@ -72,7 +72,7 @@ def judge_history(events: Iterable[ClusterEvent]) -> Iterator[Finding]:
         for judge in _STEPS.get(type(event.what), ()):
             for finding in judge(run, event.what) or ():
                 key = (event.run, partition, finding.name)
-                if key not in reported:
+                if not once or key not in reported:
                     reported.add(key)
                     yield finding
 

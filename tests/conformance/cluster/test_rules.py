@@ -483,3 +483,10 @@ def test_a_rule_is_reported_once_for_each_share_partition() -> None:
         history.add("writes", id=id_, partition=partition, batches=batches).written(id_)
     lost = [finding.offset for finding in judge_history(history.events())]
     assert lost == [1, 2]
+
+
+def test_a_rule_is_reported_once_in_a_share_partition_unless_all_are_asked_for() -> None:
+    lost = begun().write(1, [0, 2, ACKNOWLEDGED, 1]).write(2, [3, 4, ACKNOWLEDGED, 1])
+    lost.written(1).written(2)
+    assert [each.offset for each in judge_history(lost.events())] == [0]
+    assert [each.offset for each in judge_history(lost.events(), once=False)] == [0, 3]

@@ -78,7 +78,9 @@ def judged(
         backward=0,
         others=0,
     )
-    return JudgedCluster(run, MadeHistory((), told, unmatched), findings, traces, logs, 3)
+    return JudgedCluster(
+        run, MadeHistory((), told, unmatched), findings, traces, logs, 3, causes=findings
+    )
 
 
 def told(monkeypatch: pytest.MonkeyPatch, what: JudgedCluster, *options: str) -> Result:
