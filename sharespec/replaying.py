@@ -55,7 +55,6 @@ def run(  # noqa: C901, PLR0913 - one argument for each option, and what it excl
     state: str | None,
     state_topic: str | None,
     most: int,
-    first: bool,
     known_file: Path | None,
     written_file: Path | None,
     junit: Path | None,
@@ -73,7 +72,7 @@ def run(  # noqa: C901, PLR0913 - one argument for each option, and what it excl
         raise click.UsageError("--faults needs TRACES")
     traces = tuple(map(local_path, traces))
     addresses = [trace for trace in traces if is_address(trace)]
-    far = bool(addresses) or _is_far(table, out)
+    far = bool(addresses or (traces and out and is_address(local_path(out))))
     if far and state:
         raise click.UsageError("--state needs TRACES and --out that are files of this machine")
     if traces and (master or "").startswith("sc://"):
@@ -87,7 +86,7 @@ def run(  # noqa: C901, PLR0913 - one argument for each option, and what it excl
         offered_within=offered_within,
         sweep_ms=sweep,
         state_folder=state,
-        max_divergences=1 if first else most,
+        max_divergences=most,
         pauses=read_pauses(fault_file, faults_clock),
     )
     default, results = default_known(profile), list[Sorted]()
@@ -154,11 +153,6 @@ def _replayed(traces: tuple[Path, ...], plan: Plan, master: str | None, out: Pat
                 files = [f"file:{source.path}" for source in sources.files]
                 return _distant(runner.session, files, plan, str(out) if out else plan.state_folder)
         return replay_sources(runner, sources, plan, out, Stages(say))
-
-
-def _is_far(table: str | None, out: str | None) -> bool:
-    """Return whether Spark must write the results of traces, as they go to an address."""
-    return table is None and out is not None and is_address(local_path(out))
 
 
 def _of_addresses(

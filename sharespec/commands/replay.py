@@ -95,9 +95,6 @@ from sharespec.reports import file_option
     help="After so many divergences nothing more of a share-partition is checked.",
 )
 @click.option(
-    "--first", is_flag=True, help="Check nothing behind the first divergence of a share-partition."
-)
-@click.option(
     "--known",
     "known_file",
     type=click.Path(path_type=Path, dir_okay=False),

@@ -97,7 +97,7 @@ def test_known_faults_that_hide_the_rest_are_not_well(tmp_path: Path) -> None:
     entry = '[[deviation]]\nname = "one"\nreason = "because"\nsignature = '
     known.write_text(entry + json.dumps(signature))
     _, _, whole = told(path, "--known", known)
-    _, _, cut = told(path, "--known", known, "--first")
+    _, _, cut = told(path, "--known", known, "--divergences", "1")
     assert (whole, cut) == (0, 2)
 
 

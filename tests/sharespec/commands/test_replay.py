@@ -44,12 +44,12 @@ def test_a_divergence_and_an_unreadable_share_partition_exit_with_1(tmp_path: Pa
     assert "seq 20 is missing" in done.output
 
 
-def test_what_follows_a_divergence_is_checked_but_with_first(tmp_path: Path) -> None:
+def test_what_follows_a_divergence_is_checked_up_to_so_many(tmp_path: Path) -> None:
     rows = kafka_rows()
     for seq in (30, 40):
         rows[seq]["after"]["end_offset"] += 1
     path = write_lines(tmp_path / "a.jsonl", rows)
-    for options, divergences, checked in (([], 2, 60), (["--first"], 1, 31)):
+    for options, divergences, checked in (([], 2, 60), (["--divergences", 1], 1, 31)):
         done = run("replay", path, "--against", "impl", "--json", *options)
         partition, totals = map(json.loads, done.stdout.splitlines())
         assert (done.exit_code, len(partition["divergences"])) == (1, divergences)
