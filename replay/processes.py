@@ -40,24 +40,12 @@ T_ = TypeVar("T_")
 R_ = TypeVar("R_")
 
 
-class Progress(Protocol):
-    """Shows how far a stage is."""
-
-    def stage(self, name: str, total: int) -> None:
-        """Start a stage of ``total`` tasks."""
-
-    def done(self, tasks: int, results: Sequence[Any]) -> None:
-        """Show that ``tasks`` of the stage are done; ``results`` are those since it was called."""
+Progress = Callable[[str, int, int, Sequence[Any]], None]
+"""Is told a stage, how many of how many tasks of it are done, and the results since it was told."""
 
 
-class Silent:
-    """Progress that is not shown."""
-
-    def stage(self, name: str, total: int) -> None:
-        """Show nothing."""
-
-    def done(self, tasks: int, results: Sequence[Any]) -> None:
-        """Show nothing."""
+def silent(*_: object) -> None:
+    """Show nothing of how far a stage is."""
 
 
 class Runner(Protocol):
@@ -156,16 +144,16 @@ class HereRunner:
         results: list[R_] = []
         told = 0
         if tasks:
-            progress.stage(name, len(tasks))
+            progress(name, 0, len(tasks), [])
         try:
             for done, task in enumerate(tasks):
                 shown = time.monotonic()
                 for result in function(task):
                     results.append(result)
                     if time.monotonic() >= shown + POLL_SECONDS:
-                        progress.done(done, results[told:])
+                        progress(name, done, len(tasks), results[told:])
                         shown, told = time.monotonic(), len(results)
-                progress.done(done + 1, results[told:])
+                progress(name, done + 1, len(tasks), results[told:])
                 told = len(results)
         except KeyboardInterrupt:
             return results, False
@@ -212,12 +200,12 @@ class ProcessRunner:
         """
         done: dict[int, list[R_]] = {}
         if tasks:
-            progress.stage(name, len(tasks))
+            progress(name, 0, len(tasks), [])
         try:
             for nth, results in self._results(name, tasks, function):
                 if nth is not None:
                     done[nth] = results
-                progress.done(len(done), results)
+                progress(name, len(done), len(tasks), results)
         except KeyboardInterrupt:
             return flat(done), False
         finally:  # The next run would take a late answer for one of its own.

@@ -386,20 +386,17 @@ class Stages:
 
     def __init__(self, say: Callable[[str], None]) -> None:
         """Tell the function, as ``report.terminal.shown_progress`` has it."""
-        self._say = say
-        self.stage("", 0)
+        self._say, self._name = say, ""
 
-    def stage(self, name: str, total: int) -> None:
-        """Start a stage of ``total`` tasks."""
-        self._name, self._total = name, total
-        self._partitions = self._events = self._diverged = 0
-
-    def done(self, tasks: int, results: Sequence[Any]) -> None:
+    def __call__(self, name: str, done: int, total: int, results: Sequence[Any]) -> None:
         """Say how many tasks are done, and how many share-partitions diverge so far."""
+        if name != self._name:
+            self._name = name
+            self._partitions = self._events = self._diverged = 0
         for verdict in (each.verdict for each in results if isinstance(each, CheckedPartition)):
             self._partitions += 1
             self._events += verdict.checked
             self._diverged += verdict.verdict is Verdict.DIVERGES
         checked = f": {self._events:,} events, {self._diverged:,} diverging"
         told = checked if self._partitions else ""
-        self._say(f"{self._name} {tasks:,}/{self._total:,}{told}")
+        self._say(f"{name} {done:,}/{total:,}{told}")

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from replay.gather import gather
 from replay.plan import CheckedPartition, InputFacts, Plan, is_sampled
-from replay.processes import HereRunner, ProcessRunner, Progress, Runner, Silent
+from replay.processes import HereRunner, ProcessRunner, Progress, Runner, silent
 from replay.result_schema import result_tables
 from replay.sources import Form, Source, Sources, text_of
 from replay.state_file import Carried, diverged_before, locked, read_states, write_states
@@ -67,7 +67,7 @@ def replay_sources(
     sources: Sources,
     plan: Plan,
     out: Path | None = None,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> Replay:
     """Check every share-partition of the sources and return the verdicts.
 
@@ -86,11 +86,10 @@ def replay_sources(
 
 
 def _replayed(
-    runner: Runner, sources: Sources, plan: Plan, out: Path | None, progress: Progress | None
+    runner: Runner, sources: Sources, plan: Plan, out: Path | None, progress: Progress
 ) -> Replay:
     started = time.monotonic()
     carried = read_states(Path(plan.state_folder), plan.rules) if plan.state_folder else {}
-    progress = progress or Silent()
     if out:
         plan = attrs.evolve(plan, lag_folder=str(_cleared(out)), labels=labels_of(plan, sources))
     with scratch_folder(out) as folder:

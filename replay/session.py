@@ -130,7 +130,7 @@ class SparkRunner:
             except Exception as error:  # noqa: BLE001 - raised again in the caller's thread
                 errors.append(error)
 
-        progress.stage(name, len(tasks))
+        progress(name, 0, len(tasks), [])
         tracker = context.statusTracker()
         thread = InheritableThread(target=job, daemon=True)
         thread.start()
@@ -138,13 +138,14 @@ class SparkRunner:
             while thread.is_alive():
                 thread.join(POLL_SECONDS)
                 running = map(tracker.getStageInfo, tracker.getActiveStageIds())
-                progress.done(sum(stage.numCompletedTasks for stage in running if stage), [])
+                done = sum(stage.numCompletedTasks for stage in running if stage)
+                progress(name, done, len(tasks), [])
         except KeyboardInterrupt:
             context.cancelJobGroup(name)
             return [], False
         if errors:
             raise SessionError(f"Spark gave up: {first_line(errors[0])}") from errors[0]
-        progress.done(len(tasks), results)
+        progress(name, len(tasks), len(tasks), results)
         return results, True
 
 

@@ -18,7 +18,7 @@ from replay.observed.inputs import Input, read
 from replay.observed.observation import Facts, Lapse, Observation
 from replay.observed.settings import Assumed
 from replay.observed.verdict import ObservedVerdict
-from replay.processes import HereRunner, Progress, Runner, Silent
+from replay.processes import HereRunner, Progress, Runner, silent
 from replay.request_log.scan import FileTally
 from replay.sources import in_lots
 from replay.tasks import (
@@ -73,14 +73,14 @@ def judge_inputs(
     inputs: Sequence[Input],
     settings: Assumed,
     runner: Runner | None = None,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> JudgedLogs:
     """Judge every share-partition of the inputs, in this process unless a runner is given.
 
     Raises SessionError if the runner gives up.
     """
     started = time.monotonic()
-    runner, progress = runner or HereRunner(), progress or Silent()
+    runner = runner or HereRunner()
     with scratch_folder() as folder:
         buckets = bucket_count(inputs, runner.parallelism)
         tasks = gather_tasks(inputs, buckets, folder)

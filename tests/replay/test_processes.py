@@ -19,9 +19,9 @@ from replay.processes import (
     ProcessRunner,
     Runner,
     SessionError,
-    Silent,
     ctrl_c_blocked,
     open_processes,
+    silent,
 )
 from report.scratch import scratch_folder
 from tests.replay.watching import Watching
@@ -105,10 +105,10 @@ def test_children_do_not_import_what_is_only_looked_for() -> None:
     """In a process of its own: here another test may have had children import it already."""
     code = """
 from replay.processes import open_processes
-from replay.processes import Silent
+from replay.processes import silent
 from tests.replay.test_processes import hidden
 with open_processes(2) as runner:
-    print(runner.run("look", range(4), hidden, Silent()))
+    print(runner.run("look", range(4), hidden, silent))
 """
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, check=True
@@ -130,7 +130,7 @@ def test_a_task_that_fails_is_an_error_on_one_line(tmp_path: Path, children: Pro
         folder = tmp_path / str(times)
         folder.mkdir()
         with pytest.raises(SessionError) as caught:
-            runner.run("check", range(5), partial(broken, folder), Silent())
+            runner.run("check", range(5), partial(broken, folder), silent)
         assert str(caught.value) == message
         assert len(list(folder.glob("3-*"))) == times
 
@@ -146,8 +146,8 @@ def late(task: int) -> list[str]:
 def test_after_a_run_that_failed_no_answer_to_it_is_taken() -> None:
     with open_processes(2, ["tests.replay.test_processes"]) as runner:
         with pytest.raises(SessionError):
-            runner.run("fails", range(2), late, Silent())
-        assert runner.run("count", range(5), itself, Silent()) == (list(range(5)), True)
+            runner.run("fails", range(2), late, silent)
+        assert runner.run("count", range(5), itself, silent) == (list(range(5)), True)
 
 
 def itself(task: int) -> list[int]:
@@ -160,7 +160,7 @@ def test_a_child_that_dies_is_replaced_and_its_task_run_again(
     tmp_path: Path, children: ProcessRunner, times: int
 ) -> None:
     work = partial(deadly, tmp_path, times)
-    assert children.run("check", range(6), work, Silent()) == (list(range(6)), True)
+    assert children.run("check", range(6), work, silent) == (list(range(6)), True)
     assert len(list(tmp_path.glob("3-*"))) == times + 1
     assert len(list(tmp_path.iterdir())) == 6 + times
 
@@ -169,11 +169,11 @@ def test_a_task_that_ends_every_child_is_an_error_on_one_line(
     tmp_path: Path, children: ProcessRunner
 ) -> None:
     with pytest.raises(SessionError) as caught:
-        children.run("check", range(6), partial(deadly, tmp_path, 9), Silent())
+        children.run("check", range(6), partial(deadly, tmp_path, 9), silent)
     assert str(caught.value) == (
         "a task of the stage 'check' failed: the process that ran it ended by signal 9"
     )
-    assert children.run("check", range(3), partial(deadly, tmp_path, 9), Silent())[1]
+    assert children.run("check", range(3), partial(deadly, tmp_path, 9), silent)[1]
 
 
 def test_an_interruption_keeps_what_is_done(children: ProcessRunner) -> None:
@@ -181,7 +181,7 @@ def test_an_interruption_keeps_what_is_done(children: ProcessRunner) -> None:
     results, whole = children.run("slow", range(4), slow, Watching(lambda tasks, _: tasks >= 2))
     assert (results, whole) == ([0, 1], False)
     assert time.monotonic() - started < 300
-    assert HereRunner().run("slow", range(3), stopped, Silent()) == ([0, 0, 1], False)
+    assert HereRunner().run("slow", range(3), stopped, silent) == ([0, 0, 1], False)
 
 
 def test_children_end_with_their_parent_and_leave_ctrl_c_to_it(tmp_path: Path) -> None:
@@ -193,14 +193,14 @@ import os, signal, sys
 from functools import partial
 from pathlib import Path
 from replay.processes import open_processes
-from replay.processes import Silent
+from replay.processes import silent
 from tests.replay.test_processes import pids, slow
 with open_processes(2) as runner:
-    found, _ = runner.run("who", [Path({str(tmp_path)!r})] * 2, pids, Silent())
+    found, _ = runner.run("who", [Path({str(tmp_path)!r})] * 2, pids, silent)
     print(*found, flush=True)
     for pid in found:
         os.kill(pid, signal.SIGINT)
-    print(runner.run("slow", [0, 1], slow, Silent()), flush=True)
+    print(runner.run("slow", [0, 1], slow, silent), flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 """
     done = subprocess.run(

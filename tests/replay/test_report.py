@@ -189,12 +189,10 @@ def test_markdown_has_the_totals_a_table_and_each_kind() -> None:
 def test_the_stages_of_a_replay_are_told() -> None:
     said: list[str] = []
     stages = Stages(said.append)
-    stages.stage("check", 2)
-    stages.done(0, [])
+    stages("check", 0, 2, [])
     for number, verdict in ((1, Verdict.CONFORMS), (2, Verdict.DIVERGES)):
-        stages.done(number, [CheckedPartition(PartitionVerdict("c", verdict, 10, 10))])
-    stages.stage("segments", 1)
-    stages.done(0, [])
+        stages("check", number, 2, [CheckedPartition(PartitionVerdict("c", verdict, 10, 10))])
+    stages("segments", 0, 1, [])
     assert said == [
         "check 0/2",
         "check 1/2: 10 events, 0 diverging",

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from replay.java import prepare_environment
-from replay.processes import SessionError, Silent
+from replay.processes import SessionError, silent
 from replay.session import (
     SparkRunner,
     check_answers,
@@ -142,7 +142,7 @@ def test_a_session_says_where_its_tasks_run(spark: SparkSession) -> None:
 
 def test_without_tasks_there_is_no_job(spark: SparkSession) -> None:
     none: list[int] = []
-    assert SparkRunner(spark).run("nothing", none, range, Silent()) == ([], True)
+    assert SparkRunner(spark).run("nothing", none, range, silent) == ([], True)
 
 
 @pytest.mark.slow
@@ -165,7 +165,7 @@ def test_a_task_that_fails_every_time_is_an_error_on_one_line(spark: SparkSessio
         raise ValueError(f"task {task} is broken")
 
     with pytest.raises(SessionError) as caught:
-        SparkRunner(spark).run("broken", [3], work, Silent())
+        SparkRunner(spark).run("broken", [3], work, silent)
     assert "task 3 is broken" in str(caught.value)
     assert "\n" not in str(caught.value)
 

@@ -10,10 +10,9 @@ class Watching:
         self.seen: list[int] = []
         self._stops = stops
 
-    def stage(self, name: str, total: int) -> None:
-        self.stages.append((name, total))
-
-    def done(self, tasks: int, results: Sequence[Any]) -> None:
-        self.seen.append(tasks)
-        if self._stops(tasks, results):
+    def __call__(self, name: str, done: int, total: int, results: Sequence[Any]) -> None:
+        if self.stages[-1:] != [(name, total)]:
+            self.stages.append((name, total))
+        self.seen.append(done)
+        if self._stops(done, results):
             raise KeyboardInterrupt
