@@ -94,19 +94,16 @@ def steps(events: Iterable[TraceEvent], profile: Profile) -> Iterator[Frame]:
         yield frame
 
 
-@attrs.frozen
-class Wanted:
-    """Which steps to show: from ``first`` to ``last`` (seq, inclusive), the last ``count``."""
+def chosen_steps(
+    shown: list[Frame], first: int = 0, last: int | None = None, count: int | None = None
+) -> list[Frame]:
+    """Return the frames from ``first`` to ``last`` (seq, inclusive), or the last ``count`` of them.
 
-    first: int = 0
-    last: int | None = None
-    count: int | None = None
-
-    def chosen(self, shown: list[Frame]) -> list[Frame]:
-        """Return the frames to show; the one that diverges always."""
-        last = math.inf if self.last is None else self.last
-        inside = [f for f in shown if f.finding or self.first <= f.event.seq <= last]
-        return inside if self.count is None else inside[-self.count :]
+    The one that diverges is always among them.
+    """
+    end = math.inf if last is None else last
+    inside = [f for f in shown if f.finding or first <= f.event.seq <= end]
+    return inside if count is None else inside[-count:]
 
 
 def step_text(frame: Frame, width: int, *, full: bool = False) -> str:

@@ -1,7 +1,7 @@
 """One share-partition of a trace through the specification, up to some time or event."""
 
 import contextlib
-from typing import Protocol
+from collections.abc import Callable
 
 import attrs
 import numpy as np
@@ -35,11 +35,8 @@ class TraceTime:
         return int(later.argmax()) if later.any() else table.num_rows
 
 
-class Noted(Protocol):
-    """Receives each event that conforms, with its outcome by the specification."""
-
-    def __call__(self, event: TraceEvent, outcome: Outcome, after: SharePartition) -> None:
-        """Receive an event, its outcome and the state after it."""
+Noted = Callable[[TraceEvent, Outcome, SharePartition], None]
+"""Receives each event that conforms, its outcome by the specification, and the state after it."""
 
 
 @attrs.frozen

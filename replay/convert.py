@@ -52,30 +52,24 @@ def convert(files: Sequence[Source], out: Path) -> Converted:
     tasks = (GatherTask(0, each, 0, None, 1, "") for each in files if each.path not in closed)
     parts = [Gathered(task) for task in tasks]
     generated = any(each.generated for each in surveys)
-    events = _Counted(itertools.chain.from_iterable(map(tables_of, parts)))
+    rows = 0
+
+    def events() -> Iterator[pa.Table]:
+        nonlocal rows
+        for table in itertools.chain.from_iterable(map(tables_of, parts)):
+            rows += table.num_rows
+            yield table.select(SCHEMA.names)
+
     with whole_file(out) as draft:
         if out.suffix == ".parquet":
-            _write_parquet(draft, events, generated=generated)
+            _write_parquet(draft, events(), generated=generated)
         else:
-            _write_lines(draft, events, compressed=out.suffix == ".gz")
-        if not events.rows:
+            _write_lines(draft, events(), compressed=out.suffix == ".gz")
+        if not rows:
             draft.unlink()
     recording = sum((part.recording for part in parts), Recording())
     problems = (*deadly, *(problem for part in parts for problem in part.problems))
-    return Converted(events.rows, problems, generated, recording)
-
-
-class _Counted:
-    """Tables, and how many rows they had."""
-
-    def __init__(self, tables: Iterable[pa.Table]) -> None:
-        self._tables = tables
-        self.rows = 0
-
-    def __iter__(self) -> Iterator[pa.Table]:
-        for table in self._tables:
-            self.rows += table.num_rows
-            yield table.select(SCHEMA.names)
+    return Converted(rows, problems, generated, recording)
 
 
 def _write_parquet(path: Path, tables: Iterable[pa.Table], *, generated: bool) -> None:

@@ -227,16 +227,14 @@ def in_files(
 
     ``bases`` has how many lines of a file come before the part that begins at a byte.
     """
-    return (_in_file(pa.Table.from_batches([batch]), bases) for batch in batches)
-
-
-def _in_file(table: pa.Table, bases: Mapping[tuple[str, int], int]) -> pa.Table:
-    if not bases:
-        return completed(table, STORED)
-    parts = zip(table.column("source").to_pylist(), table.column("start").to_pylist(), strict=True)
-    base = pa.array([bases.get(part, 0) for part in parts], pa.int64())
-    line = pc.add(table.column("line"), base)
-    return completed(table.drop(["line"]), STORED, line=line)
+    for table in (pa.Table.from_batches([batch]) for batch in batches):
+        if not bases:
+            yield completed(table, STORED)
+            continue
+        parts = (table.column(name).to_pylist() for name in ("source", "start"))
+        base = pa.array([bases.get(part, 0) for part in zip(*parts, strict=True)], pa.int64())
+        line = pc.add(table.column("line"), base)
+        yield completed(table.drop(["line"]), STORED, line=line)
 
 
 def shown(path: str) -> str:

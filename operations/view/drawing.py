@@ -9,6 +9,7 @@ import attrs
 from judge.finding import Finding
 from judge.words import operation_text, printable, write_text
 from model import operations as ops
+from model.operation_table import operation_row
 from model.ranges import RecordRange
 from model.snapshot import SharePartitionSnapshot
 from model.states import HELD_STATES, RecordState
@@ -16,7 +17,7 @@ from operations.changes import changes
 from operations.explain import answer_text
 from operations.frames import Frame, lag_after, reported_lag_after
 from operations.view.columns import NOTHING, Column, Columns, Piece, applied, halved
-from operations.view.rules import BrokenRule, broken_rule, operation_name
+from operations.view.rules import BrokenRule, broken_rule
 
 LEADER, DIVERGES, UNCHECKED, GAP, UNKNOWN = 1, 2, 4, 8, 16
 """Flags of a column: a new leader or a reset, the event that diverges, not checked, events are
@@ -281,7 +282,7 @@ def event_text(frame: Frame) -> EventText:
     )
     pairs = [end for pair in written for end in pair]
     return EventText(
-        operation_name(frame.event.operation),
+        operation_row(frame.event.operation).name,
         _text(operation_text(frame.event.operation)),
         _text(answer_text(outcome)),
         tuple(_text(write_text(write)) for write in outcome.writes[:MAX_WRITES]),

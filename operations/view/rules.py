@@ -13,7 +13,7 @@ import judge
 import spec
 from judge import checkpoint
 from model import operations as ops
-from model.operation_table import OPERATION_TABLE, operation_row
+from model.operation_table import OPERATION_TABLE
 from model.rules import VERDICT_RULES
 from operations.life import plain_module, rule_text
 from spec import (
@@ -88,11 +88,6 @@ def transition_texts() -> dict[str, str]:
     """Return the transition of each operation by its name, with its first sentence."""
     names = {row.operation: row.name for row in OPERATION_TABLE}
     return {names[kind]: rule_text(transition) for kind, transition in TRANSITIONS.items()}
-
-
-def operation_name(operation: ops.Operation) -> str:
-    """Return the name of an operation, as in ``transition_texts``."""
-    return operation_row(operation).name
 
 
 def _named(name: str) -> Iterator[str]:

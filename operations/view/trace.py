@@ -6,7 +6,6 @@ around one, from the state that the implementation hands out before them.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import attrs
 import pyarrow.compute as pc
@@ -17,7 +16,7 @@ from model.profile import Profile
 from model.trace import TraceEvent
 from model.trace_json import line_from_row
 from model.whole_state import ReplayState
-from operations.explain import ExplainError, partition_rows
+from operations.explain import ExplainError
 from operations.frames import EMPTY, Frame, frames
 from operations.view.columns import Columns
 from operations.view.drawing import (
@@ -39,7 +38,6 @@ from operations.view.drawing import (
     known_of,
 )
 from replay.pieces import PartitionRows
-from replay.plan import Plan
 from replay.report import Label, unlabelled
 from replay.tables import (
     BEGINNINGS,
@@ -77,22 +75,6 @@ class Drawn:
     checked: int
 
 
-def drawn_trace(
-    path: Path,
-    partition: str | None,
-    plan: Plan,
-    around: int | None = None,
-    label: Label = unlabelled,
-) -> Drawn:
-    """Return the drawing of a share-partition of a trace; None: of the only one.
-
-    ``label`` tells what is known of a divergence.
-
-    Raises NoSuchTraceError, FaultFileError and ExplainError.
-    """
-    return drawn_rows(partition_rows(path, partition, plan), plan.rules, around, label=label)
-
-
 def drawn_rows(
     rows: PartitionRows,
     profile: Profile,
@@ -100,7 +82,10 @@ def drawn_rows(
     large: int = LARGE_EVENTS,
     label: Label = unlabelled,
 ) -> Drawn:
-    """Return the drawing of the events of a share-partition. Raises ExplainError."""
+    """Return the drawing of the events of a share-partition. Raises ExplainError.
+
+    ``label`` tells what is known of a divergence.
+    """
     if not rows.table.num_rows:
         raise ExplainError(f"{rows.partition}: {rows.problem.message if rows.problem else 'empty'}")
     if rows.table.column("op")[0].as_py() not in BEGINNINGS:

@@ -15,7 +15,7 @@ from model.profile import Profile
 from model.trace import TraceEvent
 from operations.explain import (
     ExplainError,
-    Wanted,
+    chosen_steps,
     partition_events,
     step_json,
     step_text,
@@ -102,7 +102,7 @@ def explain_command(  # noqa: C901, PLR0913 - one argument for each option, and 
     if offset is not None:
         sys.exit(_show_life(events, rules, offset, json_lines=json_lines))
     shown = list(steps(_up_to(events, last), rules))
-    chosen = Wanted(first or 0, last, count).chosen(shown)
+    chosen = chosen_steps(shown, first or 0, last, count)
     if not chosen:
         most = max(event.seq for event in events)
         fail(f"no event has such a seq; the last one is {most}")

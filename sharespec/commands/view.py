@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from judge.words import many
-from operations.explain import ExplainError
+from operations.explain import ExplainError, partition_rows
 from operations.view.page import MAX_BYTES, page
-from operations.view.trace import drawn_trace
+from operations.view.trace import drawn_rows
 from replay.pauses import FaultFileError, read_pauses
 from replay.plan import Plan
 from replay.sources import NoSuchTraceError
@@ -70,8 +70,7 @@ def view_command(  # noqa: PLR0913 - one argument for each option
     """
     plan = Plan(profile, pauses=read_pauses(fault_file, faults_clock))
     known = partial(known_label, faults=default_known(profile))
-
-    drawn = drawn_trace(trace, partition, plan, around, known)
+    drawn = drawn_rows(partition_rows(trace, partition, plan), plan.rules, around, label=known)
     written = file or Path(f"{file_name(drawn.drawing.name)}.html")
     text = page(f"{drawn.drawing.name}, {trace.name}", drawn.drawing, drawn.verdict, max_bytes)
     if status := write_reports([(written, lambda: text)]):

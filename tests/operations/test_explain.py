@@ -8,7 +8,7 @@ from model.profile import KAFKA
 from model.trace import TraceEvent
 from operations.explain import (
     ExplainError,
-    Wanted,
+    chosen_steps,
     partition_events,
     step_json,
     step_text,
@@ -106,13 +106,13 @@ def test_the_steps_to_show_are_chosen_by_seq_and_number(tmp_path: Path) -> None:
     rows[15]["after"]["end_offset"] += 1
     shown = list(steps(_events(rows, tmp_path), KAFKA))
 
-    def chosen(wanted: Wanted) -> list[int]:
-        return [frame.event.seq for frame in wanted.chosen(shown)]
+    def chosen(first: int = 0, last: int | None = None, count: int | None = None) -> list[int]:
+        return [frame.event.seq for frame in chosen_steps(shown, first, last, count)]
 
-    assert chosen(Wanted(3, 5)) == [3, 4, 5, 15]
-    assert chosen(Wanted(count=3)) == [13, 14, 15]
-    assert chosen(Wanted(count=99)) == list(range(16))
-    assert chosen(Wanted(14)) == [14, 15]
+    assert chosen(3, 5) == [3, 4, 5, 15]
+    assert chosen(count=3) == [13, 14, 15]
+    assert chosen(count=99) == list(range(16))
+    assert chosen(14) == [14, 15]
 
 
 def test_a_step_is_an_object_with_its_changes(tmp_path: Path) -> None:

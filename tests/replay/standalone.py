@@ -38,7 +38,7 @@ def settings(host: str = "127.0.0.1") -> dict[str, str]:
     """The environment of who takes part at an address."""
     return {
         **{name: value for name, value in os.environ.items() if not name.startswith("PYTHONPATH")},
-        "JAVA_HOME": str(find_java().path),
+        "JAVA_HOME": str(find_java()),
         "SPARK_HOME": str(SPARK_HOME),
         "SPARK_LOCAL_IP": host,
         "PYSPARK_PYTHON": sys.executable,
@@ -121,7 +121,7 @@ def hidden() -> list[Path]:
 
 def _worker_script(master: str, host: str) -> str:
     """Return what a worker does first: what is not installed is hidden from it."""
-    kept = [VENV, Path(sys.base_prefix), find_java().path]
+    kept = [VENV, Path(sys.base_prefix), find_java()]
     inside = [path for path in kept if any(path.is_relative_to(each) for each in hidden())]
     lines = ["set -e", "mount -t tmpfs tmpfs /mnt"]
     for nth, path in enumerate(inside):

@@ -171,7 +171,7 @@ def test_the_notebook_gives_workers_the_code_that_they_lack(tmp_path: Path, ship
     script = ROOT.joinpath("docs", "notebook.py").read_text()
     here = tmp_path / "notebook.py"
     here.write_text(script if shipped else script.replace("sharespec.ship(session)", ""))
-    home = {"JAVA_HOME": str(find_java().path)}
+    home = {"JAVA_HOME": str(find_java())}
     names = {"PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": sys.executable}
     done = subprocess.run(
         [sys.executable, here, write_parquet(tmp_path / "events.parquet", five_kinds(), 50)],

@@ -7,8 +7,7 @@ from model.profile import KAFKA
 from operations.explain import ExplainError, partition_rows
 from operations.view import drawing as module
 from operations.view.drawing import UNCHECKED, as_json
-from operations.view.trace import Drawn, drawn_rows, drawn_trace
-from replay.plan import Plan
+from operations.view.trace import Drawn, drawn_rows
 from tests.judge.test_written import refusing
 from tests.replay.samples import Row, kafka_rows, write_lines
 
@@ -26,7 +25,7 @@ def wrong_rows() -> list[Row]:
 
 def test_a_trace_is_drawn_with_its_verdict(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "t.jsonl", wrong_rows())
-    drawn = drawn_trace(path, None, Plan())
+    drawn = drawn_rows(partition_rows(path, None), KAFKA)
     assert (drawn.verdict, drawn.events, drawn.checked) == ("diverges", 120, 91)
     assert drawn.drawing.row is not None
     assert '"seq":7' in drawn.drawing.row(7)
@@ -41,7 +40,7 @@ def test_what_is_known_of_a_divergence_stands_in_the_drawing(tmp_path: Path) -> 
         assert {"initialize", "acquire"} < set(finding.operations_before)
         return f"{finding.name}-is-late"
 
-    drawing = drawn_trace(path, None, Plan(), label=label).drawing
+    drawing = drawn_rows(partition_rows(path, None), KAFKA, label=label).drawing
     wrong = as_json(drawing, 0)["divergence"]
     assert (wrong["known"], wrong["seq"]) == ("END_OFFSET-is-late", 90)
     assert "finding" not in wrong
@@ -101,7 +100,7 @@ def test_a_large_one_is_shown_around_an_event(
 def test_what_cannot_be_drawn_is_one_line(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "t.jsonl", [{**kafka_rows(count=2)[1], "seq": 0}])
     with pytest.raises(ExplainError, match="its first event is not initialize"):
-        drawn_trace(path, None, Plan())
+        drawn_rows(partition_rows(path, None), KAFKA)
     rows = kafka_rows(count=9)
     rows[5]["time_ms"] += 7
     drawn = of(tmp_path, rows)
