@@ -1,8 +1,8 @@
 """Whatever can happen to a share-partition, in one table, each made by ``spec.step`` as it runs.
 
 A theorem knows the records at two offsets, which records wait for two outstanding writes, and what
-is durable of the first. Checks of a fetch are left out, but not that of what it takes, so that more
-is shown; and the start offset may move to any offset ahead.
+is durable of the first. Checks of a fetch are left out, but not that of what it takes, nor where
+one is seen, so that more is shown; and the start offset may move to any offset ahead.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,6 +28,7 @@ from proofs.theorems.symbolic import conjunction
 from spec import acquire, expire, initialize, read, step, writes
 from spec import partition as partitions
 from spec.coordinator import Durable
+from spec.log import Log
 from spec.logic import Term, negate
 from spec.partition import Outstanding, SharePartition, Step
 from spec.record import UNDELIVERED
@@ -106,6 +107,7 @@ def partition_of(s: OnePartition) -> SharePartition:
     entries: Any = Points(((s.offset, (s.state, s.count)),))
     return attrs.evolve(
         two.partition_of(s, attrs.evolve(KAFKA, in_progress=s.marks), isolation_level=COMMITTED),
+        log=Log(0, s.log_end, stable_offset=s.log_end),
         outstanding=outstanding,
         durable=Durable(s.durable_start, 0, entries, leader_epoch=1),
         next_acquisition=s.made,
@@ -143,10 +145,11 @@ class PartitionTransition:
     def after(self, s: OnePartition, seen: tuple[str, ...]) -> SharePartition | None:
         """Return the share-partition after it, so far as is ``seen``; None where it is refused."""
         before = partition_of(s)
+        unchecked = {name: given for name, given in UNCHECKED.items() if name not in seen}
         read = {} if "merge" in seen else {"durable_from": before.durable}
         with (
             standing_in(partitions, first_unfinished=s.furthest, passed=s.furthest),
-            standing_in(acquire, **UNCHECKED, learn=as_it_is, move_start=as_it_is),
+            standing_in(acquire, **unchecked, learn=as_it_is, move_start=as_it_is),
             standing_in(expire, move_start=as_it_is),
             standing_in(initialize, check_in_progress=None, _highest_limit=s.highest, **read),
             standing_in(writes, **{n: given for n, given in UNSEEN.items() if n not in seen}),
@@ -202,7 +205,8 @@ def _mark(s: OnePartition) -> ops.MarkInProgress:
 def _new_leader(s: OnePartition) -> ops.Initialize:
     batch = StateBatch(s.first, s.last, s.sent_state, s.sent_count)
     persisted = DurableState(s.durable_start, 0, (batch,), 1, s.seq)
-    return ops.Initialize(two.config_of(s), s.second, s.log_end, persisted, s.elapsed)
+    end = s.last + 1 + s.log_end  # The log was not truncated: it holds what is durable.
+    return ops.Initialize(two.config_of(s), s.second, end, persisted, s.elapsed)
 
 
 def _passing(s: OnePartition) -> Choice:

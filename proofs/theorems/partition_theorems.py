@@ -24,6 +24,7 @@ from proofs.theorems.partition_operations import (
     can_be,
     partition_of,
 )
+from proofs.theorems.situation import ends_in_the_log
 from proofs.theorems.symbolic import conjunction
 from proofs.theorems.theorem import Control, Property, Subject, Theorem, about
 from spec import step, window
@@ -39,9 +40,10 @@ class Inductive:
     """How an invariant is proved: ``numbers`` are those of the properties that need it.
 
     ``besides`` is what is proved with it, ``resting_on`` names others that are assumed. ``seen``
-    are the functions of ``spec.writes`` that run for it: what writes report and what becomes
-    durable is left out elsewhere. ``breaks`` is the change of a control. ``of_two``: both offsets
-    may have a record before; otherwise the first, and one may come at the second.
+    are the functions of ``spec.writes`` and the checks of a fetch that run for it: what writes
+    report and what becomes durable is left out elsewhere. ``breaks`` is the change of a control.
+    ``of_two``: both offsets may have a record before; otherwise the first, and one may come at the
+    second.
     """
 
     numbers: tuple[int, ...]
@@ -89,6 +91,16 @@ def _are_behind(_known: Invariant, partition: SharePartition) -> Term:
     return conjunction(*(start <= partition.window.start_offset for start in starts))
 
 
+def _ends_in_the_log(_known: Invariant, partition: SharePartition) -> Term:
+    now = partition.window
+    return ends_in_the_log(now.start_offset, now.end_offset, partition.log.end_offset)
+
+
+def _beginning_late(partition: SharePartition) -> SharePartition:
+    now = partition.window
+    return attrs.evolve(partition, window=attrs.evolve(now, start_offset=now.end_offset + 1))
+
+
 def _writing_a_held_record(partition: SharePartition) -> SharePartition:
     id_ = partition.next_write
     sent = Outstanding(Write(id_, -1, 0, (StateBatch(0, 0, RecordState.IN_PROGRESS, 1),)))
@@ -105,6 +117,11 @@ def _durable_ahead(partition: SharePartition) -> SharePartition:
 MARKS = "KAFKA-20458, markInProgress handler"
 AHEAD = "lets a record be durable as ACQUIRED, and the durable start offset lie past it"
 INDUCTIVE: dict[str, Inductive] = {
+    "window_is_ordered": Inductive(
+        *((7,), "begins where it does not end", _beginning_late, _ends_in_the_log),
+        seen=("check_read",),
+        source="KIP-932, Managing the SPSO and SPEO",
+    ),
     "pending_iff_write_outstanding": Inductive(
         (59,),
         "leaves a record pending without a write",

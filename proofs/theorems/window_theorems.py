@@ -10,33 +10,26 @@ from typing import Any
 
 import attrs
 
-from model.operations import AdvanceLogStart, Produce
 from proofs.theorems.any_partition import (
     AnyPartition,
     Refusal,
     attempted,
     changes_to,
-    fetch,
     fetched_partition,
     is_in_hole,
-    refused_by,
     standing_in,
 )
 from proofs.theorems.controls import (
     adds,
     becomes,
     called_with,
-    keeps,
-    leaves,
-    off_by_one,
     wrong,
 )
 from proofs.theorems.points import Points
 from proofs.theorems.situation import ends_in_the_log
 from proofs.theorems.symbolic import conjunction, implies, is_between, largest
 from proofs.theorems.theorem import Control, Lemma, LemmaCitation, Property, Subject
-from spec import log_start, partition, read, window
-from spec import produce as log_end
+from spec import partition, window
 from spec.log import Log
 from spec.logic import Term, negate
 from spec.partition import SharePartition
@@ -106,11 +99,6 @@ WALK = Lemma(
 """From the start offset, each step as ``passed`` goes: so of ``first_unfinished`` too."""
 
 
-Change = Callable[[AnyPartition], SharePartition | None]
-"""What makes another share-partition of the one before, or None where it is refused."""
-Given = Callable[[AnyPartition], Term]
-
-
 def _before(s: AnyPartition) -> SharePartition:
     return fetched_partition(s, log=Log(s.log_start, s.log_end))
 
@@ -131,35 +119,10 @@ def _walk_is_right(s: AnyPartition) -> Term:
     return conjunction(_is_ordered(s), is_between(s.start, s.furthest, s.end))
 
 
-def _and_takes_place(s: AnyPartition) -> Term:
-    """Whether the start offset may move and does, so that a refusal is no witness."""
-    return conjunction(_walk_is_right(s), s.start < s.target, s.target <= s.furthest)
-
-
-def _is_read(s: AnyPartition) -> Term:
-    """Whether the fetch is well formed."""
-    ascending = s.fetch_offset <= s.first, s.first <= s.last, s.last < s.second
-    return conjunction(_is_ordered(s), *ascending, s.second <= s.second_last)
-
-
-def _reads_the_offset(s: AnyPartition) -> Term:
-    return conjunction(
-        _is_read(s), s.start <= s.offset, is_between(s.first, s.offset, s.second_last)
-    )
-
-
 def _move_start(s: AnyPartition, before: SharePartition | None = None) -> SharePartition | None:
     with standing_in(partition, first_unfinished=s.furthest):
         moved = attempted(lambda: partition.move_start(before or _before(s), s.target))
     return None if isinstance(moved, Refusal) else moved
-
-
-def _read_and_extend(s: AnyPartition) -> SharePartition | None:
-    before, operation = _before(s), fetch(s)
-    if refused_by(lambda: read.check_read(before, operation)):
-        return None
-    learned = read.learn(before, operation)
-    return attrs.evolve(learned, window=window.extend(learned.window, s.offset + 1))
 
 
 UNGUARDED = wrong(
@@ -176,36 +139,6 @@ DROPS_ONE = wrong(
     "drops one record too many",
     lambda rule: lambda before, start: attrs.evolve(rule(before, start + 1), start_offset=start),
 )
-ENDS_SHORT = wrong(
-    "spec.window:drop_below", "forgets that the end moves too", keeps("end_offset", plus=-1)
-)
-CHANGES: dict[str, tuple[Change, Given, Control]] = {
-    "move start": (_move_start, _and_takes_place, ENDS_SHORT),
-    "advance log start": (
-        lambda s: log_start.advance_log_start(_before(s), AdvanceLogStart(s.target)).partition,
-        _is_ordered,
-        ENDS_SHORT,
-    ),
-    "extend": (
-        lambda s: attrs.evolve(_before(s), window=window.extend(_before(s).window, s.target)),
-        lambda s: conjunction(_is_ordered(s), s.target <= s.log_end),
-        wrong("spec.window:extend", "goes one offset too far", off_by_one(1)),
-    ),
-    "produce": (
-        lambda s: log_end.produce(_before(s), Produce((), s.target)).partition,
-        lambda s: conjunction(_is_ordered(s), s.target >= s.log_end),
-        wrong(
-            "spec.produce:produce",
-            "cuts the log",
-            leaves(lambda state, _: attrs.evolve(state, log=Log(state.log.start_offset, 0))),
-        ),
-    ),
-    "acquire": (
-        _read_and_extend,
-        _reads_the_offset,
-        wrong("spec.log:readable_end", "lies one offset beyond the log", adds(1)),
-    ),
-}
 _WINDOW = Subject(SOURCE, AnyPartition, _is_ordered)
 
 
@@ -255,21 +188,6 @@ def start_offset_never_passes_an_unfinished_record(s: AnyPartition) -> Term:
     after = _move_start(s)
     passed = after is not None and conjunction(s.tracked, s.offset < after.window.start_offset)
     return implies(passed, is_finished(s.record))
-
-
-@_WINDOW.theorem(
-    7,
-    of=CHANGES,
-    given=lambda s, _change, given, _control: given(s),
-    control=lambda _change, _given, control: control,
-)
-def window_stays_ordered(s: AnyPartition, change: Change, *_of: object) -> Term:
-    """The window begins where it ends or before, and ends in the log, unless it is empty."""
-    after = change(s)
-    if after is None:
-        return True
-    start, end = after.window.start_offset, after.window.end_offset
-    return conjunction(start <= end, ends_in_the_log(start, end, after.log.end_offset))
 
 
 @attrs.evolve(_WINDOW, source="KIP-1226, Delivery complete count").theorem(

@@ -19,7 +19,6 @@ from spec.partition import Step
 NEVER_MADE = {ops.Checkpoint, ops.Gap}
 """What a recording has, and no leader does."""
 PROVED_AS_OTHERS = (
-    "window_is_ordered",
     "records_lie_in_the_window",
     "window_ends_with_a_record",
     "counts_follow_the_records",
@@ -49,6 +48,6 @@ def test_a_run_reaches_a_state_in_which_it_happens(made: PartitionTransition) ->
 
 def test_every_invariant_is_proved_of_every_transition() -> None:
     names = [invariant.name for invariant in PARTITION_INVARIANTS]
-    assert names == [*PROVED_AS_OTHERS, *INDUCTIVE]
+    assert sorted(names) == sorted((*PROVED_AS_OTHERS, *INDUCTIVE))
     proved = [(each.property.name, each.transition) for each in PARTITION_THEOREMS]
     assert proved == [(name, made.name) for name in INDUCTIVE for made in TRANSITIONS]
