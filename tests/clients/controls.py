@@ -98,7 +98,7 @@ RESUBSCRIBED = script(
     "explicit: produce 5, poll, subscribe 2, accept, produce 5, poll, accept, drain, "
     "subscribe 3, produce 5, produce 5, poll, accept, drain"
 )
-PACED = script("produce 5, poll, at-once, interval 2000, idle 800, interval 100, poll-once")
+PACED = script("produce 5, poll, at-once, interval 4000, idle 800, interval 100, poll-once")
 MANY = script("produce 400, poll, drain")
 LIMIT = script("limited, 2 records: produce 5, poll, drain")
 
