@@ -217,6 +217,11 @@ class Broker:
             if from_here:
                 self.journal.lose(EVICTED, node.id)
 
+    def crowd(self) -> None:
+        """End every share session, as one too many, and have no room for another for a while."""
+        self.evict()
+        self.do(lambda cluster: cluster.rare.fill())
+
     @_in_its_thread
     def misnumber(self, cluster: Cluster) -> None:
         """Let the epoch of every session move on, as if a request had been taken twice."""

@@ -323,6 +323,7 @@ _STEPS: dict[Do, _Step] = {
     Do.SUBSCRIBE: lambda app, number: app.subscribe(SUBSCRIPTIONS[number - 1]),
     Do.INTERVAL: lambda app, number: app.interval(number),
     Do.EVICT: lambda app, _n: app.broker.evict(),
+    Do.CROWD: lambda app, _n: app.broker.crowd(),
     Do.MISNUMBER: lambda app, _n: app.broker.misnumber(),
     Do.LAPSE: lambda app, _n: app.broker.lapse(),
     Do.REFUSE_RENEWALS: lambda app, _n: app.broker.set_group(*_REFUSED),

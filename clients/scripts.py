@@ -77,6 +77,9 @@ class Do(Enum):
     ADD_PARTITION_LATE = "add-partition-late"
     SUBSCRIBE = "subscribe"
     INTERVAL = "interval"
+    STORAGE = "storage"
+    UNKNOWN = "unknown"
+    CROWD = "crowd"
 
 
 ACKNOWLEDGE = (Do.ACCEPT, Do.RELEASE, Do.REJECT, Do.RENEW)
@@ -203,6 +206,7 @@ _TROUBLE = (
     *(Do.CUT_FETCH, Do.CUT_FETCHED, Do.CUT_ACKNOWLEDGEMENT, Do.CUT_ACKNOWLEDGED),
     *(Do.NO_COORDINATOR, Do.EXPEL, Do.FENCE, Do.SLOW_HEARTBEAT, Do.THROTTLE, Do.PIECES),
     *(Do.SECOND_MEMBER, Do.SECOND_MEMBER, Do.SECOND_LEAVES, Do.READ_COMMITTED),
+    *(Do.STORAGE, Do.UNKNOWN, Do.CROWD),
     *(Do.RESTART, Do.RESTART, Do.ANSWER_LAST, Do.SLOW_METADATA),
 )
 _WIDER = (Do.HANG_UP, *ADDS, Do.PRODUCE_EMPTY, Do.PRODUCE_CORRUPT, Do.INTERVAL)
@@ -270,7 +274,7 @@ def drawn(random: Random, client: ClientCapabilities) -> Script:
     brokers = random.choice((1, 2, 3, 5, 5) if is_wide else (1, 1, 2, 3, 5))
     renews = client.renews and explicit and not listens
     moves = MOVES * _MOVES if brokers > 1 else ()
-    trouble = _TROUBLE + moves + ((Do.REFUSE_RENEWALS,) if renews else ())
+    trouble = _TROUBLE + moves + ((Do.REFUSE_RENEWALS,) * 2 if renews else ())
     able = {Do.SUBSCRIBE: client.resubscribes, Do.PRODUCE_UNREADABLE: client.deserializes}
     wider = (*_WIDER, *(do for do, has in able.items() if has)) if is_wide else ()
     says = (_RENEWING if renews else _ACKNOWLEDGE) if explicit else ()

@@ -3,12 +3,14 @@
 Only what the broker chooses is chosen here; what then becomes of records ``spec`` computes.
 """
 
+import time
 from collections import deque
 from collections.abc import Iterable
 from enum import Enum
 from random import Random
 
 import attrs
+from kio.schema.errors import ErrorCode as KafkaError
 
 from model.ranges import OffsetRange, number_of_offsets, offsets, ranges_of
 from model.share_messages import (
@@ -52,10 +54,17 @@ class Habit(Enum):
     PIECES = "send the answer to a fetch in small pieces"
     SLOW_HEARTBEAT = "answer a heartbeat late"
     SLOW_METADATA = "answer a request for Metadata late"
+    STORAGE = "answer a partition that has records with KAFKA_STORAGE_ERROR"
+    UNKNOWN = "answer a partition that has records with UNKNOWN_TOPIC_OR_PARTITION"
     NO_COORDINATOR = "say that the coordinator of a group is not available"
 
 
-ACQUIRING = (Habit.FEWER, Habit.HOLES, Habit.NOTHING)
+REFUSED_WITH = {
+    Habit.STORAGE: KafkaError.kafka_storage_error,
+    Habit.UNKNOWN: KafkaError.unknown_topic_or_partition,
+}
+"""The error of a partition in the answer to a fetch, which then acquires nothing of it."""
+ACQUIRING = (Habit.FEWER, Habit.HOLES, Habit.NOTHING, *REFUSED_WITH)
 CUTS_FETCHES = (Habit.CUT_FETCH, Habit.CUT_FETCHED)
 CUTS_ACKNOWLEDGEMENTS = (Habit.CUT_ACKNOWLEDGEMENT, Habit.CUT_ACKNOWLEDGED)
 TAKES_EFFECT = (Habit.CUT_FETCHED, Habit.CUT_ACKNOWLEDGED)
@@ -68,7 +77,8 @@ class Rare:
     ``skipped_ms`` is by how much the clock of acquisition locks was put forward. ``names_leaders``:
     whoever asks a broker for what another leads is told which one. ``starting``: brokers that start
     again, by id, and until when, in s of the monotonic clock. ``unheard``: topics of which Metadata
-    tells fewer partitions than there are, how many, and until when.
+    tells fewer partitions than there are, how many, and until when. ``full_until``: when there is
+    room again for another share session. ``refusals``: errors of partitions in the next answer.
     """
 
     random: Random = attrs.field(factory=lambda: Random(0))  # noqa: S311 - chance, no secret
@@ -76,6 +86,8 @@ class Rare:
     names_leaders: bool = True
     starting: dict[int, float] = attrs.field(factory=dict)
     unheard: dict[str, tuple[int, float]] = attrs.field(factory=dict)
+    full_until: float = 0.0
+    refusals: dict[TopicPartition, KafkaError] = attrs.field(factory=dict)
     _armed: deque[Habit] = attrs.field(factory=deque)
     _late: dict[int, int] = attrs.field(factory=dict)
 
@@ -86,6 +98,14 @@ class Rare:
         """
         also = (Habit.THROTTLE_MEMBER,) if habit is Habit.THROTTLE else ()
         self._armed += (habit, *also)[: MOST_ARMED - len(self._armed)]
+
+    def fill(self) -> None:
+        """Have no room for another share session, for a while."""
+        self.full_until = time.monotonic() + START_SECONDS
+
+    def is_full(self) -> bool:
+        """Whether there is no room for another share session."""
+        return time.monotonic() < self.full_until
 
     def answer_last(self, broker: int) -> None:
         """Let a broker look at its next ShareAcknowledge later than every other named before."""
@@ -103,6 +123,11 @@ class Rare:
     def happened(self, habit: Habit) -> None:
         """Disarm what has happened."""
         self._armed.remove(habit)
+
+    def refuse(self, habit: Habit, places: Iterable[TopicPartition]) -> None:
+        """Let the next answer refuse partitions, where this habit does."""
+        if habit in REFUSED_WITH:
+            self.refusals = dict.fromkeys(places, REFUSED_WITH[habit])
 
     def cut(self, *, fetches: bool, acknowledges: bool) -> Habit | None:
         """Return how the connection of this request is cut, which then has happened, or None."""
@@ -126,16 +151,18 @@ class Rare:
         self, habit: Habit, usual: ShareResponse
     ) -> dict[TopicPartition, tuple[OffsetRange, ...]]:
         """Return what to acquire in place of the usual, of each share-partition it differs in."""
-        return {
-            part.topic_partition: self._part(habit, part)
+        parts = [
+            part
             for part in usual.partitions
-            if number_of_offsets(part.acquired) >= _LEAST[habit]
-        }
+            if number_of_offsets(part.acquired) >= _LEAST.get(habit, 1)
+        ]
+        few = parts[:1] if habit in REFUSED_WITH else parts
+        return {part.topic_partition: self._part(habit, part) for part in few}
 
     def _part(self, habit: Habit, part: PartitionResponse) -> tuple[OffsetRange, ...]:
         """Return fewer offsets; with holes the first and the last stay, the second does not."""
         usual = [*offsets(part.acquired)]
-        if habit is Habit.NOTHING:
+        if habit is Habit.NOTHING or habit in REFUSED_WITH:
             return ()
         if habit is Habit.FEWER:
             return ranges_of(usual[: self.random.randint(1, len(usual) - 1)])
@@ -145,8 +172,8 @@ class Rare:
 
 
 _STAYS = 0.6
-_LEAST = {Habit.NOTHING: 1, Habit.FEWER: 2, Habit.HOLES: 3}
-"""How many acquired records of a share-partition each needs."""
+_LEAST = {Habit.FEWER: 2, Habit.HOLES: 3}
+"""How many acquired records of a share-partition each needs; the others need one."""
 
 
 def with_acquired(

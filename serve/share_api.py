@@ -48,6 +48,9 @@ async def share_fetch(node: Node, asked: Call) -> Values:
         _check_session(node, request)
     except InvalidValueError as error:
         return _response(node, asked, ShareResponse(ErrorCode.INVALID_REQUEST), str(error))
+    if request.session_epoch == INITIAL_EPOCH and node.cluster.rare.is_full():
+        await wait_until(lambda: False, request.max_wait_ms, node, asked)  # As Apache Kafka does.
+        return _response(node, asked, ShareResponse(ErrorCode.SHARE_SESSION_LIMIT_REACHED))
     group, share = request.group_id, _with_room(node, request)
     received = receive(share, request, node.cluster.clock(), connection=asked.connection)
     node.put(group, received.broker)
@@ -235,7 +238,9 @@ def _rarely(node: Node, request: ShareFetch, received: Received, usual: Handled)
     node.cluster.rare.happened(habit)
     conduct = _conduct(node, received.broker, request, request.max_bytes)
     try:
-        return complete(received, node.cluster.clock(), with_acquired(conduct, acquired))
+        handled = complete(received, node.cluster.clock(), with_acquired(conduct, acquired))
+        node.cluster.rare.refuse(habit, acquired)
+        return handled  # noqa: TRY300 - what may fail is above
     except IllegalChoiceError:
         return usual
 
@@ -273,7 +278,9 @@ def _response(node: Node, asked: Call, response: ShareResponse, why: str | None 
     """Return a response with the batches that hold what was acquired."""
     topics: dict[str, list[Values]] = {}
     moved: list[Values] = []
-    for part in response.partitions:
+    told = {part.topic_partition: part for part in response.partitions}
+    refused = {place: PartitionResponse(place) for place in node.cluster.rare.refusals}
+    for part in {**refused, **told}.values():
         parts = topics.setdefault(part.topic_partition.topic_id, [])
         parts.append(_partition(node, part, fetch=hasattr(asked.body, "max_wait")))
         if ErrorCode.NOT_LEADER_OR_FOLLOWER in (part.error, part.acknowledge_error):
@@ -302,7 +309,7 @@ def _partition(node: Node, part: PartitionResponse, *, fetch: bool) -> Values:
         return {**values, "error_code": _code(part.acknowledge_error)}
     return {
         **values,
-        "error_code": _code(part.error),
+        "error_code": node.cluster.rare.refusals.pop(part.topic_partition, _code(part.error)),
         "acknowledge_error_code": _code(part.acknowledge_error).value,
         "records": b"".join(_records(node, part)),
         "acquired_records": [

@@ -98,6 +98,9 @@ RESUBSCRIBED = script(
     "explicit: produce 5, poll, subscribe 2, accept, produce 5, poll, accept, drain, "
     "subscribe 3, produce 5, produce 5, poll, accept, drain"
 )
+BESIDE = script("explicit, 2 partitions: storage, produce 5, produce 5, poll, accept, drain")
+UNKNOWN = script("2 partitions: poll-once, unknown, produce 5, produce 5, idle 100, poll, drain")
+CROWDED = script("explicit: produce 5, poll, accept 2, crowd, commit, accept, drain")
 PACED = script("produce 5, poll, at-once, interval 4000, idle 800, interval 100, poll-once")
 MANY = script("produce 400, poll, drain")
 LIMIT = script("limited, 2 records: produce 5, poll, drain")
@@ -178,6 +181,9 @@ CONTROLS: tuple[tuple[Fault, Duty, Script], ...] = (
     (Fault.NEVER_LEARNS, Duty.RECEIVES, ADDED),
     (Fault.NEVER_LEARNS, Duty.RECEIVES, ADDED_LATE),
     (Fault.SUBSCRIBES_ONCE, Duty.RECEIVES, RESUBSCRIBED),
+    (Fault.DROPS_BESIDE, Duty.NONE_DROPPED, BESIDE),
+    (Fault.DROPS_BESIDE, Duty.NONE_DROPPED, UNKNOWN),
+    (Fault.GIVES_UP, Duty.RECEIVES, CROWDED),
     (Fault.KEEPS_INTERVAL, Duty.INTERVAL, PACED),
     (Fault.KEEPS_LONGEST, Duty.INTERVAL, PACED),
     (Fault.NEVER_CLOSES, Duty.RETURNS, AT_ONCE),

@@ -18,7 +18,7 @@ from conformance.wire.messages import Message, request
 from tests.doubles.share_faults import Fault
 from tests.doubles.share_member import GROUP, ShareMember
 from tests.doubles.share_records import Got, batches, delivered, has_empty, unread, values_of
-from tests.doubles.share_seats import Assigned, Seat, Seats
+from tests.doubles.share_seats import Assigned, Seat, Seats, topics_of
 
 SESSION_ERRORS = {122: "SHARE_SESSION_NOT_FOUND", 123: "INVALID_SHARE_SESSION_EPOCH"}
 CUT = "DISCONNECTED"
@@ -404,7 +404,7 @@ class ShareClient:
         seat.session = self.with_due(led, due)
         for endpoint in body.node_endpoints if body else ():
             self.brokers.know(endpoint)
-        for topic in body.responses if body else ():
+        for topic in topics_of(body, self.fault):
             for part in topic.partitions:
                 self.receive(seat, (self.name(topic.topic_id), part.partition_index), part)
 

@@ -66,4 +66,5 @@ class Fault(Enum):
     NEVER_CLOSES = "it never returns from closing"
     KEEPS_INTERVAL = "it heartbeats at the interval that it was told first"
     KEEPS_LONGEST = "it heartbeats at the longest interval that it was told"
+    DROPS_BESIDE = "it drops an answer to a fetch that refuses a partition"
     OTHER_FETCHER = "it fetches with another member id than it joins with"

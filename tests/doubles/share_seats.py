@@ -10,6 +10,7 @@ import attrs
 from conformance.target import TargetError
 from conformance.wire.connection import Address, Bounds, Wire
 from conformance.wire.messages import Message, request
+from tests.doubles.share_faults import Fault
 
 if TYPE_CHECKING:
     from clients.events import Place
@@ -109,3 +110,10 @@ class Seats:
         """Close every connection."""
         for wire in (self._bootstrap, *(seat.wire for seat in self._seats.values())):
             wire.close()
+
+
+def topics_of(body: Any, fault: Fault | None) -> list[Any]:  # noqa: ANN401 - a response
+    """Return the topics of the answer to a fetch, if there is one, with their partitions."""
+    topics = list(body.responses) if body else []
+    refused = any(part.error_code not in (0, 6) for topic in topics for part in topic.partitions)
+    return [] if refused and fault is Fault.DROPS_BESIDE else topics

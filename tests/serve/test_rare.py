@@ -9,7 +9,15 @@ from conformance.wire.target import UnansweredError
 from model.errors import ErrorCode
 from model.ranges import AcquiredRange
 from model.share_messages import PartitionResponse, ShareFetch, ShareResponse, TopicPartition
-from serve.rare import LATE_SECONDS, MOST_ARMED, SLOW_SECONDS, THROTTLE_MS, Habit, Rare
+from serve.rare import (
+    LATE_SECONDS,
+    MOST_ARMED,
+    SLOW_SECONDS,
+    START_SECONDS,
+    THROTTLE_MS,
+    Habit,
+    Rare,
+)
 from tests.clients.test_broker import holding
 from tests.serve.served import acquired, clients_of, offsets_of, part
 
@@ -99,6 +107,35 @@ def test_an_answer_without_records_is_followed_by_one_with_them() -> None:
         broker.do(lambda cluster: cluster.rare.arm(Habit.NOTHING))
         assert acquired(client.fetch(1)) == []
         assert acquired(client.fetch(2)) == [(3, 4, 1)]
+
+
+@pytest.mark.parametrize(
+    ("habit", "errors"),
+    [(Habit.STORAGE, ("KAFKA_STORAGE_ERROR",)), (Habit.UNKNOWN, ())],
+)
+def test_a_partition_that_has_records_is_refused_once(
+    habit: Habit, errors: tuple[str, ...]
+) -> None:
+    with holding() as (broker, client, _topic):
+        broker.do(lambda cluster: cluster.rare.arm(habit))
+        assert client.fetch(1).response.partitions == ()  # It has none yet.
+        broker.produce(("t", 0), 2)
+        answer = client.fetch(2)
+        (refused,) = answer.response.partitions
+        error = ErrorCode.UNKNOWN_SERVER_ERROR if errors else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert (refused.error, refused.acquired) == (error, ())
+        assert [name.upper() for name in answer.unknown_errors] == [*errors]
+        assert acquired(client.fetch(3)) == [(3, 4, 1)]
+
+
+def test_who_opens_a_session_is_told_for_a_while_that_there_is_no_room() -> None:
+    with holding() as (broker, client, topic):
+        broker.crowd()
+        assert client.fetch(1).response.error is ErrorCode.SHARE_SESSION_NOT_FOUND
+        told = client.fetch(0, part(topic)).response.error
+        assert told is ErrorCode.SHARE_SESSION_LIMIT_REACHED
+        time.sleep(START_SECONDS)
+        assert acquired(client.fetch(0, part(topic))) == [(0, 2, 2)]
 
 
 @pytest.mark.parametrize(
