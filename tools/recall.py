@@ -72,11 +72,13 @@ def shows(entry: str, forms: Iterable[Mapping[str, Any]]) -> bool:
 def searched(target: MeasuredTarget, version: str, limits: Limits, seed: int) -> dict[str, Any]:
     """Return what a release shows by chance and in vectors, and how many sequences were tried.
 
-    What is known of the usual release is left out, as in a run of the command. Raises TargetError
-    if the release cannot be built or driven, and Abort if interrupted.
+    What is known of the usual release is left out, as in a run of the command, and not what a
+    release has mended: that is looked for. Raises TargetError if the release cannot be built or
+    driven, and Abort if interrupted.
     """
     kit, played = target.kit, Played()
-    passed_over = target.known if kit.passes_over_known else ()
+    known = tuple(each for each in target.known if not each.mended)
+    passed_over = known if kit.passes_over_known else ()
     label = f"{target.name} {version}"
     with target.opened(version) as opened, shown_progress(Console(stderr=True), label) as say:
         found = campaign(
@@ -93,7 +95,7 @@ def searched(target: MeasuredTarget, version: str, limits: Limits, seed: int) ->
             played = play_vectors(opened, kit.hello(opened), all_cases())
     if found.failure and not kit.confirmations:
         raise click.ClickException(f"{label}: {found.failure}")
-    faults = unknown(found.faults, target.known) if kit.confirmations else found.faults
+    faults = unknown(found.faults, known) if kit.confirmations else found.faults
     return {
         "search": [*forms_of(kit, faults)],
         "vectors": [*forms_of(kit, played.faults)],

@@ -2,21 +2,28 @@
 
 import json
 import tomllib
+from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import attrs
 import click
 import pytest
 from click.testing import CliRunner
 
-from conformance.campaign import Fault
+from clients.kit import CLIENTS
+from conformance.campaign import Fault, Limits
 from conformance.cores import asks
 from conformance.cores.kit import CORES
 from conformance.deviation import target_finding
+from conformance.known import KnownDeviation
 from conformance.releases import RELEASES
 from model.config import SharePartitionConfig
 from tools import recall
 from tools.documents.recall import HISTORY, MEASURED, PARTS, part_of, sections, total
+from tools.targets import MeasuredTarget
 
 FAULTS = tomllib.loads(HISTORY.read_text())["fault"]
 
@@ -103,3 +110,21 @@ def test_what_every_sequence_begins_with_is_no_step_of_it(again: int, *, shown: 
     fault = Fault(target_finding("A", "acquire", "", "", ""), sequence, (), ("Compact", "TakeOver"))
     forms = [*recall.forms_of(CORES, [fault])]
     assert recall.shows("A in acquire [Compact, no TakeOver]", forms) == shown
+
+
+def test_what_a_release_has_mended_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    passed_over: list[str] = []
+
+    def campaign(*_of: object, known: Iterable[KnownDeviation]) -> SimpleNamespace:
+        passed_over.extend(each.name for each in known)
+        none = {"faults": (), "unconfirmed": (), "met": {}, "interrupted": False, "failure": ""}
+        return SimpleNamespace(**none, sequences=1, seconds=1)
+
+    monkeypatch.setattr(recall, "campaign", campaign)
+    of_all = KnownDeviation("of-all", "It fails", ("waits", ""), "A fault.")
+    mended = attrs.evolve(of_all, name="mended", mended="4.4.0")
+    target = MeasuredTarget(
+        "verify-client kafka", CLIENTS, (of_all, mended), (), lambda _version: nullcontext()
+    )
+    assert recall.searched(target, "4.3.1", Limits(1, 1), 0)["search"] == []
+    assert passed_over == ["of-all"]
