@@ -209,6 +209,8 @@ _TROUBLE = (
     *(Do.STORAGE, Do.UNKNOWN, Do.CROWD),
     *(Do.RESTART, Do.RESTART, Do.ANSWER_LAST, Do.SLOW_METADATA),
 )
+_BESIDE = (Do.STORAGE, Do.UNKNOWN)
+"""What refuses one partition, for which others are to have records in the same answer."""
 _WIDER = (Do.HANG_UP, *ADDS, Do.PRODUCE_EMPTY, Do.PRODUCE_CORRUPT, Do.INTERVAL)
 """What each round of some scripts begins with: so the others have what they need as often."""
 _LONG_MS, _OBSERVED_MS = 6000, 5000
@@ -247,7 +249,8 @@ class _Drawing:
         do = self.random.choice(self.trouble)
         soon = bool(self.wider) and do in AWAITED and self.happens(_AT_ONCE)
         number = self.random.randint(1, self.brokers) if do in OF_BROKERS else 0
-        return [*([(Do.AT_ONCE, 0)] if soon else []), (do, number)]
+        beside = [(Do.PRODUCE, 1)] * 2 if do in _BESIDE and self.partitions > 1 else []
+        return [*([(Do.AT_ONCE, 0)] if soon else []), (do, number), *beside]
 
     def widened(self) -> list[Step]:
         """Draw one of the rarer steps, where the script has them."""

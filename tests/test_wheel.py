@@ -186,7 +186,8 @@ def test_a_divergence_names_the_lines_of_the_specification(installed: Installed)
     bad = installed.cache / "bad.jsonl"
     bad.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     page = installed.cache / "page.html"
-    arguments = ("view", str(bad), "--profile", "kafka", "--html", str(page))
+    place = ("--partition", row["partition"], "--profile", "kafka")
+    arguments = ("view", str(bad), *place, "--html", str(page))
     text = installed.run("sharespec", *arguments, status=1, more=SLOWLY)
     assert "diverges" in text
     assert "spec/" in page.read_text()

@@ -101,7 +101,7 @@ RESUBSCRIBED = script(
 BESIDE = script("explicit, 2 partitions: storage, produce 5, produce 5, poll, accept, drain")
 UNKNOWN = script("2 partitions: poll-once, unknown, produce 5, produce 5, idle 100, poll, drain")
 CROWDED = script("explicit: produce 5, poll, accept 2, crowd, commit, accept, drain")
-PACED = script("produce 5, poll, at-once, interval 4000, idle 800, interval 100, poll-once")
+PACED = script("produce 5, poll, at-once, interval 4000, idle 2000, interval 100, poll-once")
 MANY = script("produce 400, poll, drain")
 LIMIT = script("limited, 2 records: produce 5, poll, drain")
 

@@ -57,7 +57,10 @@ PATIENCE = (
 )
 """The faults by which something never happens that the harness waits for."""
 
-TIMED = (Fault.BUSY, Fault.HASTY, Fault.BEATS_ON, Fault.LEAVES_ONCE)
+TIMED = (
+    *(Fault.BUSY, Fault.HASTY, Fault.BEATS_ON, Fault.LEAVES_ONCE),
+    *(Fault.KEEPS_INTERVAL, Fault.KEEPS_LONGEST),
+)
 """The faults that depend on how fast the client is, whose scripts are played alone."""
 
 TRIES = 3
