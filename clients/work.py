@@ -295,8 +295,8 @@ def _produce(work: Work, producer: Any, random: Random, partition: int, records:
             work.note(RecordProduced(now_ms(), message.partition(), message.offset()))
 
     for _ in range(records):
-        key = (
-            f"{random.randrange(random.choice((_KEYS, 2**63)))}" if work.log == COMPACTED else None
-        )
+        # Half of the records have a key of their own, so that not all that is old is gone.
+        number = random.randrange(random.choice((_KEYS, 2**63)))
+        key = f"{number}" if work.log == COMPACTED else None
         with suppress(BufferError):
             producer.produce(work.topic, "v", key=key, partition=partition, on_delivery=confirmed)

@@ -3,7 +3,7 @@
 import heapq
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -359,13 +359,11 @@ def _end(run: ClusterRun, nodes: Nodes, work: Work, say: Say) -> None:
 def _read_state_topic(run: ClusterRun, bootstrap: str) -> None:
     """Read all records of the state topic, and write those of the group as a dump."""
     with (run.folder / DUMP).open("w", encoding="utf-8") as dump:
-        for message in _messages(run, bootstrap, STATE_TOPIC, STATE_PARTITIONS):
+        for message in _messages(run, bootstrap, STATE_TOPIC, STATE_PARTITIONS) or ():
             record = record_from_bytes(message.key() or b"", message.value())
             if record.key.topic_id == UUID(run.topic_id):
                 run.committed.append((message.timestamp()[1], record))
                 dump.write(json.dumps(record_to_json(record)) + "\n")
-    if run.troubles:
-        run.committed.clear()
 
 
 def read_log(run: ClusterRun, bootstrap: str) -> None:
@@ -375,12 +373,15 @@ def read_log(run: ClusterRun, bootstrap: str) -> None:
     """
     if run.log == PLAIN:
         return
-    every, committed = (
-        {(m.partition(), m.offset()) for m in _messages(run, bootstrap, TOPIC, PARTITIONS, level)}
+    both = (
+        _messages(run, bootstrap, TOPIC, PARTITIONS, level)
         for level in ("read_uncommitted", READ_COMMITTED)
     )
-    if run.troubles:  # Nothing tells which records need not be finished.
-        run.happened = [each for each in run.happened if not isinstance(each[1], LeaderAtRest)]
+    every, committed = (
+        None if some is None else {(m.partition(), m.offset()) for m in some} for some in both
+    )
+    if every is None or committed is None:
+        _leave_rest_unjudged(run)
         return
     ms = next((ms for ms, what in run.happened if isinstance(what, FaultsOver)), now_ms())
     kind = RecordsCompacted if run.log == COMPACTED else RecordsAborted
@@ -394,19 +395,26 @@ def read_log(run: ClusterRun, bootstrap: str) -> None:
 
 def read_letters(run: ClusterRun, bootstrap: str) -> None:
     """Note which records are in the topic of dead letters."""
-    if run.settings.dead_letter_queue:
-        for message in _messages(run, bootstrap, DEAD_LETTERS, 1):
-            of = dict(message.headers() or ())
-            partition, offset = (
-                int(of[f"__dlq.errors.{name}"]) for name in ("partition", "offset")
-            )
-            run.happened.append((message.timestamp()[1], LetterAppended(partition, offset)))
+    if not run.settings.dead_letter_queue:
+        return
+    messages = _messages(run, bootstrap, DEAD_LETTERS, 1)
+    if messages is None:
+        _leave_rest_unjudged(run)
+    for message in messages or ():
+        of = dict(message.headers() or ())
+        partition, offset = (int(of[f"__dlq.errors.{name}"]) for name in ("partition", "offset"))
+        run.happened.append((message.timestamp()[1], LetterAppended(partition, offset)))
+
+
+def _leave_rest_unjudged(run: ClusterRun) -> None:
+    """Forget the leaders at rest: nothing tells which records need not be finished."""
+    run.happened = [each for each in run.happened if not isinstance(each[1], LeaderAtRest)]
 
 
 def _messages(
     run: ClusterRun, bootstrap: str, topic: str, partitions: int, level: str = "read_uncommitted"
-) -> Iterator[Any]:
-    """Yield what is in a topic; a trouble of the run where it could not be read whole."""
+) -> list[Any] | None:
+    """Return what is in a topic; None, and a trouble of the run, if it cannot be read whole."""
     from confluent_kafka import Consumer, KafkaError, TopicPartition  # noqa: PLC0415 - an extra
 
     consumer = Consumer(
@@ -420,6 +428,7 @@ def _messages(
             "log_level": 0,
         }
     )
+    messages: list[Any] = []
     ended: set[int] = set()
     until = time.monotonic() + _READ_SECONDS
     try:
@@ -432,11 +441,13 @@ def _messages(
                 if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its name
                     ended.add(message.partition() or 0)
                 continue
-            yield message
+            messages.append(message)
     finally:
         consumer.close()
     if len(ended) < partitions:
         run.troubles.append(f"topic {topic} could not be read whole")
+        return None
+    return messages
 
 
 def settings_to_judge(settings: GroupSettings) -> GroupSettings:
