@@ -252,11 +252,12 @@ def test_a_cluster_is_judged_and_nothing_of_it_remains(tmp_path: Path) -> None:
         skip_unbuilt(TargetError(errors.decode()))
     # Known faults may show; whatever shows has its line.
     assert done.returncode in {0, 1}, errors.decode()
-    *_, totals = map(json.loads, output.splitlines())
+    *found, totals = map(json.loads, output.splitlines())
     assert len(totals["faults"]) == 4
     assert (totals["log"], totals["settings"]["isolation_level"]) == (TRANSACTIONS, READ_COMMITTED)
     assert totals["lack"] is None
-    assert totals["drained_s"] is not None
+    # Known faults keep the lag above 0, such as after records were deleted from a gap.
+    assert totals["drained_s"] is not None or any(row["known"] for row in found)
     assert all(part for part, _whole in totals["judged"].values())
     assert {path.name for path in out.iterdir()} >= {f"node-{id_}" for id_ in NODES} | {
         *("plan.jsonl", "history.jsonl", "state-topic.txt", "work.jsonl")
