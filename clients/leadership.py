@@ -101,5 +101,7 @@ class Leadership:
     def starved(self, waited_ms: int) -> Iterator[tuple[Duty, str]]:
         """Judge that polls brought nothing for so long although there were records."""
         for place, leader in sorted(self._unvisited.items()):
+            if not self.assigns(place):
+                continue
             text = f"broker {leader}, which leads {place_name(place)} now, is not asked for it"
             yield Duty.FOLLOWS, f"{text} in {waited_ms} ms of polls"

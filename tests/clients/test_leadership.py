@@ -51,6 +51,9 @@ def test_a_new_leader_that_is_never_asked_is_named() -> None:
     ((duty, text),) = leadership.starved(10_000)
     assert duty is Duty.FOLLOWS
     assert text == "broker 2, which leads t-0 now, is not asked for it in 10000 ms of polls"
+    leadership.assigned((("u", 0),))
+    assert list(leadership.starved(10_000)) == []
+    leadership.assigned((PLACE,))
     assert asked(leadership, attrs.evolve(fetch(2, 0, names=True), fetches=False)) == []
     assert [each for each, _ in leadership.starved(10_000)] == [Duty.FOLLOWS]
     assert asked(leadership, fetch(2, 1)) == []  # What an earlier request has named.
