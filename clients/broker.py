@@ -34,7 +34,14 @@ from serve.node import Cluster, Options
 from serve.rare import START_SECONDS, Habit
 from serve.running import EARLIEST, ServedBroker, in_thread
 from serve.server import Server
-from serve.topics import add_partition, create_topic, move_leader, produce, reconfigure
+from serve.topics import (
+    add_partition,
+    create_topic,
+    delete_topic,
+    move_leader,
+    produce,
+    reconfigure,
+)
 from spec import share_broker
 from spec.share_broker import advance
 from spec.share_request import readable
@@ -158,6 +165,25 @@ class Broker:
             known = len(topic.leaders), time.monotonic() + START_SECONDS
             cluster.rare.unheard.setdefault(name, known)
         add_partition(cluster, topic)
+        return self._changed(cluster, name)
+
+    @_in_its_thread
+    def delete(self, cluster: Cluster, name: str) -> int | None:
+        """Delete a topic with its records; return as ``expel`` does."""
+        topic = cluster.topics[name]
+        self.journal.delete(topic)
+        delete_topic(cluster, topic)
+        return self._changed(cluster, name)
+
+    @_in_its_thread
+    def create(self, cluster: Cluster, name: str, partitions: int) -> int | None:
+        """Create a topic, unless a client's Metadata has; return as ``expel`` does."""
+        topic = cluster.topics.get(name) or create_topic(cluster, name, partitions)
+        for _ in range(len(topic.logs), partitions):
+            add_partition(cluster, topic)
+        return self._changed(cluster, name)
+
+    def _changed(self, cluster: Cluster, name: str) -> int | None:
         update_all(cluster, (name,))
         members = any(_members(group) for group in cluster.groups.values())
         return self.journal.heartbeats if members else None

@@ -131,6 +131,17 @@ class Moved(Event):
 
 
 @attrs.frozen
+class Deleted(Event):
+    """A topic was deleted: what was of it goes by the ``former`` name, and nobody holds any of it.
+
+    Another topic may be created by its name.
+    """
+
+    topic: str
+    former: str
+
+
+@attrs.frozen
 class Drained(Event):
     """Polls have brought whatever there was, or nothing for so many ms though there was something.
 

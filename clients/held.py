@@ -41,7 +41,8 @@ class Held:
     ``renewed``: where that succeeded, until a poll returns the record again; ``passed_over``: one
     did not. ``untold``: how many acknowledgements succeeded of which no callback told yet.
     ``said``: where the application said ``due``; ``owed``: of how many no callback had told as it
-    was sent; ``confirmed``: a commit told success of it, and no callback had yet.
+    was sent; ``confirmed``: a commit told success of it, and no callback had yet. ``named``: its
+    place as the application knows it, by the name that a deleted topic had.
     """
 
     place: Place
@@ -67,6 +68,7 @@ class Held:
     said: int = 0
     owed: int = 0
     confirmed: bool = False
+    named: Place = attrs.field(default=attrs.Factory(lambda self: self.place, takes_self=True))
 
     def renew(self, position: int) -> None:
         """Take note that its lock was renewed: the record is the application's still."""
@@ -109,6 +111,7 @@ class Holdings:
     _removed: set[tuple[Place, int]] = attrs.field(factory=set)
     _corrupt: set[tuple[Place, int]] = attrs.field(factory=set)
     _delivered: dict[tuple[Place, int], int] = attrs.field(factory=dict)
+    _deleted: dict[str, list[str]] = attrs.field(factory=lambda: defaultdict(list))
 
     def deliver(self, held: Held, position: int) -> None:
         """Take note that the application has a record."""
@@ -171,6 +174,27 @@ class Holdings:
         for held in self.every():
             if held.lost is None and broker in (0, held.broker) and place in (None, held.place):
                 held.lost = position
+
+    def delete(self, position: int, topic: str, former: str) -> None:
+        """Take note that nothing is held of a deleted topic, which goes by its former name now."""
+        for held in [held for held in self.every() if held.place[0] == topic]:
+            held.place, held.confirmed = (former, held.place[1]), False
+            held.lost = position if held.lost is None else held.lost
+        self._by_offset = defaultdict(
+            list,
+            {
+                ((former, place[1]) if place[0] == topic else place, offset): known
+                for (place, offset), known in self._by_offset.items()
+            },
+        )
+        for odd in (self._removed, self._corrupt):
+            odd -= {(place, offset) for place, offset in odd if place[0] == topic}
+        self._deleted[topic].append(former)
+
+    def known(self, place: Place, offset: int) -> list[Held]:
+        """Return the acquisitions that an application may mean, of deleted topics first."""
+        topics = (*self._deleted[place[0]], place[0])
+        return [held for topic in topics for held in self.of((topic, place[1]), offset)]
 
     def of(self, place: Place, offset: int) -> list[Held]:
         """Return the acquisitions of a record, oldest first."""

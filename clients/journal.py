@@ -16,6 +16,7 @@ from clients.events import (
     Asked,
     ClientRecord,
     Cut,
+    Deleted,
     Event,
     Granted,
     Heartbeat,
@@ -26,7 +27,7 @@ from clients.events import (
 from clients.judge import DISCONNECTED
 from model.share_messages import FINAL_EPOCH
 from serve.asked import Values
-from serve.node import Cluster
+from serve.node import Cluster, Topic
 
 MOST_EVENTS = 50_000
 """How many events of a run are kept."""
@@ -61,6 +62,7 @@ class Journal:
     _events: list[Event] = attrs.field(factory=list)
     _room: int = MOST_ACKNOWLEDGEMENTS
     _connections: dict[str, int] = attrs.field(factory=dict)
+    _deleted: dict[str, str] = attrs.field(factory=dict)
     _lock: threading.Lock = attrs.field(factory=threading.Lock)
     _began: float = attrs.field(factory=time.monotonic)
 
@@ -148,7 +150,13 @@ class Journal:
 
     def _place(self, topic_id: object, partition: int) -> Place:
         topic = self.cluster.topic_of(str(topic_id))
-        return (topic.name if topic else "?", partition)
+        return (topic.name if topic else self._deleted.get(str(topic_id), "?"), partition)
+
+    def delete(self, topic: Topic) -> None:
+        """Take note of a topic that is deleted; what names it goes by a name that no topic has."""
+        former = f"{topic.name}~{len(self._deleted) + 1}"
+        self._deleted[str(topic.id)] = former
+        self.note(Deleted(self.now(), topic.name, former))
 
     def answered(self, number: int, api: str, values: Values) -> None:
         """Take note of an answer."""

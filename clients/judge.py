@@ -22,6 +22,7 @@ from clients.events import (
     Compacted,
     Corrupted,
     Cut,
+    Deleted,
     Delivered,
     Drained,
     Ended,
@@ -273,6 +274,11 @@ class _Judging:
         self.leadership.moved(event)
         self.holdings.lose(self.position, place=event.place)
 
+    def deleted(self, event: Deleted) -> None:
+        """Take note of a topic that was deleted, with all that was acquired of it."""
+        self.leadership.deleted(event.topic, event.former)
+        self.holdings.delete(self.position, event.topic, event.former)
+
     def drained(self, event: Drained) -> None:
         """Judge polls that brought nothing to a member for long, and gaps that all has passed."""
         if event.starved_ms and self.is_member:
@@ -346,7 +352,7 @@ class _Judging:
                 self.gone_out = self.position + 1
 
     def _delivered(self, place: Place, offset: int) -> Held | None:
-        known = reversed(self.holdings.of(place, offset))
+        known = reversed(self.holdings.known(place, offset))
         return next((held for held in known if held.delivered is not None), None)
 
     def returned(self, event: Returned) -> None:
@@ -409,7 +415,7 @@ class _Judging:
     def _receive(self, record: Delivered) -> Held | None:
         """Judge a record that a poll returned; return the acquisition that it must be of."""
         where = f"{place_name(record.place)} offset {record.offset}"
-        known = self.holdings.of(record.place, record.offset)
+        known = self.holdings.known(record.place, record.offset)
         again = [held for held in known if held.renewed is not None and held.count == record.count]
         waiting = [held for held in known if held.delivered is None]
         fitting = [held for held in waiting if held.count == record.count]
@@ -460,14 +466,13 @@ class _Judging:
             self.violated(Duty.GAPS, text)
 
     def _settled(self, held: Held) -> None:
-        where = held.where
         if held.due is None or held.told_failure:
             return
         if held.fate is Fate.UNSENT and held.lost is None and held.due != RENEW:
-            text = f"{where} was to be acknowledged with type {held.due}, which was never sent"
+            text = f"{held.where} was to be acknowledged with type {held.due}, which was never sent"
             self.violated(Duty.ALL_SENT, text)
         if held.fate in FAILED and self.settings.callbacks:
-            text = f"the acknowledgement of {where} {held.fate.value}, and nobody was told"
+            text = f"the acknowledgement of {held.where} {held.fate.value}, and nobody was told"
             self.violated(Duty.REFUSAL_KNOWN, text)
 
 
@@ -485,6 +490,7 @@ _TAKES: Mapping[type[Any], Callable[[_Judging, Any], None]] = {
     Corrupted: lambda judging, event: judging.holdings.spoil(event.place, event.offsets),
     Lost: _Judging.lost,
     Moved: _Judging.moved,
+    Deleted: _Judging.deleted,
     Drained: _Judging.drained,
     Heartbeat: _Judging.beat,
     Waited: _Judging.waited,

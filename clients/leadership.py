@@ -30,6 +30,7 @@ class Leadership:
     _told: dict[tuple[int, Place], int] = attrs.field(factory=dict)
     _assigned: frozenset[Place] | None = None
     _strange: dict[tuple[int, Place], int] = attrs.field(factory=dict)
+    _deleted: set[str] = attrs.field(factory=set)
 
     def assigned(self, places: tuple[Place, ...] | None) -> None:
         """Take note of what the member is to fetch; None where that is not known."""
@@ -44,6 +45,25 @@ class Leadership:
         """Take note of a leader that moved."""
         self._unvisited[event.place] = event.broker
         self._told.pop((event.broker, event.place), None)
+
+    def deleted(self, topic: str, former: str) -> None:
+        """Take note of a deleted topic, whose partitions go by its former name now.
+
+        How often it is asked for is not judged: only its refusals tell a client that it is gone.
+        """
+        self._deleted.add(former)
+
+        def later(place: Place) -> Place:
+            return (former, place[1]) if place[0] == topic else place
+
+        for broker, places in self._sessions.items():
+            self._sessions[broker] = {later(place) for place in places}
+        if self._assigned is not None:
+            self._assigned = frozenset(map(later, self._assigned))
+        for key in [key for key in self._told if key[1][0] == topic]:
+            del self._told[key]
+        for place in [place for place in self._unvisited if place[0] == topic]:
+            del self._unvisited[place]
 
     def asked(self, event: Asked) -> Iterator[tuple[Duty, str]]:
         """Take note of a request; yield what it violates.
@@ -72,7 +92,7 @@ class Leadership:
                 yield Duty.FOLLOWS, f"{text} after it has named another leader"
 
     def _unassigned(self, broker: int, place: Place) -> Iterator[tuple[Duty, str]]:
-        if self.assigns(place):
+        if self.assigns(place) or place[0] in self._deleted:
             return
         count = self._strange.get((broker, place), 0)
         self._strange[broker, place] = count + 1

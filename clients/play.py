@@ -267,6 +267,14 @@ class _Application:
         self.call("subscribe", topics=list(topics))
         self.rejoined(before)
 
+    def create_again(self) -> None:
+        """Delete the topic, and create it anew with as many partitions and no records."""
+        partitions = len(self.broker.places((TOPIC,)))
+        before = self.broker.delete(TOPIC)
+        if self.awaits:
+            self.rejoined(before)
+        self.rejoined(self.broker.create(TOPIC, partitions))
+
     def interval(self, ms: int) -> None:
         """Set the interval of heartbeats, and wait for one that learns it and the next."""
         before = self.broker.journal.heartbeats or None
@@ -339,6 +347,7 @@ _STEPS: dict[Do, _Step] = {
     Do.FENCE: lambda app, _n: app.rejoined(app.broker.fence()),
     Do.SECOND_MEMBER: lambda app, _n: app.rejoined(app.broker.second_member(TOPIC)),
     Do.SECOND_LEAVES: lambda app, _n: app.rejoined(app.broker.second_leaves()),
+    Do.CREATE_AGAIN: lambda app, _n: app.create_again(),
     Do.ADD_PARTITION: lambda app, _n: app.rejoined(app.broker.add_partition(TOPIC, late=False)),
     Do.ADD_PARTITION_LATE: lambda app, _n: app.rejoined(app.broker.add_partition(TOPIC, late=True)),
 }

@@ -75,6 +75,7 @@ class Do(Enum):
     AT_ONCE = "at-once"
     ADD_PARTITION = "add-partition"
     ADD_PARTITION_LATE = "add-partition-late"
+    CREATE_AGAIN = "create-again"
     SUBSCRIBE = "subscribe"
     INTERVAL = "interval"
     STORAGE = "storage"
@@ -101,7 +102,7 @@ MOVES = (Do.MOVE_LEADER, Do.MOVE_LEADER_UNNAMED, Do.MOVE_COORDINATOR)
 """The steps that need a second broker."""
 AWAITED = (
     *(Do.EXPEL, Do.FENCE, Do.SECOND_MEMBER, Do.SECOND_LEAVES, Do.MOVE_COORDINATOR),
-    *(*ADDS, Do.SUBSCRIBE, Do.INTERVAL),
+    *(*ADDS, Do.CREATE_AGAIN, Do.SUBSCRIBE, Do.INTERVAL),
 )
 """The steps after which heartbeats are waited for."""
 HABITS = {Do[habit.name]: habit for habit in Habit if habit.name in Do.__members__}
@@ -211,7 +212,10 @@ _TROUBLE = (
 )
 _BESIDE = (Do.STORAGE, Do.UNKNOWN)
 """What refuses one partition, for which others are to have records in the same answer."""
-_WIDER = (Do.HANG_UP, *ADDS, Do.PRODUCE_EMPTY, Do.PRODUCE_CORRUPT, Do.INTERVAL)
+_WIDER = (
+    *(Do.HANG_UP, *ADDS, Do.CREATE_AGAIN),
+    *(Do.PRODUCE_EMPTY, Do.PRODUCE_CORRUPT, Do.INTERVAL),
+)
 """What each round of some scripts begins with: so the others have what they need as often."""
 _LONG_MS, _OBSERVED_MS = 6000, 5000
 """An interval of heartbeats, and how long those are watched that come too early."""

@@ -10,7 +10,7 @@ from clients.held import FAILED, Fate, Holdings
 def told_by_callback(holdings: Holdings, completed: Completed) -> Iterator[tuple[Duty, str]]:
     """Judge what a callback said of acknowledgements."""
     for offset in completed.offsets:
-        known = holdings.of(completed.place, offset)
+        known = holdings.known(completed.place, offset)
         if completed.error is not None:
             for held in known:
                 held.told_failure = True
@@ -36,13 +36,13 @@ def told_by_commit(
     What was said before ``gone_out`` another call has handed over, whose callback may come later.
     """
     for held in holdings.every():
-        if held.place != place:
+        if held.named != place:
             continue
         sent = held.sent is not None and held.sent > began and held.due is not None
         if error is None and sent and held.fate is Fate.DONE:
             held.confirmed = held.said >= gone_out and held.untold > held.owed
         elif held.fate in FAILED and error is not None:
             held.told_failure = True
-        elif held.fate in FAILED and sent:
+        elif held.fate in FAILED and sent and held.place == place:
             text = f"a commit tells success of {place_name(place)}, where offset {held.offset}"
             yield Duty.REFUSAL_TOLD, f"{text} {held.fate.value}"

@@ -7,7 +7,7 @@ import pytest
 from kio.schema.errors import ErrorCode as KafkaError
 
 from clients.broker import EVICTED, HEARTBEAT_MS, LAPSED, Broker, running
-from clients.events import Answered, Asked, Lost, Moved, Settings
+from clients.events import Answered, Asked, Deleted, Lost, Moved, Settings
 from clients.judge import DISCONNECTED, RESTARTED
 from conformance.target import TargetError
 from conformance.wire.messages import request
@@ -116,6 +116,26 @@ def test_a_leader_moves_to_the_next_broker_and_the_record_says_so(*, named: bool
         assert answers[-1].elsewhere == ((("t", 0), 2 if named else -1),)
         asked = [event for event in events if isinstance(event, Asked)]
         assert [(event.broker, event.named) for event in asked] == [(1, (("t", 0),)), (1, ())]
+
+
+def test_a_topic_that_is_created_again_is_another_one_which_its_record_names_apart() -> None:
+    with running() as broker, clients_of(broker.served.address) as (client,):
+        broker.topic("t", 2)
+        former, place = client.topic("t"), ("t", 0)
+        assert client.beat(0, ["t"]).error_code == 0
+        client.fetch(0, part(former))
+        broker.produce(place, 3)
+        assert broker.delete("t") == 1
+        refused = client.fetch(1, part(former)).response.partitions[0]
+        assert refused.error is ErrorCode.UNKNOWN_TOPIC_ID
+        assert broker.create("t", 2) == broker.create("t", 2) == 1
+        assert client.topic("t") != former
+        assert broker.places(("t",)) == [place, ("t", 1)]
+        assert broker.do(lambda cluster: cluster.topics["t"].logs[0].end) == 0
+        events = broker.journal.record(Settings()).events
+        assert [(e.topic, e.former) for e in events if isinstance(e, Deleted)] == [("t", "t~1")]
+        asked_for = [event.named for event in events if isinstance(event, Asked)]
+        assert asked_for == [(place,), (("t~1", 0),)]
 
 
 def test_a_broker_that_starts_again_ends_its_connections_and_leads_nothing_for_a_while() -> None:

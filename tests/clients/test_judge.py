@@ -24,6 +24,7 @@ from clients.events import (
     Completed,
     Corrupted,
     Cut,
+    Deleted,
     Delivered,
     Drained,
     Event,
@@ -54,6 +55,7 @@ PATIENCE = (
     *(Fault.NEVER_REJOINS, Fault.STAYS_WITH_LEADER, Fault.STAYS_WITH_COORDINATOR),
     *(Fault.FREEZES, Fault.GIVES_UP, Fault.GIVES_UP_CUT, Fault.FOUR_BROKERS),
     *(Fault.STOPS_AT_EMPTY, Fault.NEVER_LEARNS, Fault.SUBSCRIBES_ONCE, Fault.DROPS),
+    Fault.KEEPS_DELETED,
 )
 """The faults by which something never happens that the harness waits for."""
 
@@ -422,3 +424,30 @@ def test_a_record_acquired_anew_is_not_taken_for_the_one_that_was_renewed_before
         return *given, *said
 
     assert found(JOINS, *taken(1, 1, RENEW), Moved(0, PLACE, 2), *taken(2, 3, ACCEPT)) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"), [(("t~1", 0), []), (PLACE, [Duty.NOTHING_UNSAID])], ids=str
+)
+def test_a_record_of_a_deleted_topic_is_not_one_of_the_next_topic_of_its_name(
+    place: Place, expected: list[Duty]
+) -> None:
+    again = (Deleted(0, "t", "t~1"), fetch(2, 1), gives(2))
+    batch = (Acknowledgement(place, 0, 0, (ACCEPT,)),)
+    accepts = Asked(0, 3, "m", 2, fetches=False, acknowledgements=batch)
+    assert found(JOINS, *HELD, *again, says(ACCEPT), SAID, accepts) == expected
+
+
+def test_what_came_of_a_deleted_topic_may_be_delivered_or_not_and_its_failure_is_told() -> None:
+    deleted = Deleted(0, "t", "t~1")
+    assert found(JOINS, fetch(), gives(), deleted, fetch(2, 1), POLL, returns()) == []
+    assert found(JOINS, fetch(), gives(), deleted, POLL, returns(0), fetch(2, 1)) == []
+    accepts = sends(2, ACCEPT), deleted, Answered(0, 2, refused=((("t~1", 0), 100),))
+    closed = Called(0, "close"), Returned(0, "close")
+    events = *HELD, says(ACCEPT), SAID, *accepts
+    of = (Duty.REFUSAL_KNOWN, Duty.REFUSAL_TOLD)
+    assert found(*events, *closed, of=of) == [Duty.REFUSAL_KNOWN]
+    told = Returned(0, "commit", completed=(Completed(PLACE, (0,), "lost"),))
+    assert found(*events, Called(0, "commit"), told, *closed, of=of) == []
+    result = Returned(0, "commit", results=((PLACE, "lost"),))
+    assert found(*events, Called(0, "commit"), result, *closed, of=of) == []

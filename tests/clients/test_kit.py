@@ -48,7 +48,9 @@ RARE = {
     Fault.DROPS_REVOKED: 5,
     Fault.FREEZES: 29,
     Fault.HASTY: 5,
-    Fault.LEAVES_ONCE: 1,
+    Fault.KEEPS_DELETED: 10,
+    Fault.LEAVES_ONCE: 19,
+    Fault.MIXES_TOPICS: 20,
     Fault.NEVER_REJOINS: 3,
     Fault.NEW_MEMBER_ID: 3,
     Fault.OLD_EPOCH: 3,
@@ -60,7 +62,7 @@ RARE = {
 STARVING = (
     *(Fault.NEVER_REJOINS, Fault.FREEZES, Fault.GIVES_UP, Fault.GIVES_UP_CUT, Fault.NEVER_LEARNS),
     *(Fault.STOPS_AT_EMPTY, Fault.FOUR_BROKERS, Fault.SUBSCRIBES_ONCE, Fault.DROPS),
-    Fault.WHOLE_BATCH,
+    *(Fault.KEEPS_DELETED, Fault.WHOLE_BATCH),
 )
 """Faults by which polls bring nothing, which they are given less time to show."""
 

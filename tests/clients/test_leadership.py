@@ -43,6 +43,19 @@ def test_a_leader_that_moves_back_is_asked_again() -> None:
     assert asked(leadership, *(fetch(1, epoch) for epoch in range(1, 99))) == []
 
 
+def test_a_deleted_topic_is_asked_for_no_more_once_the_next_of_its_name_is_assigned() -> None:
+    leadership, former = opened(), ("t~1", 0)
+    leadership.assigned((PLACE,))
+    leadership.moved(Moved(0, PLACE, 2))
+    leadership.deleted("t", "t~1")
+    assert list(leadership.starved(10_000)) == []
+    assert leadership.assigns(former)
+    assert not leadership.assigns(PLACE)
+    leadership.assigned((PLACE,))
+    assert list(leadership.missed((PLACE,))) == ["no fetch asks for t-0, which is assigned to it"]
+    assert asked(leadership, *(fetch(1, epoch) for epoch in range(1, 99))) == []
+
+
 def test_a_new_leader_that_is_never_asked_is_named() -> None:
     leadership = opened()
     leadership.moved(Moved(0, PLACE, 2))

@@ -17,7 +17,7 @@ from conformance.target import GoneError, TargetError
 from conformance.wire.messages import Message, request
 from tests.doubles.share_faults import Fault
 from tests.doubles.share_member import GROUP, ShareMember
-from tests.doubles.share_records import Got, batches, delivered, has_empty, unread, values_of
+from tests.doubles.share_records import Got, batches, counts_of, has_empty, unread, values_of
 from tests.doubles.share_seats import Assigned, Seat, Seats, topics_of
 
 SESSION_ERRORS = {122: "SHARE_SESSION_NOT_FOUND", 123: "INVALID_SHARE_SESSION_EPOCH"}
@@ -151,7 +151,21 @@ class ShareClient:
             for topic_id, part in given
             if self.brokers.knows([(topic_id, part)])
         ]
-        self.known |= {(name, nth): (id_, name, nth) for id_, name, nth in self.assigned}
+        later = {(name, nth): (id_, name, nth) for id_, name, nth in self.assigned}
+        again = [place for place, part in later.items() if self.known.get(place, part) != part]
+        if again and self.has(Fault.KEEPS_DELETED):
+            self.assigned = [self.known[name, nth] for _, name, nth in self.assigned]
+            return
+        for place in again if not self.has(Fault.MIXES_TOPICS) else ():
+            self.forget(place)
+        self.known |= later
+
+    def forget(self, place: Place) -> None:
+        """Forget what it has of a topic that was deleted, whose name another one has now."""
+        self.buffer = [got for got in self.buffer if got.place != place]
+        self.current = {key: got for key, got in self.current.items() if key[0] != place}
+        lost = [key for key in self.pending if key[0] == place]
+        self.complete({k: self.pending.pop(k) for k in lost}, lambda _place: "UNKNOWN_TOPIC_ID")
 
     @property
     def member_id(self) -> str:
@@ -172,7 +186,7 @@ class ShareClient:
             self.acknowledge_apart()
         else:
             self.fetch(command["timeout_ms"])
-        return {"records": [delivered(got) for got in self.taken()]}
+        return {"records": [got.delivered() for got in self.taken()]}
 
     def accept_current(self) -> None:
         """Accept what the last poll returned, where that is implicit."""
@@ -311,7 +325,7 @@ class ShareClient:
             for topic in body.responses
             for part in topic.partitions
         }
-        return body, self.complete(due, lambda place: _text(errors.get(place, 0)))
+        return body, self.complete(due, lambda p: f"error {errors[p]}" if errors.get(p) else None)
 
     def drop(self, seat: Seat, place: Place | None = None) -> None:
         """Drop what a broker gave, of one partition or of all, and nobody was told of."""
@@ -423,11 +437,7 @@ class ShareClient:
         if part.error_code == NOT_LEADER:
             self.lose_leader(seat, place, part.current_leader.leader_id)
             return
-        counts = {
-            offset: taken.delivery_count
-            for taken in part.acquired_records
-            for offset in range(taken.first_offset, taken.last_offset + 1)
-        }
+        counts = counts_of(part.acquired_records, self.fault)
         values = values_of(part.records or b"", self.fault)
         if self.has(Fault.WHOLE_BATCH):
             counts = {offset: counts.get(offset, 1) for offset in values}
@@ -442,13 +452,7 @@ class ShareClient:
                 self.pending[place, offset] = ACCEPT if self.has(Fault.ACCEPTS_GAPS) else GAP
                 self.givers[place, offset] = seat.id
         got = [
-            Got(
-                place,
-                offset,
-                1 if self.has(Fault.COUNTS_ONE) else count,
-                values[offset],
-                seat.id,
-            )
+            Got(place, offset, count, values[offset], seat.id)
             for offset, count in sorted(counts.items())
             if offset in values.keys() - spoilt
         ]
@@ -470,10 +474,6 @@ class ShareClient:
             self.member.leave()
         self.close()
         return {}
-
-
-def _text(code: int) -> str | None:
-    return f"error {code}" if code else None
 
 
 def main() -> None:

@@ -62,6 +62,8 @@ class Fault(Enum):
     GIVES_UP_CUT = "it fetches nothing more once a connection has ended"
     FOUR_BROKERS = "it fetches from four brokers at most"
     NEVER_LEARNS = "it never fetches a partition that it knew nothing of when it joined"
+    KEEPS_DELETED = "it goes on to fetch a topic that was deleted, and not the next of its name"
+    MIXES_TOPICS = "it acknowledges records of a deleted topic to the next of its name"
     SUBSCRIBES_ONCE = "it goes on with the topics that it joined with"
     NEVER_CLOSES = "it never returns from closing"
     KEEPS_INTERVAL = "it heartbeats at the interval that it was told first"

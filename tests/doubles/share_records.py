@@ -1,6 +1,7 @@
 """Records in the hands of our small share consumer."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import attrs
 from crc32c import crc32c
@@ -25,15 +26,24 @@ class Got:
     value: str
     broker: int
 
+    def delivered(self) -> Values:
+        """Return it as a poll tells of it."""
+        topic, partition = self.place
+        return {
+            "topic": topic,
+            "partition": partition,
+            "offset": self.offset,
+            "delivery_count": self.count,
+            "value": self.value,
+        }
 
-def delivered(got: Got) -> Values:
-    topic, partition = got.place
+
+def counts_of(acquired: Iterable[Any], fault: Fault | None) -> dict[int, int]:
+    """Return the delivery count of each record that an answer says is acquired, by its offset."""
     return {
-        "topic": topic,
-        "partition": partition,
-        "offset": got.offset,
-        "delivery_count": got.count,
-        "value": got.value,
+        offset: 1 if fault is Fault.COUNTS_ONE else taken.delivery_count
+        for taken in acquired
+        for offset in range(taken.first_offset, taken.last_offset + 1)
     }
 
 

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -222,11 +223,21 @@ func (d *driver) poll(timeoutMs int) (values, error) {
 		})
 	})
 	var failure error
-	fetches.EachError(func(_ string, _ int32, err error) {
+	again := []string{}
+	fetches.EachError(func(topic string, _ int32, err error) {
+		if errors.Is(err, kerr.UnknownTopicID) && !slices.Contains(again, topic) {
+			again = append(again, topic)
+		}
 		if !errors.Is(err, context.DeadlineExceeded) && len(records) == 0 {
 			failure = err
 		}
 	})
+	// A topic that was created again stays refused until the application does this (README of
+	// franz-go, Topic recreation).
+	if len(again) > 0 {
+		d.client.PurgeTopicsFromConsuming(again...)
+		d.client.AddConsumeTopics(again...)
+	}
 	return values{"records": records}, failure
 }
 
