@@ -418,6 +418,7 @@ class _Judging:
         known = self.holdings.known(record.place, record.offset)
         again = [held for held in known if held.renewed is not None and held.count == record.count]
         waiting = [held for held in known if held.delivered is None]
+        waiting.sort(key=lambda held: held.place != record.place)  # Deleted topics last.
         fitting = [held for held in waiting if held.count == record.count]
         held = next((held for held in fitting if held.lost is None), next(iter(fitting), None))
         if again and (held is None or again[-1].lost is None):
@@ -445,9 +446,8 @@ class _Judging:
         return held
 
     def _paused(self, event: Returned) -> None:
-        called = self.call.at_ms if self.call else event.at_ms
-        timeout = self.call.timeout_ms if self.call else 0
-        elapsed = max(timeout, event.at_ms - called)
+        call = self.call or Called(event.at_ms, "poll")
+        elapsed = max(call.timeout_ms, event.at_ms - call.at_ms)
         self.report(too_often(self.empty_fetches, elapsed))
 
     def end(self) -> None:

@@ -15,7 +15,11 @@ REFUSALS = {25: "UNKNOWN_MEMBER_ID", 110: "FENCED_MEMBER_EPOCH"}
 """The errors by which a member is told that it is none any more."""
 
 NOT_COORDINATOR = 16
-UNHEARD = (14, 15, NOT_COORDINATOR)
+UNHEARD = {
+    14: "COORDINATOR_LOAD_IN_PROGRESS",
+    15: "COORDINATOR_NOT_AVAILABLE",
+    NOT_COORDINATOR: "NOT_COORDINATOR",
+}
 """The errors of who does not look at a heartbeat: it is no coordinator, or not yet."""
 
 MOST_MISDIRECTED, MISDIRECTED_MS = 3, 1000
@@ -35,6 +39,7 @@ class Membership:
     lost. ``refusal`` is the error by which it was told that it is no member, until it joins.
     ``misdirected`` counts heartbeats to a broker that is not the coordinator, since the last other,
     and ``astray`` is when the first of them came, in ms; ``told`` is whether it was reported.
+    ``unheard`` is the error by which nobody looked at the last one, or 0.
     ``throttles``: by broker, how long heartbeats to it are to wait. ``pulse``: when they are due.
     """
 
@@ -46,6 +51,7 @@ class Membership:
     misdirected: int = 0
     astray: int = 0
     told: bool = False
+    unheard: int = 0
     throttles: dict[int, Throttle] = attrs.field(factory=lambda: defaultdict(Throttle))
     pulse: Pulse = attrs.field(factory=Pulse)
 
@@ -56,6 +62,7 @@ class Membership:
         if beat.epoch != LEAVE:
             yield from self.pulse.take(beat)
         self.before, self.sure = beat.epoch, True
+        self.unheard = beat.error if beat.error in UNHEARD else 0
         self.misdirected = self.misdirected + 1 if beat.error == NOT_COORDINATOR else 0
         self.astray = beat.at_ms if self.misdirected <= 1 else self.astray
         late = beat.at_ms - self.astray > MISDIRECTED_MS
@@ -97,9 +104,9 @@ class Membership:
         if self.refusal:
             text = f"no heartbeat in {waited_ms} ms after {REFUSALS[self.refusal]}"
             yield Duty.REJOINS, text
-        elif self.misdirected:
-            text = f"no heartbeat reached the coordinator in {waited_ms} ms after NOT_COORDINATOR"
-            yield Duty.COORDINATOR, text
+        elif self.unheard:
+            text = f"no heartbeat reached the coordinator in {waited_ms} ms"
+            yield Duty.COORDINATOR, f"{text} after {UNHEARD[self.unheard]}"
 
     def cut(self) -> None:
         """Take note of the end of a connection: the last answer may not have come."""

@@ -281,6 +281,12 @@ class _Application:
         self.broker.set_group(_INTERVAL, str(ms))
         self.rejoined(before)
 
+    def unheard(self, habit: Habit) -> None:
+        """Let the coordinator not look at a heartbeat, and wait for that one and the next."""
+        before = self.broker.journal.heartbeats or None
+        self.broker.do(lambda cluster: cluster.rare.arm(habit))
+        self.rejoined(before)
+
     def hang_up(self) -> None:
         """End idle connections, once there is one; a client that has none keeps it waiting 1 s."""
         until = time.monotonic() + _IDLE_SECONDS
@@ -306,6 +312,10 @@ _Step = Callable[[_Application, int], object]
 
 def _arming(habit: Habit) -> _Step:
     return lambda app, _n: app.broker.do(lambda cluster: cluster.rare.arm(habit))
+
+
+def _unheard(habit: Habit) -> _Step:
+    return lambda app, _n: app.unheard(habit)
 
 
 def _acknowledging(type_: int) -> _Step:
@@ -343,6 +353,7 @@ _STEPS: dict[Do, _Step] = {
     Do.MOVE_COORDINATOR: lambda app, _n: app.move_coordinator(),
     Do.HANG_UP: lambda app, _n: app.hang_up(),
     # After these the client joins again, or learns another assignment.
+    **{do: _unheard(HABITS[do]) for do in (Do.LOADING, Do.UNAVAILABLE)},
     Do.EXPEL: lambda app, _n: app.rejoined(app.broker.expel()),
     Do.FENCE: lambda app, _n: app.rejoined(app.broker.fence()),
     Do.SECOND_MEMBER: lambda app, _n: app.rejoined(app.broker.second_member(TOPIC)),

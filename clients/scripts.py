@@ -63,6 +63,8 @@ class Do(Enum):
     SLOW_HEARTBEAT = "slow-heartbeat"
     SLOW_METADATA = "slow-metadata"
     NO_COORDINATOR = "no-coordinator"
+    LOADING = "loading"
+    UNAVAILABLE = "unavailable"
     MOVE_LEADER = "move-leader"
     MOVE_LEADER_UNNAMED = "move-leader-unnamed"
     MOVE_COORDINATOR = "move-coordinator"
@@ -102,7 +104,7 @@ MOVES = (Do.MOVE_LEADER, Do.MOVE_LEADER_UNNAMED, Do.MOVE_COORDINATOR)
 """The steps that need a second broker."""
 AWAITED = (
     *(Do.EXPEL, Do.FENCE, Do.SECOND_MEMBER, Do.SECOND_LEAVES, Do.MOVE_COORDINATOR),
-    *(*ADDS, Do.CREATE_AGAIN, Do.SUBSCRIBE, Do.INTERVAL),
+    *(*ADDS, Do.CREATE_AGAIN, Do.SUBSCRIBE, Do.INTERVAL, Do.LOADING, Do.UNAVAILABLE),
 )
 """The steps after which heartbeats are waited for."""
 HABITS = {Do[habit.name]: habit for habit in Habit if habit.name in Do.__members__}
@@ -207,7 +209,7 @@ _TROUBLE = (
     *(Do.CUT_FETCH, Do.CUT_FETCHED, Do.CUT_ACKNOWLEDGEMENT, Do.CUT_ACKNOWLEDGED),
     *(Do.NO_COORDINATOR, Do.EXPEL, Do.FENCE, Do.SLOW_HEARTBEAT, Do.THROTTLE, Do.PIECES),
     *(Do.SECOND_MEMBER, Do.SECOND_MEMBER, Do.SECOND_LEAVES, Do.READ_COMMITTED),
-    *(Do.STORAGE, Do.UNKNOWN, Do.CROWD),
+    *(Do.STORAGE, Do.UNKNOWN, Do.CROWD, Do.LOADING, Do.UNAVAILABLE),
     *(Do.RESTART, Do.RESTART, Do.ANSWER_LAST, Do.SLOW_METADATA),
 )
 _BESIDE = (Do.STORAGE, Do.UNKNOWN)

@@ -24,7 +24,7 @@ from clients.events import (
     Settings,
 )
 from clients.judge import LONGEST_BATCH
-from clients.membership import NOT_COORDINATOR, REFUSALS
+from clients.membership import REFUSALS, UNHEARD
 from model.ranges import offsets
 
 DELIVERED, ACKNOWLEDGED = "records are delivered", "records are acknowledged"
@@ -82,7 +82,7 @@ class _Counting:
                 yield Duty.THROTTLED, event.throttle_ms > 0
                 yield from ((Duty.MEMBER_ID, 1), (Duty.MEMBER_EPOCH, 1), (REFUSED, bool(error)))
                 yield Duty.REJOINS, error in REFUSALS
-                yield Duty.COORDINATOR, error == NOT_COORDINATOR
+                yield Duty.COORDINATOR, error in UNHEARD
                 yield Duty.ASSIGNED, event.assigned is not None
                 yield Duty.INTERVAL, event.interval_ms > 0
             case Moved(place=place):

@@ -25,7 +25,7 @@ from serve.leaders import address
 from serve.limits import Maxima
 from serve.members import Group, Member
 from serve.node import Cluster, Node, Topic
-from serve.rare import THROTTLE_MS, Habit
+from serve.rare import THROTTLE_MS, UNHEARD_WITH, Habit
 from spec.group_lifecycle import describe_offsets
 from spec.lag import durable_lag
 from spec.partition import SharePartition
@@ -80,6 +80,11 @@ def share_group_heartbeat(node: Node, asked: Call) -> Values:
     _, wrong, why = _group(node, body.group_id or "")
     if wrong is KafkaError.not_coordinator:
         return {**answer, "error_code": wrong, "error_message": why}
+    rare = node.cluster.rare
+    unheard = rare.next_of(UNHEARD_WITH) if body.member_epoch != LEAVE else None
+    if unheard is not None:
+        rare.happened(unheard)
+        return {**answer, "error_code": UNHEARD_WITH[unheard], "error_message": unheard.name}
     try:
         _check_heartbeat(body, node.cluster.options.limits)
         topics = None if names is None else frozenset(names)
@@ -100,7 +105,7 @@ def share_group_heartbeat(node: Node, asked: Call) -> Values:
         return {**answer, "error_code": refused.error, "error_message": refused.why}
     answer["member_epoch"] = member.epoch
     answer["heartbeat_interval"] = setting(node.cluster, beat.group, "heartbeat.interval.ms")
-    if node.cluster.rare.takes(Habit.THROTTLE_MEMBER):
+    if rare.takes(Habit.THROTTLE_MEMBER):
         answer["throttle_time"] = THROTTLE_MS
     if told:
         answer["assignment"] = {"topic_partitions": _by_topic(node, member)}

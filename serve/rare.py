@@ -57,6 +57,8 @@ class Habit(Enum):
     STORAGE = "answer a partition that has records with KAFKA_STORAGE_ERROR"
     UNKNOWN = "answer a partition that has records with UNKNOWN_TOPIC_OR_PARTITION"
     NO_COORDINATOR = "say that the coordinator of a group is not available"
+    LOADING = "answer a heartbeat COORDINATOR_LOAD_IN_PROGRESS"
+    UNAVAILABLE = "answer a heartbeat COORDINATOR_NOT_AVAILABLE"
 
 
 REFUSED_WITH = {
@@ -64,6 +66,11 @@ REFUSED_WITH = {
     Habit.UNKNOWN: KafkaError.unknown_topic_or_partition,
 }
 """The error of a partition in the answer to a fetch, which then acquires nothing of it."""
+UNHEARD_WITH = {
+    Habit.LOADING: KafkaError.coordinator_load_in_progress,
+    Habit.UNAVAILABLE: KafkaError.coordinator_not_available,
+}
+"""The error of a heartbeat that a coordinator does not look at; the last of a member it does."""
 ACQUIRING = (Habit.FEWER, Habit.HOLES, Habit.NOTHING, *REFUSED_WITH)
 CUTS_FETCHES = (Habit.CUT_FETCH, Habit.CUT_FETCHED)
 CUTS_ACKNOWLEDGEMENTS = (Habit.CUT_ACKNOWLEDGEMENT, Habit.CUT_ACKNOWLEDGED)

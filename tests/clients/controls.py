@@ -94,6 +94,7 @@ LEFT_LATE = script("2 brokers: produce 5, poll, at-once, move-coordinator")
 FIVE_BROKERS = script("5 partitions, 5 brokers: 5 produce 5, poll, drain")
 ADDED = script("produce 5, poll, add-partition, produce 5, produce 5, poll, drain")
 ADDED_LATE = script("produce 5, poll, add-partition-late, produce 5, poll, drain")
+LOADING = script("produce 5, poll, loading, unavailable, drain")
 CREATED_AGAIN = script("produce 5, poll, create-again, produce 5, poll, drain")
 CREATED_AT_ONCE = script(
     "explicit: produce 5, poll, accept, at-once, create-again, produce 5, idle 300, poll, drain"
@@ -184,6 +185,7 @@ CONTROLS: tuple[tuple[Fault, Duty, Script], ...] = (
     (Fault.FOUR_BROKERS, Duty.RECEIVES, FIVE_BROKERS),
     (Fault.NEVER_LEARNS, Duty.RECEIVES, ADDED),
     (Fault.NEVER_LEARNS, Duty.RECEIVES, ADDED_LATE),
+    (Fault.STOPS_WHILE_LOADING, Duty.COORDINATOR, LOADING),
     (Fault.KEEPS_DELETED, Duty.RECEIVES, CREATED_AGAIN),
     (Fault.MIXES_TOPICS, Duty.HELD, CREATED_AT_ONCE),
     (Fault.SUBSCRIBES_ONCE, Duty.RECEIVES, RESUBSCRIBED),

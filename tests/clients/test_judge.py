@@ -55,7 +55,7 @@ PATIENCE = (
     *(Fault.NEVER_REJOINS, Fault.STAYS_WITH_LEADER, Fault.STAYS_WITH_COORDINATOR),
     *(Fault.FREEZES, Fault.GIVES_UP, Fault.GIVES_UP_CUT, Fault.FOUR_BROKERS),
     *(Fault.STOPS_AT_EMPTY, Fault.NEVER_LEARNS, Fault.SUBSCRIBES_ONCE, Fault.DROPS),
-    Fault.KEEPS_DELETED,
+    *(Fault.KEEPS_DELETED, Fault.STOPS_WHILE_LOADING),
 )
 """The faults by which something never happens that the harness waits for."""
 
@@ -436,6 +436,12 @@ def test_a_record_of_a_deleted_topic_is_not_one_of_the_next_topic_of_its_name(
     batch = (Acknowledgement(place, 0, 0, (ACCEPT,)),)
     accepts = Asked(0, 3, "m", 2, fetches=False, acknowledgements=batch)
     assert found(JOINS, *HELD, *again, says(ACCEPT), SAID, accepts) == expected
+
+
+def test_a_record_is_that_of_the_topic_that_is_there_though_both_have_been_lost() -> None:
+    both = (fetch(), gives(), Deleted(0, "t", "t~1"), fetch(2, 1), gives(2), Lost(0, "why"))
+    events = (JOINS, *both, POLL, returns(0), says(ACCEPT), SAID, sends(3, ACCEPT))
+    assert found(*events, of=(Duty.NOTHING_UNSAID, Duty.ONCE, Duty.HELD)) == []
 
 
 def test_what_came_of_a_deleted_topic_may_be_delivered_or_not_and_its_failure_is_told() -> None:

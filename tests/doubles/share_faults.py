@@ -61,6 +61,7 @@ class Fault(Enum):
     LEAVES_ONCE = "it leaves the group by one heartbeat, whoever gets it"
     GIVES_UP_CUT = "it fetches nothing more once a connection has ended"
     FOUR_BROKERS = "it fetches from four brokers at most"
+    STOPS_WHILE_LOADING = "it sends no heartbeat any more once its coordinator loads"
     NEVER_LEARNS = "it never fetches a partition that it knew nothing of when it joined"
     KEEPS_DELETED = "it goes on to fetch a topic that was deleted, and not the next of its name"
     MIXES_TOPICS = "it acknowledges records of a deleted topic to the next of its name"

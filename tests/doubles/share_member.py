@@ -14,6 +14,7 @@ from tests.doubles.share_seats import asked_again
 GROUP, MEMBER = "g", "m"
 REFUSALS = (25, 110)
 NOT_COORDINATOR = 16
+UNHEARD = (14, 15)
 JOIN, LEAVE = 0, -1
 _FAITHFUL = Fault.STAYS_WITH_COORDINATOR
 _PAUSE, _TRIES = 0.01, 1000
@@ -38,7 +39,11 @@ class ShareMember:
 
     def join(self) -> list[SimpleNamespace]:
         """Join, go on with heartbeats, and return what it is assigned. Raises TargetError."""
-        answer = self._beat(JOIN)
+        for _ in range(_TRIES):
+            answer = self._beat(JOIN)
+            if answer.error_code not in UNHEARD:
+                break
+            time.sleep(_PAUSE)
         if answer.error_code:
             raise TargetError(f"it cannot join: error {answer.error_code}")
         self._take(answer)
@@ -80,6 +85,8 @@ class ShareMember:
                     self._refused()
                 elif not answer.error_code:
                     self._take(answer)
+                elif self._fault is Fault.STOPS_WHILE_LOADING:
+                    return
             except TargetError:
                 return
 
@@ -113,7 +120,6 @@ class ShareMember:
             member_epoch=epoch,
             subscribed_topic_names=None if self._told and epoch != JOIN else self._topics,
         )
-        self._told = True
         with self._lock:
             while True:
                 coordinator = self._coordinator or self._sought()
@@ -121,6 +127,7 @@ class ShareMember:
                 self._quiet_until = time.monotonic() + body.throttle_time / 1000
                 stays = self._fault is Fault.LEAVES_ONCE and epoch == LEAVE
                 if body.error_code != NOT_COORDINATOR or self._fault is _FAITHFUL or stays:
+                    self._told = self._told or body.error_code not in UNHEARD
                     return body
                 coordinator.close()
                 self._coordinator = None

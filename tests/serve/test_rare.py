@@ -3,6 +3,7 @@ from random import Random
 from uuid import UUID
 
 import pytest
+from kio.schema.errors import ErrorCode as KafkaError
 
 from conformance.wire.codec import message
 from conformance.wire.target import UnansweredError
@@ -15,6 +16,7 @@ from serve.rare import (
     SLOW_SECONDS,
     START_SECONDS,
     THROTTLE_MS,
+    UNHEARD_WITH,
     Habit,
     Rare,
 )
@@ -182,6 +184,20 @@ def test_a_coordinator_is_not_available_once() -> None:
             for _ in range(2)
         ]
         assert [(each.error_code, each.node_id) for each in codes] == [(15, -1), (0, 1)]
+
+
+@pytest.mark.parametrize(("habit", "error"), UNHEARD_WITH.items())
+def test_a_heartbeat_is_not_looked_at_once_and_the_last_of_a_member_is(
+    habit: Habit, error: KafkaError
+) -> None:
+    with holding() as (broker, client, _topic):
+        broker.do(lambda cluster: cluster.rare.arm(habit))
+        assert client.beat(0, ["t"], member="n").error_code == error.value
+        assert broker.do(lambda cluster: "n" in cluster.groups["g"].members) is False
+        broker.do(lambda cluster: cluster.rare.arm(habit))
+        assert client.beat(-1).error_code == 0
+        assert client.beat(0, ["t"]).error_code == error.value
+        assert client.beat(0, ["t"]).error_code == 0
 
 
 def test_what_comes_in_pairs_stays_within_the_bound() -> None:
