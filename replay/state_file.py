@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum, IntEnum, StrEnum
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,13 +66,10 @@ class Carried:
         """Return the divergences that a later replay repeats, in order."""
         return (self.divergence, *self.more) if self.divergence else ()
 
-
-@attrs.frozen
-class WrittenState:
-    """A state, and its line in the file."""
-
-    carried: Carried
-    line: bytes
+    @functools.cached_property
+    def line(self) -> bytes:
+        """Its line in the file: of a state that stays as it is it is made once."""
+        return _line(_plain(self))
 
 
 @contextmanager
@@ -159,28 +157,13 @@ def write_states(
     rules: Profile,
     states: Iterable[Carried],
     stream: Mapping[str, Any] | None = None,
-    written: dict[str, WrittenState] | None = None,
 ) -> None:
-    """Write the file, whole or not at all; ``stream`` is what a stream says of itself.
-
-    ``written`` has the lines that were written before, of which states that are the same objects
-    need no new ones, and gets those that are written now.
-    """
-    kept = {} if written is None else written
-    now = {each.partition: _written(each, kept.get(each.partition)) for each in states}
-    kept.clear()
-    kept.update(sorted(now.items()))
+    """Write the file, whole or not at all; ``stream`` is what a stream says of itself."""
     head = _line({"version": VERSION, "rules": _plain(rules), "stream": stream})
-    lines = [head, *(each.line for each in kept.values())]
+    lines = [head, *(each.line for each in sorted(states, key=attrgetter("partition")))]
     folder.mkdir(parents=True, exist_ok=True)
     with whole_file(folder / NAME) as draft:
         draft.write_bytes(b"".join([_digest(lines), *lines]))
-
-
-def _written(carried: Carried, before: WrittenState | None) -> WrittenState:
-    if before and before.carried is carried:
-        return before
-    return WrittenState(carried, _line(_plain(carried)))
 
 
 def _line(row: Mapping[str, Any]) -> bytes:

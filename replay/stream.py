@@ -195,7 +195,7 @@ def _batch(number: int, stream: str, left: Left, judged: list[Judged], sample: f
     for each in judged:
         if is_sampled(each.partition, sample):
             seen[each.partition] = seen.get(each.partition, Counts()) + each.counts
-    after = Left(stream, carried, waiting, table, summary, total, count, "", left.written, seen)
+    after = Left(stream, carried, waiting, table, summary, total, count, "", seen)
     return Batch(summary, after, alarms, tuple(problems[:MAX_PROBLEMS]))
 
 

@@ -19,7 +19,7 @@ from judge.weighing import Evidence, too_little
 from model.profile import Profile
 from replay.judged import ARRIVED, Counts, Waiting
 from replay.result_schema import divergence_row
-from replay.state_file import NAME, Carried, StateError, WrittenState, read_left, write_states
+from replay.state_file import NAME, Carried, StateError, read_left, write_states
 from replay.verdict import Problem
 from report.scratch import whole_file
 
@@ -52,9 +52,8 @@ class Summary:
 class Left:
     """What a stream has left after a batch, -1 before the first.
 
-    ``total`` counts over all batches; ``alarms`` are the divergences of all. ``written`` has the
-    rows of the states that were written last. ``seen`` counts by share-partition since this run
-    began, and is not written.
+    ``total`` counts over all batches; ``alarms`` are the divergences of all. ``seen`` counts by
+    share-partition since this run began, and is not written.
     """
 
     stream: str = ""
@@ -65,7 +64,6 @@ class Left:
     total: Counts = attrs.field(factory=Counts)
     alarms: int = 0
     held_file: str = ""
-    written: dict[str, WrittenState] = attrs.field(factory=dict, eq=False, repr=False)
     seen: Mapping[str, Counts] = attrs.field(factory=dict, eq=False, repr=False)
 
     @property
@@ -152,7 +150,7 @@ def write_stream(folder: Path, rules: Profile, left: Left) -> Left:
         "total": attrs.asdict(left.total),
         "alarms": left.alarms,
     }
-    write_states(folder, rules, left.carried.values(), stream, left.written)
+    write_states(folder, rules, left.carried.values(), stream)
     for old in folder.glob("held-*"):
         if old.name != name:
             old.unlink(missing_ok=True)

@@ -223,8 +223,8 @@ def test_any_stream_with_the_columns_is_checked(spark: SparkSession, tmp_path: P
     assert "are of another stream, and this is batch 1 of spark/" in reason_of(caught.value)
 
 
-def test_the_rows_of_states_go_from_batch_to_batch(tmp_path: Path) -> None:
+def test_a_state_that_a_batch_leaves_as_it_was_is_the_same_object(tmp_path: Path) -> None:
+    """So that its line is there."""
     told: list[Batch] = []
     left = run(tmp_path, batches(), told.append)
-    assert left.written.keys() == left.carried.keys()
-    assert {id(each.left.written) for each in told} == {id(left.written)}
+    assert told[1].left.carried["b"] is left.carried["b"]
