@@ -11,6 +11,7 @@ through it once and hands out its state every so many events. To the engines eac
 import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import attrs
@@ -42,7 +43,7 @@ from replay.pieces import (
     without_bad_rows,
 )
 from replay.plan import CheckedPartition, InputFacts, Plan, is_sampled
-from replay.result_schema import Lag, LagFile, lag_table
+from replay.result_schema import Lag, lag_file, lag_table
 from replay.state_file import Carried, of_each_kind
 from replay.tables import gaps_in
 from replay.tasks import CheckTask, each_partition
@@ -82,20 +83,20 @@ def check_task(task: CheckTask, plan: Plan) -> Iterator[CheckedPartition]:
 
     What cannot be read is unreadable, and nothing else.
     """
+    lag = lag_file(plan.lag_folder, task.number, plan.labels) if plan.lag_folder else None
 
     def check(tables: Iterable[pa.Table]) -> Iterator[tuple[str, CheckedPartition]]:
-        for each in check_sorted(tables, plan, task.facts, lag=bool(plan.lag_folder)):
+        for each in check_sorted(tables, plan, task.facts, lag=lag is not None):
             if isinstance(each, CheckedPartition):
                 yield each.verdict.partition, each
-            else:
-                lag_file.write(each)
+            elif write:
+                write(each)
 
     def unread(name: str, events: int, problem: Problem) -> CheckedPartition:
         return CheckedPartition(not_checked(name, events, "", problem))
 
-    lag_file = LagFile(plan.lag_folder, task.number, plan.labels)
-    yield from each_partition(task, plan.piece_events, check, unread)
-    lag_file.close()
+    with lag or nullcontext() as write:
+        yield from each_partition(task, plan.piece_events, check, unread)
 
 
 def check_sorted(

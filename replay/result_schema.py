@@ -6,8 +6,8 @@ The version of these schemas is ``SCHEMA_VERSION``; it is in the metadata of eve
 """
 
 import re
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -205,29 +205,14 @@ class Lag:
         return tables
 
 
-class LagFile:
-    """A Parquet file that appears whole when it is closed, so that a task may run twice."""
+@contextmanager
+def lag_file(
+    folder: str, number: int, labels: tuple[tuple[str, str], ...] = ()
+) -> Iterator[Callable[[pa.Table], None]]:
+    """Write the rows that it is given to ``part-NUMBER.parquet`` in a folder.
 
-    def __init__(
-        self, folder: str | None, number: int, labels: tuple[tuple[str, str], ...] = ()
-    ) -> None:
-        """Write ``part-NUMBER.parquet`` in the folder; nothing if there is no folder."""
-        self._schema = labelled(LAG, labels)
-        self._path = Path(folder) / f"part-{number:05}.parquet" if folder else None
-        self._writer: pq.ParquetWriter | None = None
-        self._open = ExitStack()
-
-    def write(self, table: pa.Table) -> None:
-        """Append the rows of one share-partition."""
-        if self._path is None or not table.num_rows:
-            return
-        if self._writer is None:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            draft = self._open.enter_context(whole_file(self._path))
-            writer = pq.ParquetWriter(draft, self._schema, compression="zstd")
-            self._writer = self._open.enter_context(writer)
-        self._writer.write_table(table.cast(self._schema))
-
-    def close(self) -> None:
-        """Finish the file."""
-        self._open.close()
+    The file appears whole at the end, so that a task may run twice.
+    """
+    path, schema = Path(folder) / f"part-{number:05}.parquet", labelled(LAG, labels)
+    with whole_file(path) as draft, pq.ParquetWriter(draft, schema, compression="zstd") as writer:
+        yield lambda rows: writer.write_table(rows.cast(schema))

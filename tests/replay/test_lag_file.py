@@ -11,7 +11,7 @@ from model.profile import DRAFT_RESOLVED, KAFKA, Profile
 from model.snapshot import SharePartitionSnapshot
 from model.trace import TraceEvent
 from model.trace_arrow import table_from_rows
-from replay.result_schema import LAG, LagFile, lag_row, lag_table
+from replay.result_schema import LAG, lag_file, lag_row, lag_table
 from tests.replay.samples import Row, aborted_rows, draft_rows, events, kafka_rows
 
 
@@ -37,24 +37,13 @@ def test_the_kernel_and_the_specification_give_the_same_rows(
         assert found.column("archiving").to_pylist() == [0, 0, 0, 0, 0, 1, 0, 0, 0]
 
 
-def test_a_file_appears_whole_when_it_is_closed(tmp_path: Path) -> None:
+def test_a_file_appears_whole_at_the_end(tmp_path: Path) -> None:
     table = table_from_rows(kafka_rows(count=10))
     rows = lag_table("p", table, replay_partition(table, KAFKA))
-    file = LagFile(str(tmp_path / "lag"), 3)
-    file.write(rows)
-    file.write(rows)
-    target = tmp_path / "lag" / "part-00003.parquet"
-    assert not target.exists()
-    file.close()
+    target = tmp_path / "part-00003.parquet"
+    with lag_file(str(tmp_path), 3) as write:
+        write(rows)
+        write(rows)
+        assert not target.exists()
     assert pq.read_table(target).num_rows == 20
-    assert [path.name for path in target.parent.iterdir()] == [target.name]
-
-
-def test_nothing_is_written_without_a_folder_or_without_rows(tmp_path: Path) -> None:
-    nowhere = LagFile(None, 0)
-    nowhere.write(LAG.empty_table())
-    nowhere.close()
-    empty = LagFile(str(tmp_path), 0)
-    empty.write(LAG.empty_table())
-    empty.close()
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [target]
