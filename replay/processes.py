@@ -40,6 +40,9 @@ T_ = TypeVar("T_")
 R_ = TypeVar("R_")
 
 
+Work = Callable[[T_], Iterable[R_]]
+"""What is done with a task, and what comes of it."""
+
 Progress = Callable[[str, int, int, Sequence[Any]], None]
 """Is told a stage, how many of how many tasks of it are done, and the results since it was told."""
 
@@ -60,13 +63,9 @@ class Runner(Protocol):
         """How many tasks run at once."""
 
     def run(
-        self,
-        name: str,
-        tasks: Sequence[T_],
-        function: Callable[[T_], Iterable[R_]],
-        progress: Progress,
+        self, name: str, tasks: Sequence[T_], work: Work[T_, R_], progress: Progress
     ) -> tuple[list[R_], bool]:
-        """Run ``function`` on each task; return all results, in the tasks' order, and True.
+        """Do the ``work`` of each task; return all results, in the tasks' order, and True.
 
         When interrupted (Ctrl-C), stop what is running and return the results so far, and False.
         Raises SessionError if a task fails TASK_ATTEMPTS times.
@@ -131,11 +130,7 @@ class HereRunner:
     parallelism = 1
 
     def run(
-        self,
-        name: str,
-        tasks: Sequence[T_],
-        function: Callable[[T_], Iterable[R_]],
-        progress: Progress,
+        self, name: str, tasks: Sequence[T_], work: Work[T_, R_], progress: Progress
     ) -> tuple[list[R_], bool]:
         """Run the tasks as ``Runner.run`` says, but each once: one that fails would fail again.
 
@@ -148,7 +143,7 @@ class HereRunner:
         try:
             for done, task in enumerate(tasks):
                 shown = time.monotonic()
-                for result in function(task):
+                for result in work(task):
                     results.append(result)
                     if time.monotonic() >= shown + POLL_SECONDS:
                         progress(name, done, len(tasks), results[told:])
@@ -187,11 +182,7 @@ class ProcessRunner:
         return f"in this process and {self.parallelism} children"
 
     def run(
-        self,
-        name: str,
-        tasks: Sequence[T_],
-        function: Callable[[T_], Iterable[R_]],
-        progress: Progress,
+        self, name: str, tasks: Sequence[T_], work: Work[T_, R_], progress: Progress
     ) -> tuple[list[R_], bool]:
         """Run the tasks as ``Runner.run`` says; a task that ends its child has failed.
 
@@ -202,7 +193,7 @@ class ProcessRunner:
         if tasks:
             progress(name, 0, len(tasks), [])
         try:
-            for nth, results in self._results(name, tasks, function):
+            for nth, results in self._results(name, tasks, work):
                 if nth is not None:
                     done[nth] = results
                 progress(name, len(done), len(tasks), results)
@@ -224,13 +215,13 @@ class ProcessRunner:
             child.process.join()
 
     def _results(
-        self, name: str, tasks: Sequence[T_], function: Callable[[T_], Iterable[R_]]
+        self, name: str, tasks: Sequence[T_], work: Work[T_, R_]
     ) -> Iterator[tuple[int | None, list[R_]]]:
         """Yield the number and the results of each task, and None every POLL_SECONDS."""
         waiting, failures = deque(range(len(tasks))), Counter[int]()
         missing = len(tasks)
         while missing:
-            self._hand_out(tasks, function, waiting)
+            self._hand_out(tasks, work, waiting)
             answers = list(self._answers())
             for nth, results, failure in answers:
                 if failure is None:
@@ -244,12 +235,7 @@ class ProcessRunner:
             if not answers:
                 yield None, []
 
-    def _hand_out(
-        self,
-        tasks: Sequence[T_],
-        function: Callable[[T_], Iterable[R_]],
-        waiting: deque[int],
-    ) -> None:
+    def _hand_out(self, tasks: Sequence[T_], work: Work[T_, R_], waiting: deque[int]) -> None:
         """Give each idle child a task."""
         while len(self._children) < self.parallelism:
             self._children.append(self._started())
@@ -257,7 +243,7 @@ class ProcessRunner:
             if child.task is None and waiting:
                 child.task = waiting.popleft()
                 try:
-                    child.connection.send((function, tasks[child.task]))
+                    child.connection.send((work, tasks[child.task]))
                 except OSError:
                     continue  # It is dead, which is seen when its answer is awaited.
 
@@ -336,11 +322,11 @@ def _serve(
         import_module(module)
     while True:
         try:
-            function, task = connection.recv()
+            work, task = connection.recv()
         except EOFError:
             return
         try:
-            answer: tuple[list[Any], str | None] = list(function(task)), None
+            answer: tuple[list[Any], str | None] = list(work(task)), None
         except Exception as error:  # noqa: BLE001 - the parent tries the task again
             answer = [], _text(error)
         try:

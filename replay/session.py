@@ -31,6 +31,7 @@ from replay.processes import (
     TASK_ATTEMPTS,
     Progress,
     SessionError,
+    Work,
     ctrl_c_blocked,
 )
 from report.scratch import scratch_folder
@@ -109,11 +110,7 @@ class SparkRunner:
         return self.session.sparkContext.defaultParallelism
 
     def run(
-        self,
-        name: str,
-        tasks: Sequence[T_],
-        function: Callable[[T_], Iterable[R_]],
-        progress: Progress,
+        self, name: str, tasks: Sequence[T_], work: Work[T_, R_], progress: Progress
     ) -> tuple[list[R_], bool]:
         """Run the tasks as ``Runner.run`` says; when interrupted, return no results of them.
 
@@ -126,7 +123,7 @@ class SparkRunner:
         def job() -> None:
             try:
                 context.setJobGroup(name, f"sharespec {name}", interruptOnCancel=True)
-                results.extend(context.parallelize(tasks, len(tasks)).flatMap(function).collect())
+                results.extend(context.parallelize(tasks, len(tasks)).flatMap(work).collect())
             except Exception as error:  # noqa: BLE001 - raised again in the caller's thread
                 errors.append(error)
 
