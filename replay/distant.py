@@ -40,7 +40,7 @@ from replay.pieces import runs_of
 from replay.plan import Plan
 from replay.processes import SessionError
 from replay.run import others
-from replay.session import SPARK_ERRORS, SparkRunner, first_line
+from replay.session import SPARK_ERRORS, SparkRunner, first_line, refusal_of
 from replay.sources import (
     SUFFIXES,
     Bad,
@@ -75,9 +75,6 @@ CHUNK_BYTES = 1 << 14
 
 _PORTS = {"hdfs": 8020}
 """The ports of servers that an address may leave out, by scheme."""
-
-_ANSWER_SECONDS = 10
-"""How long a server may take to accept a connection."""
 
 _FORMS = {".gz": Form.GZIP, ".parquet": Form.PARQUET}
 
@@ -319,7 +316,8 @@ def _check_answers(address: str) -> None:
         socket.getaddrinfo(place.hostname, port)
     except OSError:
         return
-    socket.create_connection((place.hostname, port), _ANSWER_SECONDS).close()
+    if refusal := refusal_of(place.netloc, port):
+        raise OSError(refusal)
 
 
 def _configured(session: SparkSession) -> Any:  # noqa: ANN401 - an object of Java

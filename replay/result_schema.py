@@ -32,11 +32,6 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 2
 """Changes where a column has another name, type or meaning; not where one is added."""
 
-_NUMBERS = {
-    *("seq", "line", "offset", "events", "checked", "gaps", "believed", "lost"),
-    *("latest_ms", "repeats"),
-    *("recorded_value", "expected_value", "time_ms"),
-}
 _WINDOW = ("start_offset", "end_offset", "delivery_complete_count")
 STATES = {"state_before": "before", "state_expected": "expected", "state_recorded": "recorded"}
 """The fields of a finding that are whole states, and what columns of their records are called."""
@@ -52,14 +47,14 @@ _RECORDS = SCHEMA.field("after").type.field("records").type
 
 
 def _columns(cls: type, *without: str) -> list[tuple[str, pa.DataType]]:
-    names = [field.name for field in attrs.fields(cls) if field.name not in without]
-    return [(name, _type(name)) for name in names]
+    return [(f.name, _type(f.type)) for f in attrs.fields(cls) if f.name not in without]
 
 
-def _type(name: str) -> pa.DataType:
-    if name == "operations_before":
+def _type(annotated: object) -> pa.DataType:
+    """Return the type of a column; what is no number and no list is text."""
+    if annotated == tuple[str, ...]:
         return pa.list_(pa.string())
-    return pa.int64() if name in _NUMBERS else pa.string()
+    return pa.int64() if annotated in (int, int | None) else pa.string()
 
 
 DIVERGENCES = pa.schema(

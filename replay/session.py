@@ -215,16 +215,15 @@ def connected(address: str) -> Iterator[SparkSession]:
 
     Raises SessionError if there is none, or PySpark's packages for it are not installed.
     """
+    if refusal := refusal_of(address.removeprefix("sc://"), 15002):  # PySpark tries for minutes.
+        raise SessionError(f"no session at {address}: {refusal}")
     try:
-        place = urlsplit(address)
-        # PySpark itself tries for ten minutes.
-        with socket.create_connection((place.hostname or "", place.port or 15002), _ANSWER_SECONDS):
-            session = SparkSession.builder.remote(address).getOrCreate()
+        session = SparkSession.builder.remote(address).getOrCreate()
     except ImportError as error:
         reason = " ".join(str(error).split())[:300]
         install = "pip install 'sharespec[connect]'"
         raise SessionError(f"Spark Connect needs more packages: {install} ({reason})") from None
-    except (OSError, ValueError, PySparkException) as error:
+    except (ValueError, PySparkException) as error:
         reason = " ".join(str(error).split())[:300]
         raise SessionError(f"no session at {address}: {reason}") from None
     try:
