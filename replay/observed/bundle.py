@@ -6,6 +6,7 @@ explain it.
 
 import functools
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 
 import attrs
 
@@ -26,6 +27,7 @@ from replay.observed.observation import (
     Observation,
     SessionEvent,
     SettingEvent,
+    grouped,
     of_kind,
 )
 from replay.observed.record import ALWAYS, NEVER, Allowance
@@ -50,20 +52,11 @@ def judged(
     names = {each.topic: each.name for each in of_kind(NamedTopic, facts)}
     ids = {each.name: each.topic for each in of_kind(NamedTopic, facts)}
     extents = of_kind(LogExtent, facts)
-    sessions: dict[str, list[SessionEvent]] = {}
-    for event in of_kind(SessionEvent, facts):
-        sessions.setdefault(event.group, []).append(event)
-    alterations = of_kind(SettingEvent, facts)
-    logs: dict[str, list[Observation]] = {}
-    share_partitions: dict[tuple[str, str], list[Observation]] = {}
-    dumped: dict[tuple[str, str], list[Observation]] = {}
-    for each in seen:
-        if each.kind in OF_LOG:
-            logs.setdefault(each.log, []).append(each)
-        elif each.kind in OF_TOPIC:
-            dumped.setdefault((each.group, each.log), []).append(each)
-        else:
-            share_partitions.setdefault((each.group, each.log), []).append(each)
+    sessions = grouped(of_kind(SessionEvent, facts), attrgetter("group"))
+    alterations = grouped(of_kind(SettingEvent, facts), attrgetter("group"))
+    of_logs = grouped(seen, lambda each: each.kind in OF_LOG)
+    logs = grouped(of_logs.get(True, ()), attrgetter("log"))
+    share_partitions = grouped(of_logs.get(False, ()), attrgetter("group", "log"))
     for each in of_kind(Observation, facts):
         logs.setdefault(f"{ids.get(each.topic, each.topic)}:{each.partition}", []).append(each)
     # All groups that read a log share what is known of it.
@@ -73,7 +66,9 @@ def judged(
     complete = bool(nodes) and len(nodes) <= len({extent.broker for extent in extents})
     since, until = _reach(extents)
     missing = tuple(missing_of(facts))
-    for (group, log), some in sorted(share_partitions.items()):
+    for (group, log), of_both in sorted(share_partitions.items()):
+        if not (some := [each for each in of_both if each.kind not in OF_TOPIC]):
+            continue
         topic, _, partition = log.rpartition(":")
         brokers = {each.broker for each in some}
         own = [gap for gap in gaps if gap.broker in brokers]
@@ -83,13 +78,13 @@ def judged(
             views.get(log, NOTHING_SEEN),
             tuple(sessions.get(group, ())),
             tuple(some),
-            tuple(event for event in alterations if event.group == group),
+            tuple(alterations.get(group, ())),
             writes_seen=any(each.kind in _OF_COORDINATOR for each in some),
             complete=complete,
             missing=tuple(gap for gap in missing if gap.broker in {"", *brokers}),
             since=since,
             until=until,
-            dump=in_order(dumped.get((group, log), ())),
+            dump=in_order(of_both),
         )
         name = f"{group}:{names.get(topic, topic)}:{partition}"
         yield judge(name, some, given, own)
@@ -97,12 +92,10 @@ def judged(
 
 def _reach(logs: Iterable[LogExtent]) -> tuple[float, float]:
     """Return the times between which the log of each broker has lines."""
-    firsts: dict[str, float] = {}
-    lasts: dict[str, float] = {}
-    for each in logs:
-        firsts[each.broker] = min(each.first, firsts.get(each.broker, NEVER))
-        lasts[each.broker] = max(each.last, lasts.get(each.broker, ALWAYS))
-    return max(firsts.values(), default=ALWAYS), min(lasts.values(), default=NEVER)
+    of_brokers = grouped(logs, attrgetter("broker")).values()
+    firsts = (min(each.first for each in some) for some in of_brokers)
+    lasts = (max(each.last for each in some) for some in of_brokers)
+    return max(firsts, default=ALWAYS), min(lasts, default=NEVER)
 
 
 def judge(

@@ -2,9 +2,18 @@
 
 from collections.abc import Iterable, Iterator
 from heapq import nlargest
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from operator import attrgetter
 
-from replay.observed.observation import EpochRun, Facts, Lapse, LogExtent, SentRun, of_kind
+from replay.observed.observation import (
+    EpochRun,
+    Facts,
+    Lapse,
+    LogExtent,
+    SentRun,
+    grouped,
+    of_kind,
+)
 
 QUIET_MS = 60_000
 """After how long without a line a part of a log is taken to be missing (ms)."""
@@ -25,13 +34,13 @@ LOST_MS = 30_000
 STEP_MS = 100
 """From how far on a clock that goes back was set, and no line was written late (ms)."""
 
+_broker, _session = attrgetter("broker"), attrgetter("group", "member", "broker")
+
 
 def gaps_of(facts: Facts) -> list[Lapse]:
     """Return all gaps: unusable lines, quiet times, and session epochs that do not follow."""
-    last: dict[str, float] = {}
     logs, runs = of_kind(LogExtent, facts), of_kind(EpochRun, facts)
-    for extent in logs:
-        last[extent.broker] = max(extent.last, last.get(extent.broker, extent.last))
+    last = {name: max(e.last for e in some) for name, some in grouped(logs, _broker).items()}
     # After a gap at the end of its log nothing is judged: the log ends before it.
     noted = (gap for gap in of_kind(Lapse, facts) if gap.end < last.get(gap.broker, float("inf")))
     return sorted(
@@ -53,11 +62,9 @@ def missing_of(facts: Facts) -> Iterator[Lapse]:
     correlation ids of a client of share coordinators leave room; or they are those of a time
     without lines, which a clock that was set forward shows too.
     """
-    firsts: dict[str, float] = {}
     logs = of_kind(LogExtent, facts)
-    for extent in logs:
-        firsts[extent.broker] = min(extent.first, firsts.get(extent.broker, extent.first))
-    for some in _by_session(of_kind(EpochRun, facts)).values():
+    firsts = {name: min(e.first for e in some) for name, some in grouped(logs, _broker).items()}
+    for some in grouped(of_kind(EpochRun, facts), _session).values():
         run = min(some, key=lambda run: run.begin)
         if run.first > 0 and run.begin > firsts.get(run.broker, run.begin) + BEGINNING_MS:
             text = f"the session of {run.member} is first seen with epoch {run.first}"
@@ -67,10 +74,7 @@ def missing_of(facts: Facts) -> Iterator[Lapse]:
 
 
 def _between_ids(runs: Iterable[SentRun]) -> Iterator[Lapse]:
-    clients: dict[str, list[SentRun]] = {}
-    for run in runs:
-        clients.setdefault(run.client, []).append(run)
-    for some in clients.values():
+    for some in grouped(runs, lambda run: run.client).values():
         reached: SentRun | None = None
         for run in sorted(some, key=lambda run: run.first):
             if reached is not None and run.first > reached.last + 1:
@@ -100,11 +104,9 @@ def _between_extents(logs: Iterable[LogExtent]) -> Iterator[Lapse]:
 
 def _followed(logs: Iterable[LogExtent]) -> Iterator[tuple[float, LogExtent]]:
     """Yield each extent but the first of a broker, after the time that those before it reach."""
-    reached: dict[str, float] = {}
-    for extent in sorted(logs, key=lambda extent: extent.first):
-        if extent.broker in reached:
-            yield reached[extent.broker], extent
-        reached[extent.broker] = max(extent.last, reached.get(extent.broker, extent.last))
+    for some in grouped(sorted(logs, key=lambda extent: extent.first), _broker).values():
+        reached = accumulate((extent.last for extent in some), max)
+        yield from zip(reached, some[1:], strict=False)
 
 
 def _between_epochs(runs: Iterable[EpochRun]) -> Iterator[Lapse]:
@@ -112,7 +114,7 @@ def _between_epochs(runs: Iterable[EpochRun]) -> Iterator[Lapse]:
 
     A request that waited is answered when the member's next session has begun.
     """
-    for (_, member, broker), some in _by_session(runs).items():
+    for (_, member, broker), some in grouped(runs, _session).items():
         lasts = {run.last for run in some}
         begun = sorted(some, key=lambda run: (run.begin, run.end))
         for before, run in pairwise(begun):
@@ -121,10 +123,3 @@ def _between_epochs(runs: Iterable[EpochRun]) -> Iterator[Lapse]:
                     f"the session of {member} goes on with epoch {run.first} after {before.last}"
                 )
                 yield Lapse(broker, min(before.end, run.begin) - LOST_MS, run.begin, reason)
-
-
-def _by_session(runs: Iterable[EpochRun]) -> dict[tuple[str, str, str], list[EpochRun]]:
-    sessions: dict[tuple[str, str, str], list[EpochRun]] = {}
-    for run in runs:
-        sessions.setdefault((run.group, run.member, run.broker), []).append(run)
-    return sessions

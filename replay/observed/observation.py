@@ -1,11 +1,12 @@
 """What requests show: one of one share-partition, or of the log under it; all of them of many."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import TypeVar
 
 import attrs
 
+K = TypeVar("K")
 T = TypeVar("T")
 Ranges = tuple[tuple[int, ...], ...]
 
@@ -205,3 +206,11 @@ Facts = Sequence[Fact | Observation]
 def of_kind(kind: type[T], facts: Facts) -> list[T]:
     """Return those of a kind."""
     return [each for each in facts if isinstance(each, kind)]
+
+
+def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Return items by what they have in common, each in the order of its first."""
+    groups: dict[K, list[T]] = {}
+    for each in items:
+        groups.setdefault(key(each), []).append(each)
+    return groups
