@@ -37,12 +37,7 @@ from replay.tables import (
     gaps_in,
     row_of,
 )
-from replay.verdict import (
-    LogKnowledge,
-    PartitionVerdict,
-    Problem,
-    Verdict,
-)
+from replay.verdict import LogKnowledge, PartitionVerdict, Problem, Verdict
 
 MAX_RECORDS = 1000
 """How many ranges of records a divergence carries of each state."""
@@ -80,10 +75,7 @@ def compile_part(plan: Plan, part: int) -> bool:
 
 
 def with_engines(
-    rows: PartitionRows,
-    plan: Plan,
-    lag: Lag,
-    kernel: KernelResult,
+    rows: PartitionRows, plan: Plan, lag: Lag, kernel: KernelResult
 ) -> tuple[PartitionRows, int | None, Finding | None]:
     """Replay rows through which the kernel has gone without a divergence.
 
@@ -166,10 +158,7 @@ def _reason(row: pa.Table) -> str | None:
 
 
 def through_spec(
-    rows: PartitionRows,
-    plan: Plan,
-    after: ReplayState | None,
-    kernel: KernelResult | None = None,
+    rows: PartitionRows, plan: Plan, after: ReplayState | None, kernel: KernelResult | None = None
 ) -> tuple[PartitionRows, int | None, Finding | None]:
     """Replay the events one by one; return the row of the first that is wrong, and what is.
 

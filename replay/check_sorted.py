@@ -100,11 +100,7 @@ def check_task(task: CheckTask, plan: Plan) -> Iterator[CheckedPartition]:
 
 
 def check_sorted(
-    tables: Iterable[pa.Table],
-    plan: Plan,
-    facts: InputFacts | None = None,
-    *,
-    lag: bool = False,
+    tables: Iterable[pa.Table], plan: Plan, facts: InputFacts | None = None, *, lag: bool = False
 ) -> Iterator[CheckedPartition | pa.Table]:
     """Check share-partitions that come one after another, each in order.
 
@@ -170,11 +166,7 @@ def _behind(
 
 
 def _check_pieces(
-    pieces: Iterable[PartitionRows],
-    plan: Plan,
-    facts: InputFacts,
-    lag: Lag,
-    left: Carried | None,
+    pieces: Iterable[PartitionRows], plan: Plan, facts: InputFacts, lag: Lag, left: Carried | None
 ) -> Iterator[tuple[CheckedPartition, Course]]:
     """Yield what came of each piece up to the first behind which nothing can be checked.
 

@@ -190,10 +190,7 @@ def judge_nameless(rows: pa.Table) -> Judged:
 
 
 def judge_batches(
-    plan: Plan,
-    patience: Patience,
-    before: Mapping[str, Before],
-    batches: Iterable[pa.RecordBatch],
+    plan: Plan, patience: Patience, before: Mapping[str, Before], batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Yield what is judged of share-partitions whose rows follow each other."""
     for name, rows in partitions(batches):
@@ -203,9 +200,7 @@ def judge_batches(
             yield _row(judge(name, rows, before.get(name, Before()), plan, patience))
 
 
-def partitions(
-    batches: Iterable[pa.RecordBatch],
-) -> Iterator[tuple[str | None, pa.Table]]:
+def partitions(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str | None, pa.Table]]:
     """Yield each share-partition with its rows, however they lie in batches."""
     tables = (pa.Table.from_batches([batch]).cast(ARRIVED) for batch in batches)
     for name, parts in itertools.groupby(parts_of(tables), key=lambda each: each[0]):

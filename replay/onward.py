@@ -123,11 +123,7 @@ def found_again(rows: PartitionRows, course: Course) -> tuple[PartitionRows, Cou
 
 
 def check_onward(
-    rows: PartitionRows,
-    kernel: KernelResult,
-    plan: Plan,
-    lag: Lag,
-    course: Course,
+    rows: PartitionRows, kernel: KernelResult, plan: Plan, lag: Lag, course: Course
 ) -> tuple[PartitionVerdict, Course]:
     """Return the verdict on a piece of a share-partition, with the divergences after the first.
 

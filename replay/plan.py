@@ -62,9 +62,7 @@ class Plan:
 
     profile: str = attrs.field(default="kafka", validator=_profile)
     against: tuple[str, ...] = attrs.field(
-        default=("spec", "impl"),
-        converter=_names,
-        validator=_against,
+        default=("spec", "impl"), converter=_names, validator=_against
     )
     sample: float = attrs.field(default=1.0, validator=_fraction)
     invariants_every: int = attrs.field(default=50, validator=non_negative)

@@ -10,15 +10,7 @@ from rich.text import Text
 from judge.finding import Finding, FindingKind
 from judge.words import many, printable, span
 from replay.plan import CheckedPartition
-from replay.verdict import (
-    ORDER,
-    PartitionVerdict,
-    Recording,
-    Replay,
-    V,
-    Verdict,
-    place,
-)
+from replay.verdict import ORDER, PartitionVerdict, Recording, Replay, V, Verdict, place
 from report.document import (
     Document,
     Grid,
@@ -148,11 +140,7 @@ def _files(recordings: Sequence[Recording]) -> dict[str, int]:
 
 
 def document(
-    replay: Replay,
-    label: Label = unlabelled,
-    known: Sequence[str] = (),
-    *,
-    with_json: bool = False,
+    replay: Replay, label: Label = unlabelled, known: Sequence[str] = (), *, with_json: bool = False
 ) -> Document:
     """Return the report: each share-partition, each kind of divergence, and the totals.
 

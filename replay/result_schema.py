@@ -169,9 +169,7 @@ def lag_table(partition: str, events: pa.Table, result: "KernelResult") -> pa.Ta
 
 
 def lag_row(
-    event: TraceEvent,
-    state: SharePartitionSnapshot | WholeState,
-    lag: int,
+    event: TraceEvent, state: SharePartitionSnapshot | WholeState, lag: int
 ) -> dict[str, Any]:
     """Return the row of an event, after which a state tells its window and its records."""
     counts = dict.fromkeys(COUNTED, 0)

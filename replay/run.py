@@ -258,9 +258,7 @@ def _earlier(
 
 
 def after(
-    verdicts: Iterable[PartitionVerdict],
-    left: Mapping[str, Carried],
-    before: Mapping[str, Carried],
+    verdicts: Iterable[PartitionVerdict], left: Mapping[str, Carried], before: Mapping[str, Carried]
 ) -> dict[str, Carried]:
     """Return what a later replay begins with; one that was not checked whole stays as it was."""
     states = {}

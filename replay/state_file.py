@@ -153,10 +153,7 @@ def read_left(folder: Path, rules: Profile) -> tuple[dict[str, Carried], dict[st
 
 
 def write_states(
-    folder: Path,
-    rules: Profile,
-    states: Iterable[Carried],
-    stream: Mapping[str, Any] | None = None,
+    folder: Path, rules: Profile, states: Iterable[Carried], stream: Mapping[str, Any] | None = None
 ) -> None:
     """Write the file, whole or not at all; ``stream`` is what a stream says of itself."""
     head = _line({"version": VERSION, "rules": _plain(rules), "stream": stream})

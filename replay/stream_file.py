@@ -158,11 +158,7 @@ def write_stream(folder: Path, rules: Profile, left: Left) -> Left:
 
 
 def write_alarms(
-    folder: Path,
-    name: str,
-    batch: int,
-    alarms: Iterable[Finding],
-    problems: Iterable[Problem],
+    folder: Path, name: str, batch: int, alarms: Iterable[Finding], problems: Iterable[Problem]
 ) -> None:
     """Write the divergences and problems of a batch, over those of an attempt that was cut off."""
     folder.mkdir(parents=True, exist_ok=True)

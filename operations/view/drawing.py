@@ -176,14 +176,7 @@ class Columnist:
             self._log_start = frame.partition.log.start_offset
         pending = None if frame.partition is None else len(frame.partition.outstanding)
         lag, reported, counts = self._known(number, frame)
-        return (
-            lag,
-            reported,
-            *counts,
-            pending,
-            *_deliveries(frame.state.records),
-            self._log_start,
-        )
+        return (lag, reported, *counts, pending, *_deliveries(frame.state.records), self._log_start)
 
 
 def _told(state: SharePartitionSnapshot) -> SharePartitionSnapshot:
@@ -196,11 +189,7 @@ def known_of(_number: int, frame: Frame) -> tuple[int | None, int | None, Number
     return lag_after(frame), reported_lag_after(frame), counts_of(frame.state.records)
 
 
-def drawing_of(
-    name: str,
-    frames: Iterable[Frame],
-    around: int | None = None,
-) -> Drawing:
+def drawing_of(name: str, frames: Iterable[Frame], around: int | None = None) -> Drawing:
     """Return the drawing of a share-partition, whose events are walked through once.
 
     ``around`` is the seq of the event around which each event is shown; None: the one that

@@ -187,10 +187,7 @@ def _focus(rows: PartitionRows, around: int | None, otherwise: int) -> int:
 
 
 def _near(
-    rows: PartitionRows,
-    profile: Profile,
-    kinds: Kinds,
-    place: tuple[int, ReplayState | None, int],
+    rows: PartitionRows, profile: Profile, kinds: Kinds, place: tuple[int, ReplayState | None, int]
 ) -> tuple[Near, Divergence | None]:
     """Walk the specification through the events around the focus, from a state before them."""
     begin, state, focus = place

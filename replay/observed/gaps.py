@@ -5,15 +5,7 @@ from heapq import nlargest
 from itertools import accumulate, pairwise
 from operator import attrgetter
 
-from replay.observed.observation import (
-    EpochRun,
-    Facts,
-    Lapse,
-    LogExtent,
-    SentRun,
-    grouped,
-    of_kind,
-)
+from replay.observed.observation import EpochRun, Facts, Lapse, LogExtent, SentRun, grouped, of_kind
 
 QUIET_MS = 60_000
 """After how long without a line a part of a log is taken to be missing (ms)."""

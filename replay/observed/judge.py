@@ -33,14 +33,7 @@ from replay.observed.record import (
     passed,
     recovered,
 )
-from replay.observed.requests import (
-    JUDGED,
-    LogRequest,
-    bounds,
-    lock_of,
-    received_by,
-    requests_of,
-)
+from replay.observed.requests import JUDGED, LogRequest, bounds, lock_of, received_by, requests_of
 from replay.observed.state_topic import Joined, join, learn
 from replay.observed.verdict import DivergedError, ObservedVerdict
 from replay.verdict import Verdict, place
@@ -392,12 +385,7 @@ def _is_saved_by_write(request: LogRequest) -> bool:
     return not request.acquires and request.accepted
 
 
-def _refused(
-    piece: Piece,
-    request: LogRequest,
-    known: Known,
-    rules: Rules,
-) -> DivergedError:
+def _refused(piece: Piece, request: LogRequest, known: Known, rules: Rules) -> DivergedError:
     first, last, configurations, acts = piece
     others = tuple(act for act in acts if act.number != request.number)
     reached = known.reach((first, last, configurations, others), rules)

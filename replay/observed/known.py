@@ -25,14 +25,7 @@ from replay.observed.record import (
     recovered,
     stays_until,
 )
-from replay.observed.requests import (
-    REFUSALS,
-    LogRequest,
-    Naming,
-    Sessions,
-    UnderWay,
-    sessions_of,
-)
+from replay.observed.requests import REFUSALS, LogRequest, Naming, Sessions, UnderWay, sessions_of
 from replay.observed.settings import DELIVERY_LIMITS, Assumed
 from replay.observed.spans import END, Spans
 

@@ -21,13 +21,7 @@ from replay.observed.verdict import ObservedVerdict
 from replay.processes import HereRunner, Progress, Runner, silent
 from replay.request_log.scan import FileTally
 from replay.sources import in_lots
-from replay.tasks import (
-    FilePart,
-    bucket_count,
-    bucket_parts,
-    gather_tasks,
-    line_bases,
-)
+from replay.tasks import FilePart, bucket_count, bucket_parts, gather_tasks, line_bases
 from replay.verdict import Problem, Replay, Verdict, weighed
 from report.scratch import scratch_folder, whole_file
 

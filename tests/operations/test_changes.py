@@ -31,11 +31,7 @@ def test_what_enters_changes_and_leaves_is_listed() -> None:
         "AVAILABLE(1) → ACQUIRED(2) b: 7–9",
         "new → ACQUIRED(2) b: 10–11",
     ]
-    assert window_texts(after) == [
-        "ACQUIRED(1) a: 3–4",
-        "AVAILABLE(1): 5–6",
-        "ACQUIRED(2) b: 7–11",
-    ]
+    assert window_texts(after) == ["ACQUIRED(1) a: 3–4", "AVAILABLE(1): 5–6", "ACQUIRED(2) b: 7–11"]
 
 
 def test_changes_of_one_kind_share_a_line() -> None:

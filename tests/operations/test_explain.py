@@ -16,14 +16,7 @@ from operations.explain import (
     window_text,
 )
 from operations.frames import Frame
-from tests.replay.samples import (
-    Row,
-    kafka_rows,
-    present,
-    renamed,
-    write_lines,
-    write_trace,
-)
+from tests.replay.samples import Row, kafka_rows, present, renamed, write_lines, write_trace
 
 ROWS = [*kafka_rows(count=30), *kafka_rows(partition=1, count=10)]
 

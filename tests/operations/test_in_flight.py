@@ -113,10 +113,7 @@ def test_a_refused_renewal_is_no_progress() -> None:
     world.acquire("m2", 5, 9)
     world.do(AdvanceTime(2000))
     world.acknowledge(4, 0, 9)
-    assert brief(world.seen()) == [
-        (0, 4, "m1", 2000, 0, False),
-        (5, 9, "m2", 2000, 2000, False),
-    ]
+    assert brief(world.seen()) == [(0, 4, "m1", 2000, 0, False), (5, 9, "m2", 2000, 2000, False)]
 
 
 def test_a_record_nobody_holds_has_no_age_and_a_rollback_restores_it() -> None:
@@ -124,10 +121,7 @@ def test_a_record_nobody_holds_has_no_age_and_a_rollback_restores_it() -> None:
     world.acquire("m1", 0, 9)
     world.do(AdvanceTime(1000))
     world.acknowledge(1, 0, 3, *PENDING)
-    assert brief(world.seen()) == [
-        (0, 3, None, None, None, False),
-        (4, 9, "m1", 1000, 1000, False),
-    ]
+    assert brief(world.seen()) == [(0, 3, None, None, None, False), (4, 9, "m1", 1000, 1000, False)]
     first = world.seen()[0]
     assert (first.state, first.pending) == (RecordState.ACKNOWLEDGED, True)
     other = World()

@@ -222,10 +222,7 @@ def test_columns_may_be_narrower_absent_or_more(spark: SparkSession, tmp_path: P
     [
         (lambda f: f.drop("seq"), r"^column seq is 'missing'; allowed: one of int64$"),
         (lambda f: f.toPandas(), r"^frame is 'pandas.DataFrame'; allowed: a DataFrame of Spark"),
-        (
-            lambda f: f.withColumn("seq", F.lit("1")),
-            r"^column seq is 'string'; allowed: int64$",
-        ),
+        (lambda f: f.withColumn("seq", F.lit("1")), r"^column seq is 'string'; allowed: int64$"),
         (
             lambda f: f.withColumn("after", F.struct(F.lit(1).alias("end"))),
             r"^column after is 'struct<end: int32 not null>'; allowed: struct<start_offset: ",
@@ -237,10 +234,7 @@ def test_columns_may_be_narrower_absent_or_more(spark: SparkSession, tmp_path: P
     ],
 )
 def test_a_column_that_no_trace_has_is_refused_before_anything_runs(
-    spark: SparkSession,
-    tmp_path: Path,
-    spoil: Callable[[DataFrame], DataFrame],
-    message: str,
+    spark: SparkSession, tmp_path: Path, spoil: Callable[[DataFrame], DataFrame], message: str
 ) -> None:
     with pytest.raises(InvalidValueError, match=message):
         check(spoil(frame_of(spark, tmp_path, kafka_rows(count=2))))

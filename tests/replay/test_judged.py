@@ -6,14 +6,7 @@ import attrs
 import pytest
 
 from judge.finding import FindingPlace
-from replay.judged import (
-    Before,
-    Counts,
-    Judged,
-    Patience,
-    judge,
-    judge_nameless,
-)
+from replay.judged import Before, Counts, Judged, Patience, judge, judge_nameless
 from replay.plan import Plan
 from tests.replay.samples import Row, kafka_rows, led, renamed, replayed, write_lines
 from tests.replay.streams import arrived, wrong

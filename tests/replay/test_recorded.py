@@ -142,12 +142,7 @@ def _told(rows: list[Row], place: int) -> list[Row]:
         assert follower.step(event_from_row(each)) is None
     operation = attrs.evolve(checkpoint_of(engine.partition), time_ms=rows[place - 1]["time_ms"])
     event = TraceEvent(
-        rows[0]["partition"],
-        place,
-        operation.time_ms,
-        operation,
-        Outcome(),
-        operation.state,
+        rows[0]["partition"], place, operation.time_ms, operation, Outcome(), operation.state
     )
     return [*rows[:place], row_from_event(event), *rows[place:]]
 

@@ -9,14 +9,7 @@ import pytest
 from model.trace_json import line_from_row
 from replay.plan import Plan
 from replay.verdict import PartitionVerdict, Replay, Verdict
-from tests.replay.samples import (
-    FAST,
-    replayed,
-    rows_of,
-    write_lines,
-    write_parquet,
-    write_trace,
-)
+from tests.replay.samples import FAST, replayed, rows_of, write_lines, write_parquet, write_trace
 
 
 def named(replay: Replay) -> dict[str, PartitionVerdict]:

@@ -10,25 +10,10 @@ import pytest
 from judge.finding import Finding, FindingKind, FindingPlace
 from model.profile import KAFKA, KIP
 from replay.plan import Plan
-from replay.state_file import (
-    FORMER,
-    NAME,
-    Carried,
-    StateError,
-    read_states,
-    write_states,
-)
+from replay.state_file import FORMER, NAME, Carried, StateError, read_states, write_states
 from replay.verdict import LogKnowledge, PartitionVerdict, Replay, Verdict
 from tests.lockstep.spoiled import cases
-from tests.replay.samples import (
-    Row,
-    first_of,
-    kafka_rows,
-    led,
-    replayed,
-    write_lines,
-    write_trace,
-)
+from tests.replay.samples import Row, first_of, kafka_rows, led, replayed, write_lines, write_trace
 from tests.whole_states import FULL
 
 DIVERGENCE = attrs.evolve(

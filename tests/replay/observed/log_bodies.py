@@ -39,11 +39,7 @@ def answered(part: Any, *, fetches: bool) -> dict[str, Any]:  # noqa: ANN401 - P
         "errorCode": part.error.value,
         "acknowledgeErrorCode": part.acknowledge_error.value,
         "acquiredRecords": [
-            {
-                "firstOffset": one.first,
-                "lastOffset": one.last,
-                "deliveryCount": one.delivery_count,
-            }
+            {"firstOffset": one.first, "lastOffset": one.last, "deliveryCount": one.delivery_count}
             for one in part.acquired
         ],
     }

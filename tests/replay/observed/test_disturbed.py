@@ -42,10 +42,7 @@ def test_an_altered_log_diverges_though_it_is_disturbed(tmp_path: Path, disturba
     assert any(result.count(Verdict.DIVERGES) for result in results)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name for name in QUICK if name != "PIGGYBACKED_IS_LOST"],
-)
+@pytest.mark.parametrize("name", [name for name in QUICK if name != "PIGGYBACKED_IS_LOST"])
 def test_a_faulty_broker_is_found_on_a_busy_host(tmp_path: Path, name: str) -> None:
     found = set()
     for seed in range(3):

@@ -17,14 +17,7 @@ from replay.observed.observation import (
     SessionEvent,
     SettingEvent,
 )
-from replay.observed.rows import (
-    FACTS,
-    fact_lines,
-    fact_of,
-    line_of,
-    observation_of,
-    row_of,
-)
+from replay.observed.rows import FACTS, fact_lines, fact_of, line_of, observation_of, row_of
 from replay.observed.run import read_all
 from tests.replay.observed.real import LOG
 

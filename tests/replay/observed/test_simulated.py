@@ -105,11 +105,7 @@ def test_a_legal_broker_does_not_diverge(
 @DRAWN
 @settings(max_examples=60)
 def test_a_legal_broker_does_not_diverge_for_long(
-    tmp_path_factory: pytest.TempPathFactory,
-    judging: Judging,
-    ms: float,
-    seed: int,
-    known: Assumed,
+    tmp_path_factory: pytest.TempPathFactory, judging: Judging, ms: float, seed: int, known: Assumed
 ) -> None:
     verdict = judging(tmp_path_factory.mktemp("log"), seed, known, ms)
     assert verdict is None or verdict.verdict is not Verdict.DIVERGES, verdict

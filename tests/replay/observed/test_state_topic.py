@@ -138,13 +138,7 @@ def test_a_dump_that_lacks_a_record_diverges(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        {"topic_id": UUID(int=7)},
-        {"group_id": "another"},
-        {"partition": 1},
-    ],
-    ids=str,
+    "change", [{"topic_id": UUID(int=7)}, {"group_id": "another"}, {"partition": 1}], ids=str
 )
 def test_a_dump_of_other_share_partitions_changes_nothing(
     tmp_path: Path, change: dict[str, object]
