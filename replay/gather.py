@@ -66,7 +66,7 @@ HOLD_BYTES = 64 << 20
 """How much is held in memory, in Arrow's form, before it is written."""
 
 MAX_PROBLEMS = 1000
-"""How many bad lines of one file are described; all are counted."""
+"""How many bad lines of one file are described."""
 
 NO_EVENTS = "holds no events"
 """What is wrong with a file without lines."""
@@ -102,16 +102,14 @@ class GatherTask:
 class Gathered:
     """What a task has read so far. Lines count from 1 at the task's own beginning.
 
-    ``partitions`` has the first line and the number of events of each share-partition;
-    ``row_groups`` has the row groups of each bucket; ``bad`` counts the lines that cannot be used,
-    and ``problems`` describes them. ``leaderless`` are the share-partitions of which a row tells no
-    leader epoch; ``recording`` is what a recorder says of the file. ``survey`` is that of Parquet.
+    ``problems`` describes lines that cannot be used; ``partitions`` has the first line and the
+    number of events of each share-partition, ``row_groups`` the row groups of each bucket.
+    ``leaderless`` are the share-partitions of which a row tells no leader epoch; ``recording`` is
+    what a recorder says of the file. ``survey`` is that of Parquet.
     """
 
     task: GatherTask
     lines: int = 0
-    events: int = 0
-    bad: int = 0
     problems: list[Problem] = attrs.field(factory=list)
     partitions: dict[str, tuple[int, int]] = attrs.field(factory=dict)
     row_groups: dict[int, list[int]] = attrs.field(factory=dict)
@@ -128,7 +126,7 @@ class Gathered:
     @property
     def is_empty(self) -> bool:
         """Return whether nothing was found, not even what is wrong."""
-        return not (self.partitions or self.bad or self.recording.headers)
+        return not (self.partitions or self.problems or self.recording.headers)
 
     def accept(self, partition: str, line: int, leader_epoch: object) -> None:
         """Count an event."""
@@ -138,8 +136,7 @@ class Gathered:
         self.partitions[partition] = first, events + 1
 
     def refuse(self, bad: Bad) -> None:
-        """Count a line that cannot be used, and describe it if not too many are."""
-        self.bad += 1
+        """Describe a line that cannot be used, if not too many are."""
         # Each share-partition keeps its first problem, however many others there are.
         if len(self.problems) < MAX_PROBLEMS or bad.partition not in self._named:
             self.problems.append(Problem(self.path, bad.number, bad.message, bad.partition))
@@ -161,10 +158,10 @@ def gather(tasks: Sequence[GatherTask]) -> Iterator[Gathered]:
         if not _is_parquet(task):
             yield _gather(task)
         elif (found := next(surveys)).problem:
-            yield Gathered(task, bad=1, problems=[found.problem], survey=found)
+            yield Gathered(task, problems=[found.problem], survey=found)
         elif (runs := found.partitions) is not None:
             rows = sum(found.row_groups)
-            yield Gathered(task, rows, rows, partitions=runs, leaderless=set(runs), survey=found)
+            yield Gathered(task, rows, partitions=runs, leaderless=set(runs), survey=found)
         else:
             yield attrs.evolve(_gather(task), survey=found)
 
@@ -298,7 +295,6 @@ def _write(read: Gathered) -> None:
         pq.ParquetWriter(draft, STORED, compression="lz4") as writer,
     ):
         for lot in gathered(tables_of(read), HOLD_BYTES, lambda table: table.nbytes):
-            read.events += lot.num_rows
             for bucket, part in _split(lot, task.buckets):
                 writer.write_table(part, row_group_size=part.num_rows)
                 read.row_groups.setdefault(bucket, []).append(groups)

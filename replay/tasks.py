@@ -67,25 +67,18 @@ class CheckTask:
 
 
 @attrs.frozen
-class FirstEvent:
-    """Where a file has its first event of a share-partition; ``line`` counts from 1."""
-
-    source: str
-    line: int
-
-
-@attrs.frozen
 class Inputs:
     """What the files hold.
 
-    ``places`` has where each share-partition begins in each file, ``events`` how many it has.
+    ``places`` has the line at which each share-partition begins in each file that has it, and
+    ``events`` how many it has.
     ``leaderless`` are those of which a row tells no leader epoch; ``recordings`` is what a recorder
     says of each file.
     """
 
     gathered: tuple[Gathered, ...]
     problems: tuple[Problem, ...]
-    places: dict[str, list[FirstEvent]]
+    places: dict[str, dict[str, int]]
     events: dict[str, int]
     leaderless: frozenset[str] = frozenset()
     recordings: Mapping[str, Recording] = attrs.field(factory=dict)
@@ -115,14 +108,14 @@ def inputs_of(gathered: list[Gathered]) -> Inputs:
     """Combine what the tasks read from each file."""
     gathered.sort(key=lambda part: part.task.number)
     bases = line_bases((part.task, part.lines) for part in gathered)
-    places: dict[str, list[FirstEvent]] = {}
+    places: dict[str, dict[str, int]] = {}
     events: dict[str, int] = {}
     problems: list[Problem] = []
     for part in gathered:
         base = bases[part.task.number]
         path = part.task.source.path
         for name, (line, count) in part.partitions.items():
-            places.setdefault(name, []).append(FirstEvent(path, base + line))
+            places.setdefault(name, {}).setdefault(path, base + line)
             events[name] = events.get(name, 0) + count
         problems += [
             attrs.evolve(problem, line=problem.line and problem.line + base)
@@ -226,18 +219,14 @@ def _first_problems(problems: Iterable[Problem]) -> dict[str, Problem]:
 def _conflicts(inputs: Inputs) -> dict[str, Problem]:
     """Return a problem for each share-partition in several files that tell no leader epochs."""
     conflicts: dict[str, Problem] = {}
-    for partition, events in inputs.places.items():
-        if partition not in inputs.leaderless:
-            continue
-        files = {event.source: event for event in sorted(events, key=lambda e: -e.line)}
-        if len(files) > 1:
-            first, other, *_ = sorted(files.values(), key=lambda e: e.source)
+    for partition, files in inputs.places.items():
+        if partition in inputs.leaderless and len(files) > 1:
+            (source, line), (other, at), *_ = sorted(files.items())
             text = (
-                f"the share-partition is in {len(files)} files: also in "
-                f"{other.source}, line {other.line}; allowed: one file, or a leader_epoch in each "
-                "event, which orders the files"
+                f"the share-partition is in {len(files)} files: also in {other}, line {at}; "
+                "allowed: one file, or a leader_epoch in each event, which orders the files"
             )
-            conflicts[partition] = Problem(first.source, first.line, text, partition)
+            conflicts[partition] = Problem(source, line, text, partition)
     return conflicts
 
 

@@ -45,7 +45,7 @@ def test_lines_are_counted_in_each_part_of_a_file(size: int) -> None:
         *(("/t", 5000, i + 1, 10 + i) for i in range(10)),
         *(("hdfs://h/u v", 0, i + 1, 20 + i) for i in range(10)),
     ]
-    assert [(each.lines, each.bad, each.task.start) for each in said] == [
+    assert [(each.lines, len(each.problems), each.task.start) for each in said] == [
         (10, 0, 0),
         (12, 1, 5000),
         (10, 0, 0),
@@ -79,7 +79,7 @@ def test_compressed_files_come_in_chunks(chunk: int, cut: int) -> None:
     for each in said:
         mine = [row for row in events if row["source"] == each.task.source.path]
         assert places(mine) == [(each.task.source.path, 0, i + 1, i) for i in range(len(mine))]
-        assert (each.bad, len(mine) < 30) == ((1, True) if cut else (0, False))
+        assert (len(each.problems), len(mine) < 30) == ((1, True) if cut else (0, False))
 
 
 def test_rows_of_parquet_have_their_number_in_the_file() -> None:

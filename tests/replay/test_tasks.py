@@ -7,7 +7,6 @@ from replay.plan import InputFacts
 from replay.sources import Form, Source, find_sources
 from replay.tasks import (
     CHUNK_BYTES,
-    FirstEvent,
     bucket_count,
     check_tasks,
     facts_of,
@@ -24,7 +23,7 @@ def gathered(number: int, path: str, lines: int, names: list[str]) -> Gathered:
     task = attrs.evolve(gather_tasks([source], 4, "/work")[0], number=number)
     groups = {bucket_of(name, 4): [i] for i, name in enumerate(names)}
     partitions = dict.fromkeys(names, (1, lines))
-    return Gathered(task, lines, lines, 0, [], partitions, groups, set(names))
+    return Gathered(task, lines, [], partitions, groups, set(names))
 
 
 def test_plain_lines_are_split_in_parts_and_gzip_is_not() -> None:
@@ -53,8 +52,8 @@ def test_buckets_grow_with_the_input_within_limits() -> None:
 def test_lines_count_on_over_the_parts_of_a_file() -> None:
     parts = [gathered(1, "a", 7, ["p"]), gathered(0, "a", 5, ["p"]), gathered(2, "b", 3, ["q"])]
     assert inputs_of(parts).places == {
-        "p": [FirstEvent("a", 1), FirstEvent("a", 6)],
-        "q": [FirstEvent("b", 1)],
+        "p": {"a": 1},
+        "q": {"b": 1},
     }
 
 
@@ -84,7 +83,7 @@ def test_runs_in_order_are_split_at_row_groups() -> None:
     runs = {f"p{i}": (10_000 * i + 1, 10_000) for i in range(20)}
     (task,) = gather_tasks([Source("a", Form.PARQUET, 1)], 4, "/work")
     survey = Survey((40_000,) * 5, runs)
-    inputs = inputs_of([Gathered(task, 200_000, 200_000, partitions=runs, survey=survey)])
+    inputs = inputs_of([Gathered(task, 200_000, partitions=runs, survey=survey)])
     tasks = check_tasks(inputs, inputs.places, 2, InputFacts())
     assert [(t.number, len(t.first_rows)) for t in tasks] == [(i, 4) for i in range(5)]
     (both,) = check_tasks(inputs, ["p1", "p17"], 2, InputFacts())
@@ -99,8 +98,8 @@ def test_inputs_of_lines_and_parquet_are_combined(tmp_path: Path) -> None:
     found = inputs_of(list(gather(tasks)))
     assert found.events == {"core:orders:0": 3, "core:orders:1": 4}
     assert found.places == {
-        "core:orders:0": [FirstEvent(str(lines), 1)],
-        "core:orders:1": [FirstEvent(str(columns), 1)],
+        "core:orders:0": {str(lines): 1},
+        "core:orders:1": {str(columns): 1},
     }
     assert [problem.line for problem in found.problems] == [4]
 
