@@ -2,21 +2,14 @@
 
 import copy
 from collections.abc import Callable
+from typing import Any
 
-import attrs
 import pytest
 
-from judge.engine import SpecEngine
-from judge.follower import Follower
 from judge.words import MAX_TEXT
 from model.guards import Difference, Guard
-from model.outcome import Outcome
-from model.profile import KAFKA
-from model.trace import TraceEvent
-from model.trace_codec import event_from_row, row_from_event
 from replay.plan import Plan
 from replay.verdict import PartitionVerdict, Verdict
-from tests.checkpoints import checkpoint_of
 from tests.replay.samples import Row, check_rows, kafka_rows, places, present, recorded
 
 QUICK = "kafka-4.4.0"
@@ -134,122 +127,52 @@ def test_what_is_spoiled_in_a_recording_is_found(
     assert found_in(rows) == [(row["seq"] + after, name)]
 
 
-def _told(rows: list[Row], place: int) -> list[Row]:
-    """Return the rows with a checkpoint in place of one, of the state before it."""
-    engine = SpecEngine(KAFKA)
-    follower = Follower("spec", engine)
-    for each in rows[:place]:
-        assert follower.step(event_from_row(each)) is None
-    operation = attrs.evolve(checkpoint_of(engine.partition), time_ms=rows[place - 1]["time_ms"])
-    event = TraceEvent(
-        rows[0]["partition"], place, operation.time_ms, operation, Outcome(), operation.state
-    )
-    return [*rows[:place], row_from_event(event), *rows[place:]]
+CHECKPOINT = 3
+"""The seq at which the agent told the whole state of a leader: three locks are held."""
 
 
-def _numbered(rows: list[Row], first: int, by: int) -> list[Row]:
-    """Return rows of which those from ``first`` on have moved by so many places."""
-    moved = _copied(rows)
-
-    def place(seq: int) -> int:
-        return seq + by if seq >= first else seq
-
-    for number, row in enumerate(moved):
-        row["seq"] = number
-        row["completed"] = [{**each, "seq": place(each["seq"])} for each in row["completed"]]
-        for write in row["writes"]:
-            if write.get("made_after") is not None:
-                write["made_after"] = place(write["made_after"])
-        for write in row.get("outstanding") or ():
-            write["seq"] = None if write["seq"] is None else place(write["seq"])
-    return moved
+def _of_the_agent() -> list[Row]:
+    """Return a copy of rows of a leader of which the agent tells the whole state early."""
+    (rows,) = recorded("agent-4.4.0-seven-members").values()
+    assert rows[CHECKPOINT]["op"] == "checkpoint"
+    assert len(rows[CHECKPOINT]["deadlines"]) == 3
+    return copy.deepcopy(rows[:100])
 
 
-PLACE = 150
-
-
-def _with_checkpoint() -> list[Row]:
-    (rows,) = recorded(QUICK).values()
-    return _numbered(_told(rows, PLACE), PLACE, 1)
-
-
-def test_a_checkpoint_in_the_middle_of_a_recording_is_compared() -> None:
-    rows = _with_checkpoint()
-    assert rows[PLACE]["op"] == "checkpoint"
+def test_a_recording_may_begin_with_a_checkpoint() -> None:
+    rows = _of_the_agent()[CHECKPOINT:]
     assert found_in(rows) == []
-
-
-def _from_the_middle() -> list[Row]:
-    """Return a recording that begins with a checkpoint."""
-    rows = _with_checkpoint()[PLACE:]
-    for row in rows:
-        row["completed"] = [each for each in row["completed"] if each["seq"] >= PLACE]
-    told = [
-        {**row, "outstanding": [{**w, "seq": None} for w in row.get("outstanding") or ()]}
-        if row["op"] == "checkpoint"
-        else row
-        for row in rows
-    ]
-    return _numbered(told, PLACE, -PLACE)
-
-
-def test_a_recording_that_begins_in_the_middle_conforms() -> None:
-    rows = _from_the_middle()
-    assert rows[0]["deadlines"]
-    assert found_in(rows) == []
-
-
-def test_a_window_that_ends_after_its_last_record_is_taken_over() -> None:
-    told, *_rest = _from_the_middle()
-    told["after"]["end_offset"] += 5
-    assert found_in([told]) == []
+    rows[0]["after"]["end_offset"] += 5
+    assert found_in(rows[:1]) == [], "a window that ends after its last record is taken over"
 
 
 def test_a_gap_in_a_recording_hides_what_happened_in_it_and_nothing_else() -> None:
-    rows = _with_checkpoint()
-    gap = {
-        **{name: rows[0][name] for name in ("partition", "completed", "writes", "result")},
-        "op": "gap",
-        "lost": 29,
-        "seq": PLACE - 30,
-        "time_ms": rows[PLACE - 30]["time_ms"],
-        "after": rows[0]["after"],
-    }
-    lossy = [*rows[: PLACE - 30], gap, *rows[PLACE:]]
-    lossy = _numbered(lossy, PLACE, -29)
-    assert found_in(lossy) == []
-    later = next(row for row in lossy[PLACE - 28 :] if row["op"] == "expire")
-    later["time_ms"] -= 1
-    later["due_ms"] = None
-    assert found_in(lossy) == [(later["seq"], Guard.LOCK_LASTS_ITS_DURATION.name)]
-
-
-def _spoil_checkpoint(name: str, row: Row) -> None:
-    records = row["after"]["records"]
-    match name:
-        case "record":
-            records[0]["delivery_count"] += 1
-        case "owner":
-            next(r for r in records if r["member"])["member"] = "another"
-        case "start":
-            row["after"]["start_offset"] += 1
-        case "count":
-            row["after"]["delivery_complete_count"] += 1
+    rows = _of_the_agent()
+    rows[CHECKPOINT - 1].update(op="gap", lost=29)
+    assert found_in(rows) == []
+    rows[60]["after"]["end_offset"] += 1
+    assert found_in(rows) == [(60, Difference.END_OFFSET.name)]
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"),
+    ("path", "by", "kind"),
     [
-        ("record", Difference.RECORDS.name),
-        ("owner", Difference.RECORDS.name),
-        ("start", Guard.START_STOPS_AT_UNFINISHED.name),
-        ("count", Difference.DELIVERY_COMPLETE_COUNT.name),
+        (("records", 0, "delivery_count"), 1, Difference.RECORDS.name),
+        (("records", 0, "member"), "another", Difference.RECORDS.name),
+        (("start_offset",), 1, Guard.START_STOPS_AT_UNFINISHED.name),
+        (("delivery_complete_count",), 1, Difference.DELIVERY_COMPLETE_COUNT.name),
     ],
 )
-def test_a_checkpoint_with_one_field_altered_is_found(name: str, kind: str) -> None:
-    rows = copy.deepcopy(_with_checkpoint())
-    _spoil_checkpoint(name, rows[PLACE])
-    assert found_in(rows) == [(PLACE, kind)]
+def test_a_checkpoint_with_one_field_altered_is_found(
+    path: tuple[str | int, ...], by: int | str, kind: str
+) -> None:
+    rows = _of_the_agent()[: CHECKPOINT + 1]
+    *above, last = path
+    place: Any = rows[CHECKPOINT]["after"]
+    for step in above:
+        place = place[step]
+    place[last] += by
+    assert found_in(rows) == [(CHECKPOINT, kind)]
 
 
 @pytest.mark.parametrize(
