@@ -398,14 +398,16 @@ def _runs(file: pq.ParquetFile) -> dict[str, tuple[int, int]] | None:
 
     Rows of leaderships are put in order elsewhere.
     """
-    if "leader_epoch" in file.schema_arrow.names and _has_leaders(file):
-        return None
+    read = [
+        name for name in ("partition", "seq", "leader_epoch") if name in file.schema_arrow.names
+    ]
     runs: dict[str, tuple[int, int]] = {}
     row, last = 1, None
-    for group in range(file.metadata.num_row_groups):
-        table = file.read_row_group(group, columns=["partition", "seq"], use_threads=False)
-        names, seq = table.column("partition"), table.column("seq")
-        if names.null_count or seq.null_count:
+    for group in range(file.metadata.num_row_groups):  # The file may be larger than memory.
+        table = file.read_row_group(group, columns=read, use_threads=False)
+        names, seq, *epochs = (table.column(name) for name in read)
+        is_led = any(column.null_count < len(column) for column in epochs)
+        if names.null_count or seq.null_count or is_led:
             return None
         numbers = seq.to_numpy()
         for start, end in runs_of(names):
@@ -417,15 +419,6 @@ def _runs(file: pq.ParquetFile) -> dict[str, tuple[int, int]] | None:
             runs[name], last = (first, before + end - start), name
         row += table.num_rows
     return runs
-
-
-def _has_leaders(file: pq.ParquetFile) -> bool:
-    # One group at a time: a file may be larger than memory.
-    for group in range(file.metadata.num_row_groups):
-        column = file.read_row_group(group, columns=["leader_epoch"], use_threads=False).column(0)
-        if column.null_count < len(column):
-            return True
-    return False
 
 
 def in_child(work: Callable[[], Iterable[T_]]) -> Iterator[T_]:
