@@ -16,6 +16,7 @@ from replay.observed.record import (
     is_waiting,
     may_be_counted,
     passed,
+    possible_text,
     written,
 )
 from replay.observed.requests import LogRequest
@@ -195,16 +196,10 @@ def _explained(
     after = written(reached, *entry, saved=saved)
     if after:
         return after
-    detail = f"{entry[0]} with delivery count {entry[1]} is written; possible: {_texts(reached)}"
+    detail = (
+        f"{entry[0]} with delivery count {entry[1]} is written; possible: {possible_text(reached)}"
+    )
     raise DivergedError(Difference.WRITTEN_STATE, piece[0], piece[1], detail)
-
-
-def _texts(configurations: Configurations) -> str:
-    texts = set()
-    for each in configurations:
-        record = each.record
-        texts.add("anything" if record is None else f"{record.state.name}({record.delivery_count})")
-    return ", ".join(sorted(texts))
 
 
 def _pass(known: Known, start: int, rules: Rules) -> None:
@@ -223,7 +218,7 @@ def _pass(known: Known, start: int, rules: Rules) -> None:
         if not after:
             never = all(each.record == UNDELIVERED for each in reached)
             rule = Guard.NO_RECORD_LOST if never else Guard.START_STOPS_AT_UNFINISHED
-            detail = f"the start offset {start} is written; possible: {_texts(reached)}"
+            detail = f"the start offset {start} is written; possible: {possible_text(reached)}"
             raise DivergedError(rule, first, last, detail)
         changed.append((first, last, after))
     known.put(changed)

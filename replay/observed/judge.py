@@ -31,6 +31,7 @@ from replay.observed.record import (
     is_unsaved,
     may_be_finished,
     passed,
+    possible_text,
     recovered,
 )
 from replay.observed.requests import JUDGED, LogRequest, bounds, lock_of, received_by, requests_of
@@ -389,32 +390,19 @@ def _refused(piece: Piece, request: LogRequest, known: Known, rules: Rules) -> D
     first, last, configurations, acts = piece
     others = tuple(act for act in acts if act.number != request.number)
     reached = known.reach((first, last, configurations, others), rules)
-    states = ", ".join(sorted({_state(each.record) for each in reached}))
-    member = request.seen.member
+    member, possible = request.seen.member, possible_text(reached)
     value = next(value for low, high, value in request.ranges if low <= first <= high)
     if request.acquires:
         free = any(each.record is not None and is_acquirable(each.record) for each in reached)
-        detail = f"{member} acquires with delivery count {value}; possible: {states}"
+        detail = f"{member} acquires with delivery count {value}; possible: {possible}"
         if free:
             return DivergedError(Difference.ACQUIRED, first, last, detail)
         return DivergedError(Guard.ONLY_AVAILABLE_IS_ACQUIRED, first, last, detail)
     kind = AcknowledgeType(value).name
-    detail = f"{kind} by {member} was accepted; possible: {states}"
+    detail = f"{kind} by {member} was accepted; possible: {possible}"
     never = all(each.record == UNDELIVERED for each in reached)
     rule = Guard.ACKNOWLEDGED_WAS_DELIVERED if never else Guard.ACKNOWLEDGEMENT_JUDGED
     return DivergedError(rule, first, last, detail)
-
-
-def _state(record: object) -> str:
-    state = getattr(record, "state", None)
-    if state is None:
-        return "anything"
-    owner = getattr(record, "owner", None)
-    count = getattr(record, "delivery_count", 0)
-    if count < 0:
-        return "passed by the start offset"
-    pending = ", its write outstanding" if getattr(record, "pending", False) else ""
-    return f"{RecordState(state).name}({count}){f' of {owner}' if owner else ''}{pending}"
 
 
 def _texts(each: Observation, offset: int) -> Iterator[str]:

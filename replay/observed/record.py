@@ -10,6 +10,7 @@ from functools import lru_cache
 
 import attrs
 
+from judge.words import state_text
 from model.states import AcknowledgeType, RecordState
 from spec.record import (
     UNDELIVERED,
@@ -285,6 +286,20 @@ def may_be_finished(each: PossibleState) -> bool:
 def is_unsaved(configurations: Configurations, number: int) -> bool:
     """Whether in every configuration this request made a state that was not written."""
     return bool(configurations) and all(each.unsaved == number for each in configurations)
+
+
+def possible_text(configurations: Configurations) -> str:
+    """Return in words what the record may be."""
+    return ", ".join(sorted({_record_text(each.record) for each in configurations}))
+
+
+def _record_text(record: Record | None) -> str:
+    if record is None:
+        return "anything"
+    if record.delivery_count == _GONE:
+        return "passed by the start offset"
+    owner = record.owner or None
+    return state_text(record.state, record.delivery_count, owner, pending=record.pending)
 
 
 def recovered(configurations: Configurations, records: Iterable[Record]) -> Configurations:
