@@ -99,9 +99,11 @@ def test_lines_that_are_put_together_anew_are_the_same(tmp_path: Path) -> None:
 def test_children_and_spark_judge_a_log_in_parts_as_one_process_does(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    """And name the lines of a divergence as they are in its file."""
+    wrong = altered("SHARE_FETCH", 2, _counted_twice)
     paths = [tmp_path / f"kafka-request-{nth}.log" for nth in range(10)]
     for nth, path in enumerate(paths):
-        path.write_text("".join(lines()).replace('"g1"', f'"g{nth}"'))
+        path.write_text("".join(lines() if nth else wrong).replace('"g1"', f'"g{nth}"'))
     inputs, _ = sorted_out(paths)
     here = judge_inputs(inputs, KNOWN)
     monkeypatch.setattr("replay.tasks.CHUNK_BYTES", 100_000)
@@ -110,25 +112,10 @@ def test_children_and_spark_judge_a_log_in_parts_as_one_process_does(
     for other in others:
         assert other.verdicts == here.verdicts
         assert other.requests == here.requests > 1000
-    assert here.count(Verdict.CONFORMS) == 10
-    assert not here.gaps
-
-
-@pytest.mark.slow
-@pytest.mark.xdist_group("spark")
-def test_children_and_spark_name_the_line_of_a_divergence_in_its_file(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    text = altered("SHARE_FETCH", 2, _counted_twice)
-    [here] = judged(tmp_path, text).verdicts
-    monkeypatch.setattr("replay.tasks.CHUNK_BYTES", 100_000)
-    with open_processes(2) as children:
-        for runner in (children, SparkRunner(spark)):
-            assert judged(tmp_path, text, KNOWN, runner).verdicts == (here,)
-    assert here.divergences
-    assert all(
-        text[int(one.rstrip(")").rpartition(":")[2]) - 1] for one in here.divergences[0].evidence
-    )
+    assert (here.count(Verdict.CONFORMS), here.gaps) == (9, ())
+    (one,) = (verdict.divergence for verdict in here.verdicts if verdict.divergence)
+    assert (one.place.source, one.place.line) == (str(paths[0]), 210)
+    assert all(wrong[int(each.rstrip(")").rpartition(":")[2]) - 1] for each in one.evidence)
 
 
 def test_half_of_the_lines_of_a_log_bear_no_verdict(tmp_path: Path) -> None:
