@@ -80,25 +80,22 @@ def children() -> Iterator[ProcessRunner]:
         yield runner
 
 
-def test_all_results_arrive_in_order_from_this_process() -> None:
-    here, progress = HereRunner(), Watching()
-    results, whole = here.run("count", range(4), numbers, progress)
-    assert whole
-    assert results == [(number, os.getpid()) for task in range(4) for number in range(task)]
-    assert progress.stages == [("count", 4)]
-    assert progress.seen[-1] == 4
-    assert (here.place, here.parallelism) == ("in this process", 1)
-
-
-def test_all_results_arrive_in_order_from_children(children: ProcessRunner) -> None:
-    progress = Watching()
-    results, whole = children.run("count", range(9), numbers, progress)
-    assert whole
-    assert [number for number, _ in results] == [n for task in range(9) for n in range(task)]
-    assert os.getpid() not in {process for _, process in results}
-    assert progress.stages == [("count", 9)]
-    assert progress.seen[-1] == 9
-    assert (children.place, children.parallelism) == ("in this process and 2 children", 2)
+def test_all_results_arrive_in_order(children: ProcessRunner) -> None:
+    runners: tuple[Runner, ...] = HereRunner(), children
+    for runner, is_here in zip(runners, (True, False), strict=True):
+        progress = Watching()
+        results, whole = runner.run("count", range(9), numbers, progress)
+        assert whole
+        assert [number for number, _ in results] == [n for task in range(9) for n in range(task)]
+        assert (os.getpid() in {process for _, process in results}) is is_here
+        assert (progress.stages, progress.seen[-1]) == ([("count", 9)], 9)
+        none = Watching()
+        assert runner.run("nothing", [], numbers, none) == ([], True)
+        assert none.stages == []
+    assert [(each.place, each.parallelism) for each in runners] == [
+        ("in this process", 1),
+        ("in this process and 2 children", 2),
+    ]
 
 
 def test_children_do_not_import_what_is_only_looked_for() -> None:
@@ -114,14 +111,6 @@ with open_processes(2) as runner:
         [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, check=True
     )
     assert done.stdout.decode().strip() == f"({[('pandas', 'scipy', 'coverage')] * 4}, True)"
-
-
-def test_without_tasks_there_is_no_stage(children: ProcessRunner) -> None:
-    runners: tuple[Runner, ...] = (HereRunner(), children)
-    for runner in runners:
-        progress = Watching()
-        assert runner.run("nothing", [], numbers, progress) == ([], True)
-        assert progress.stages == []
 
 
 def test_a_task_that_fails_is_an_error_on_one_line(tmp_path: Path, children: ProcessRunner) -> None:

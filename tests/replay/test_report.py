@@ -61,7 +61,8 @@ def printed(replay: Replay, width: int = 180, *, with_json: bool = False) -> str
 def test_the_totals_are_one_line_of_json() -> None:
     line = json_line(sample())
     assert "\n" not in line
-    assert json.loads(line) == {
+    told = json.loads(line)
+    assert {name: value for name, value in told.items() if value} == {
         "events": 30,
         "partitions": 5,
         "diverged": 1,
@@ -70,20 +71,13 @@ def test_the_totals_are_one_line_of_json() -> None:
         "unknown": 1,
         "skipped_files": 1,
         "log_unknown": 1,
-        "log_partly": 0,
-        "gaps": 0,
-        "lost": 0,
-        "latest_ms": None,
-        "recordings": 0,
-        "unfinished": 0,
-        "cut": 0,
-        "dropped": 0,
-        "faults": 0,
-        "sampled": 0,
-        "runner": "",
         "seconds": 2.0,
         "events_per_second": 15.0,
     }
+    assert [name for name, value in told.items() if not value] == [
+        *("log_partly", "gaps", "lost", "latest_ms", "recordings", "unfinished", "cut"),
+        *("dropped", "faults", "sampled", "runner"),
+    ]
 
 
 def test_the_report_has_every_count_and_problem() -> None:
@@ -119,16 +113,9 @@ def test_long_lists_are_shortened_but_counted() -> None:
 
 
 def test_a_disagreement_is_loud_and_comes_first() -> None:
-    verdicts = [
-        PartitionVerdict("a", Verdict.DIVERGES, 9, 8, divergence=divergence("a")),
-        PartitionVerdict(
-            "b",
-            Verdict.DIVERGES,
-            9,
-            8,
-            divergence=attrs.evolve(divergence("b", FindingKind.DISAGREEMENT), name="OTHER"),
-        ),
-    ]
+    other = attrs.evolve(divergence("b", FindingKind.DISAGREEMENT), name="OTHER")
+    found = {"a": divergence("a"), "b": other}
+    verdicts = [PartitionVerdict(n, Verdict.DIVERGES, 9, 8, divergence=d) for n, d in found.items()]
     text = printed(Replay(tuple(verdicts), (), 1.0))
     loud = text.index("SPECIFICATION AND IMPLEMENTATION DISAGREE: b")
     assert loud < text.index("Divergence: a")

@@ -127,22 +127,14 @@ def test_first_line_finds_the_cause(text: str, line: str) -> None:
 
 
 def test_all_results_arrive_once_and_progress_is_reported(spark: SparkSession) -> None:
-    progress = Watching()
-    results, whole = SparkRunner(spark).run("count", range(7), range, progress)
+    runner, progress = SparkRunner(spark), Watching()
+    results, whole = runner.run("count", range(7), range, progress)
     assert whole
     assert results == [i for n in range(7) for i in range(n)]
-    assert progress.stages == [("count", 7)]
-    assert progress.seen[-1] == 7
-
-
-def test_a_session_says_where_its_tasks_run(spark: SparkSession) -> None:
-    runner = SparkRunner(spark)
-    assert (runner.place, runner.parallelism) == ("Spark local[2]", 2)
-
-
-def test_without_tasks_there_is_no_job(spark: SparkSession) -> None:
+    assert (progress.stages, progress.seen[-1]) == ([("count", 7)], 7)
     none: list[int] = []
-    assert SparkRunner(spark).run("nothing", none, range, silent) == ([], True)
+    assert runner.run("nothing", none, range, silent) == ([], True)
+    assert (runner.place, runner.parallelism) == ("Spark local[2]", 2)
 
 
 @pytest.mark.slow

@@ -90,19 +90,14 @@ def test_a_file_of_other_rules_is_refused(tmp_path: Path) -> None:
             read_states(tmp_path, rules)
 
 
-@pytest.mark.parametrize("text", ["7", "[1]", '"ab"', "no JSON", "null"])
-def test_a_head_that_is_no_object_is_refused(tmp_path: Path, text: str) -> None:
-    (tmp_path / NAME).write_text(f"0\n{text}\n")
-    with pytest.raises(StateError, match=r"is no file of states$"):
-        read_states(tmp_path, KAFKA)
-
-
-def test_what_is_no_file_of_states_is_refused(tmp_path: Path) -> None:
-    (tmp_path / NAME).write_bytes(b"no state")
-    with pytest.raises(StateError, match=r"is no file of states$"):
-        read_states(tmp_path, KAFKA)
-    with pytest.raises(StateError, match=r"is no file of states$"):
-        read_states(tmp_path / NAME, KAFKA)
+@pytest.mark.parametrize(
+    "text", ["no state", *(f"0\n{head}\n" for head in ("7", "[1]", '"ab"', "no JSON", "null"))]
+)
+def test_what_is_no_file_of_states_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / NAME).write_text(text)
+    for folder in (tmp_path, tmp_path / NAME):
+        with pytest.raises(StateError, match=r"is no file of states$"):
+            read_states(folder, KAFKA)
     (tmp_path / NAME).unlink()
     (tmp_path / NAME).mkdir()
     with pytest.raises(StateError, match=r"is no file of states$"):
