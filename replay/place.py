@@ -65,11 +65,10 @@ def get_ready_for(paths: Iterable[str], modules: Sequence[str], *, alone: bool) 
     nothing depends but the time: it says nothing of a bad path.
     """
     try:
-        files = _few_files(paths)
-        text = text_of(find_sources(files).files) if files else None
+        text = text_of(find_sources(_few_files(paths)).files)
     except (NoSuchTraceError, OSError):
         return
-    if text is None or not _is_small(text):
+    if not _is_small(text):
         return
     if alone and DISABLED not in os.environ and _is_sooner_interpreted(text):
         os.environ[DISABLED] = "1"
