@@ -154,11 +154,10 @@ def _readings(
         partition = broker.partitions.get(key)
         if not asked.batches or partition is None or asked.topic_partition not in answers:
             continue
-        if not partition.ready and answers[asked.topic_partition] is not UNKNOWN:
+        error = answers[asked.topic_partition]
+        if not partition.ready and error is not UNKNOWN:
             broker = loaded(broker, key, logs)
-        elif answers[asked.topic_partition] is ErrorCode.INVALID_RECORD_STATE and _names_passed(
-            partition, asked
-        ):
+        elif error is ErrorCode.INVALID_RECORD_STATE and _names_passed(partition, asked):
             refused.add(asked.topic_partition)
     if broker is not belief.broker or refused:
         partitions = tuple(
@@ -227,23 +226,18 @@ def _conducts(
 ) -> Iterator[Conduct]:
     """Yield the choices of the broker that the response allows."""
     answers = {part.topic_partition: part for part in response.partitions}
-    topic_partitions = sorted(
-        topic_partition for group, topic_partition in broker.partitions if group == request.group_id
-    )
+    places = sorted(place for group, place in broker.partitions if group == request.group_id)
     most = request.max_records if isinstance(request, ShareFetch) else 0
     broker_then = _acknowledged(broker, request, answers, connection, logs)
-    giving, choices = (
-        {topic_partition for topic_partition, part in answers.items() if part.acquired},
-        [],
-    )
-    for topic_partition in topic_partitions:
-        key, log = (request.group_id, topic_partition), logs.get(topic_partition, _EMPTY)
+    giving, choices = {place for place, part in answers.items() if part.acquired}, []
+    for place in places:
+        key, log = (request.group_id, place), logs.get(place, _EMPTY)
         partition = loaded(broker_then, key, logs).partitions[key]
-        choices.append(list(_choices(partition, log, answers.get(topic_partition), most)))
-        giving |= {topic_partition} if free_of_aborted(partition, log) else set()
+        choices.append(list(_choices(partition, log, answers.get(place), most)))
+        giving |= {place} if free_of_aborted(partition, log) else set()
     for order in _orders(broker, request, giving, connection):
         for chosen in product(*choices):
-            yield Conduct(tuple(zip(topic_partitions, chosen, strict=True)), order)
+            yield Conduct(tuple(zip(places, chosen, strict=True)), order)
 
 
 def _acknowledged(
@@ -254,25 +248,16 @@ def _acknowledged(
     logs: Logs,
 ) -> ShareBroker:
     """Return the broker between the acknowledgements of a fetch and its acquisitions."""
-    if isinstance(request, ShareAcknowledge) or all(
-        not part.batches for part in request.partitions
-    ):
+    acknowledges = any(part.batches for part in request.partitions)
+    if isinstance(request, ShareAcknowledge) or not acknowledges:
         return broker
-    conduct = Conduct(
-        tuple(
-            (
-                topic_partition,
-                PartitionConduct(
-                    acknowledge=_refusal(part),
-                    reset_offset=logs.get(topic_partition, _EMPTY).first_young,
-                ),
-            )
-            for topic_partition, part in answers.items()
-        )
+    chosen = (
+        (place, PartitionConduct(_refusal(part), reset_offset=logs.get(place, _EMPTY).first_young))
+        for place, part in answers.items()
     )
     with suppress(IllegalChoiceError):
         nothing = attrs.evolve(request, max_records=0)
-        return handle(broker, nothing, broker.now, conduct, connection).broker
+        return handle(broker, nothing, broker.now, Conduct(tuple(chosen)), connection).broker
     return broker
 
 
@@ -280,9 +265,8 @@ def _refusal(answer: PartitionResponse | None) -> Choice:
     """Return the answer to an acknowledgement as a choice; any, if the response has none."""
     if answer is None:
         return Choice()
-    return Choice(
-        refusal=answer.acknowledge_error if answer.acknowledge_error in _REFUSALS else NONE
-    )
+    error = answer.acknowledge_error
+    return Choice(refusal=error if error in _REFUSALS else NONE)
 
 
 def _orders(
@@ -300,13 +284,9 @@ def _orders(
     if error is not NONE or plain:
         yield None
         return
-    topic_partitions = [part.topic_partition for part in sessions[key_of(request)].partitions]
-    rest = tuple(
-        topic_partition for topic_partition in topic_partitions if topic_partition not in giving
-    )
-    for order in permutations(
-        topic_partition for topic_partition in topic_partitions if topic_partition in giving
-    ):
+    places = [part.topic_partition for part in sessions[key_of(request)].partitions]
+    rest = [place for place in places if place not in giving]
+    for order in permutations(place for place in places if place in giving):
         yield (*order, *rest)
 
 
@@ -324,26 +304,22 @@ def _choices(
     )
     for aborted in kept_back(partition, log, given, most):
         ranges = _sorted((*given, *aborted))
+        read = _read(partition, log, ranges) if ranges else ()
+        plain = PartitionConduct(
+            acknowledge,
+            Choice(acquired=(), entered=()),
+            fetch_offset=read[0].first if read else 0,
+            log_batches=read,
+            aborted=aborted,
+            reset_offset=log.first_young,
+        )
         if not ranges:
-            nothing = Choice(acquired=(), entered=())
-            yield PartitionConduct(
-                acknowledge, nothing, fetch_offset=0, log_batches=(), reset_offset=log.first_young
-            )
+            yield plain
             continue
         last = ranges[-1].last
-        read = _read(partition, log, ranges)
         inside = (b.last + 1 for b in log.batches if b.first <= last <= b.last)
         for end in sorted({last + 1, *inside}):
-            acquire = Choice(ranges, _entered(partition, log, end))
-            first = read[0].first if read else 0
-            yield PartitionConduct(
-                acknowledge,
-                acquire,
-                fetch_offset=first,
-                log_batches=read,
-                aborted=aborted,
-                reset_offset=log.first_young,
-            )
+            yield attrs.evolve(plain, acquire=Choice(ranges, _entered(partition, log, end)))
 
 
 def _entered(partition: SharePartition, log: WrittenLog, end: int) -> tuple[OffsetRange, ...]:
@@ -382,9 +358,8 @@ def _about(broker: ShareBroker, request: ShareRequest, response: ShareResponse) 
         record.owner
         for part in response.partitions
         if (partition := broker.partitions.get((request.group_id, part.topic_partition)))
-        is not None
         for offset in offsets(part.acquired)
-        if (record := partition.window.records.get(offset)) is not None
+        if (record := partition.window.records.get(offset))
     }
     return "fetch of what the member holds" if owners - {None} == {request.member_id} else "fetch"
 
@@ -404,29 +379,19 @@ def _difference(
         about, names = f"session answered {seen.error.name}", (seen.error.name, produced.error.name)
         return AnswerMismatch(WireDifference.SESSION_ERROR, about, *names)
     acknowledged = {part.topic_partition for part in request.partitions if part.batches} - excused
-    partition, possible = (
-        {part.topic_partition: part for part in r.partitions} for r in (seen, produced)
-    )
-    for topic_partition in sorted({*partition, *possible}):
-        part, other = (
-            partition.get(topic_partition),
-            possible.get(topic_partition, PartitionResponse(topic_partition)),
-        )
-        if topic_partition in acknowledged and (
-            part is None or part.acknowledge_error is not other.acknowledge_error
-        ):
-            answered = "not answered" if part is None else part.acknowledge_error.name
-            about = (
-                f"acknowledge {answered}" if part is None else f"acknowledge answered {answered}"
-            )
-            wanted = other.acknowledge_error.name
-            return AnswerMismatch(
-                WireDifference.ACKNOWLEDGE_ERROR, about, answered, wanted, topic_partition
-            )
-        part = part or PartitionResponse(topic_partition)
+    told, possible = ({p.topic_partition: p for p in r.partitions} for r in (seen, produced))
+    for place in sorted({*told, *possible}):
+        nothing = PartitionResponse(place)
+        part, other = told.get(place, nothing), possible.get(place, nothing)
+        right, wanted = part.acknowledge_error is other.acknowledge_error, other.acknowledge_error
+        if place in acknowledged and not (place in told and right):
+            answered = part.acknowledge_error.name if place in told else "not answered"
+            about = f"acknowledge {'answered ' if place in told else ''}{answered}"
+            kind = WireDifference.ACKNOWLEDGE_ERROR
+            return AnswerMismatch(kind, about, answered, wanted.name, place)
         if part.error is not other.error:
             about, names = f"fetch answered {part.error.name}", (part.error.name, other.error.name)
-            return AnswerMismatch(WireDifference.FETCH_ERROR, about, *names, topic_partition)
+            return AnswerMismatch(WireDifference.FETCH_ERROR, about, *names, place)
         if mismatch := _acquired(part, other, fetch):
             return mismatch
     return None

@@ -57,7 +57,7 @@ from spec.partition import SharePartition
 from spec.record import UNDELIVERED
 from spec.share_broker import PartitionKey
 from spec.share_request import acquirable
-from spec.share_session import key_of
+from spec.share_session import SessionKey, key_of
 from spec.window import first_unfinished
 
 MOST_BELIEFS = 400
@@ -125,7 +125,10 @@ class Judge:
 
     def partition(self, partition: int) -> SharePartition:
         """Return a share-partition in its most plausible state."""
-        return self.beliefs[0].broker.partitions[self.key(partition)]
+        return self._at(self.beliefs[0], self.key(partition)[1])
+
+    def _at(self, belief: Belief, place: TopicPartition) -> SharePartition:
+        return belief.broker.partitions[self._place.group, place]
 
     def kept_back(self, most: int) -> int:
         """Return how many fetches of at most ``most`` records may keep back all that they read.
@@ -135,10 +138,8 @@ class Judge:
         return max(
             sum(
                 -(-len(batch) // max(1, most))
-                for topic_partition, log in self.logs.items()
-                for batch in free_of_aborted(
-                    belief.broker.partitions[self.key(topic_partition.partition)], log
-                )
+                for place, log in self.logs.items()
+                for batch in free_of_aborted(self._at(belief, place), log)
             )
             for belief in self.beliefs
         )
@@ -235,18 +236,21 @@ class Judge:
         Where none of them explains the answer (``after`` is empty), yield those that have passed
         over the aborted records at the start of their windows, too.
         """
-        events = []
         closing = key_of(request) if request.session_epoch == FINAL_EPOCH else None
-        for belief in self.beliefs:
-            blurred = uncertain(belief, sent, received)
-            self._blurred_until = max(self._blurred_until, blurred)
-            events += [(belief, before) for before in possible(belief, sent, received, closing)]
+        events = [*self._possible(sent, received, closing)]
         yield from events
         if committed_only(self._config) and not after:
             for belief, before in events:
                 passed = past_aborted(before, request, self.logs)
                 if passed != before:
                     yield belief, passed
+
+    def _possible(
+        self, sent: float, received: float, closing: SessionKey | None = None
+    ) -> Iterator[tuple[Belief, Belief]]:
+        for belief in self.beliefs:
+            self._blurred_until = max(self._blurred_until, uncertain(belief, sent, received))
+            yield from ((belief, before) for before in possible(belief, sent, received, closing))
 
     def described(self, partition: int, reported: Described) -> Finding | None:
         """Judge a reported start offset and lag, and keep the beliefs that explain them."""
@@ -255,17 +259,14 @@ class Judge:
         key, log = self.key(partition), self.logs[self.key(partition)[1]]
         after: dict[Belief, tuple[Belief, Belief]] = {}
         refused: list[tuple[Belief, AnswerMismatch]] = []
-        for belief in self.beliefs:
-            blurred = uncertain(belief, reported.sent_ms, reported.received_ms)
-            self._blurred_until = max(self._blurred_until, blurred)
-            for before in possible(belief, reported.sent_ms, reported.received_ms):
-                wrong = described_wrong(
-                    before.broker.partitions[key], log, reported, key[1], tells_lag=self._tells_lag
-                )
-                if wrong is None:
-                    after.setdefault(unkept(before), (belief, before))
-                else:
-                    refused.append((before, wrong))
+        for belief, before in self._possible(reported.sent_ms, reported.received_ms):
+            wrong = described_wrong(
+                before.broker.partitions[key], log, reported, key[1], tells_lag=self._tells_lag
+            )
+            if wrong is None:
+                after.setdefault(unkept(before), (belief, before))
+            else:
+                refused.append((before, wrong))
         return self._concluded(after, refused, reported.sent_ms)
 
     def first(self, wrongs: Iterator[AnswerMismatch]) -> Finding | None:
@@ -298,15 +299,14 @@ class Judge:
             or any(p.acquired for p in response.partitions)
         ):
             return None
-        for topic_partition, log in self.logs.items():
-            free = {self._free(belief, request, topic_partition, log) for belief in self.beliefs}
-            if None in free:
-                continue
-            offset = min(o for o in free if o is not None)
-            kind = WireDifference.AVAILABLE_RECORDS_ARE_DELIVERED
-            wanted = f"offset {offset} of partition {topic_partition.partition}, or another"
-            wrong = AnswerMismatch(kind, "fetch", "nothing acquired", wanted, topic_partition)
-            return self._deviation(wrong, self.beliefs[0])
+        for place in self.logs:
+            free = {self._free(belief, request, place) for belief in self.beliefs}
+            if None not in free:
+                offset = min(o for o in free if o is not None)
+                kind = WireDifference.AVAILABLE_RECORDS_ARE_DELIVERED
+                wanted = f"offset {offset} of partition {place.partition}, or another"
+                wrong = AnswerMismatch(kind, "fetch", "nothing acquired", wanted, place)
+                return self._deviation(wrong, self.beliefs[0])
         return None
 
     def undecided(self, now: float, until: float) -> float:
@@ -321,16 +321,11 @@ class Judge:
     def state_text(self, belief: Belief | None = None) -> str:
         """Return the states of the share-partitions in a belief, in words."""
         partitions = (belief or self.beliefs[0]).broker.partitions
-        texts = (
-            f"partition {topic_partition.partition}: "
-            + (
-                snapshot_text(snapshot(partitions[group, topic_partition]))
-                if partitions[group, topic_partition].ready
-                else "not in memory"
-            )
-            for group, topic_partition in sorted(partitions)
-        )
-        text = printable("; ".join(texts))
+        states = {
+            place.partition: snapshot_text(snapshot(each)) if each.ready else "not in memory"
+            for (_group, place), each in sorted(partitions.items())
+        }
+        text = printable("; ".join(f"partition {n}: {state}" for n, state in states.items()))
         for id_, name in self._names.items():
             text = text.replace(id_, name)
         return text
@@ -370,32 +365,22 @@ class Judge:
                 texts = f"{lock_ms} ms", f"{self._timing.lock_ms} ms"
                 yield AnswerMismatch(kind, "fetch", *texts, part.topic_partition)
 
-    def _free(
-        self,
-        belief: Belief,
-        request: ShareRequest,
-        topic_partition: TopicPartition,
-        log: WrittenLog,
-    ) -> int | None:
+    def _free(self, belief: Belief, request: ShareRequest, place: TopicPartition) -> int | None:
         """Return a record that a belief has available for the session of a request; None if none.
 
         A record that was never delivered is available if the window has room for it. A record that
         is only kept back makes room for the next.
         """
-        session = belief.broker.sessions.get(key_of(request))
-        partition = belief.broker.partitions[self._place.group, topic_partition]
-        if (
-            session is None
-            or not partition.ready
-            or all(part.topic_partition != topic_partition for part in session.partitions)
-        ):
+        session, partition = belief.broker.sessions.get(key_of(request)), self._at(belief, place)
+        joined = {part.topic_partition for part in session.partitions} if session else ()
+        if place not in joined or not partition.ready:
             return None
         window = partition.window
         cap = first_unfinished(window, partition.log) + self._config.partition_max_record_locks
         for offset in acquirable(partition):
             delivered = window.records.get(offset, UNDELIVERED).delivery_count > 0
             if delivered or offset < cap:
-                return next(deliverable(partition, log, offset), None)
+                return next(deliverable(partition, self.logs[place], offset), None)
         return None
 
     def _deviation(self, wrong: AnswerMismatch, belief: Belief) -> Finding:
@@ -413,9 +398,8 @@ class Judge:
         self, belief: Belief, topic_partition: TopicPartition | None
     ) -> SharePartitionSnapshot | None:
         (only, *others) = self.logs
-        key = self._place.group, only if topic_partition is None and not others else topic_partition
-        partition = next((p for k, p in belief.broker.partitions.items() if k == key), None)
-        if partition is None or not partition.ready:
+        place = only if topic_partition is None and not others else topic_partition
+        if place not in self.logs or not (partition := self._at(belief, place)).ready:
             return None
         state = snapshot(partition)
         records = (
@@ -433,17 +417,15 @@ def is_passing(response: ShareResponse) -> bool:
 
 def _twice(exchange: Exchange) -> Iterator[AnswerMismatch]:
     named = [part.topic_partition for part in exchange.response.partitions]
-    if doubled := next(
-        (topic_partition for topic_partition in named if named.count(topic_partition) > 1), None
-    ):
+    if doubled := next((place for place in named if named.count(place) > 1), None):
         kind = WireDifference.ANSWERED_ONCE
         texts = f"partition {doubled.partition} {named.count(doubled)} times", "once"
         yield AnswerMismatch(kind, "fetch", *texts, doubled)
-    for topic_partition, read in exchange.read:
+    for place, read in exchange.read:
         if any(after.first <= before.last for before, after in pairwise(read)):
             kind = WireDifference.SENT_ONCE
             texts = f"records {ranges_text(read)}", "each batch once, ascending"
-            yield AnswerMismatch(kind, "fetch", *texts, topic_partition)
+            yield AnswerMismatch(kind, "fetch", *texts, place)
 
 
 def _ill_acquired(
