@@ -8,7 +8,7 @@ import attrs
 from conformance.campaign import Fault
 from conformance.deviation import UNREADABLE
 from judge.finding import CRASHED
-from judge.words import printable
+from judge.words import many, printable
 from model.guards import Difference
 from model.rules import RULES
 
@@ -54,10 +54,10 @@ class FaultGroup(Generic[C_co]):
     def often(self) -> str:
         """Return how often and in how many forms it showed, in words."""
         parts = [
-            *([_number(self.vectors, "vector")] if self.vectors else []),
-            *([_number(self.sequences, "random sequence")] if self.sequences else []),
+            *([many(self.vectors, "vector")] if self.vectors else []),
+            *([many(self.sequences, "random sequence")] if self.sequences else []),
         ]
-        return f"{' and '.join(parts)}, in {_number(len(self.forms), 'form')}"
+        return f"{' and '.join(parts)}, in {many(len(self.forms), 'form')}"
 
 
 def grouped(faults: Sequence[Fault[C_co]]) -> tuple[FaultGroup[C_co], ...]:
@@ -92,7 +92,3 @@ def _order(group: FaultGroup[object]) -> tuple[object, ...]:
         -often,
         first.deviation.probable_cause,
     )
-
-
-def _number(count: int, name: str) -> str:
-    return f"{count:,} {name}{'' if count == 1 else 's'}"
