@@ -12,12 +12,11 @@ import attrs
 from conformance.target import TargetError
 from conformance.wire.admin import Admin, Transaction
 from conformance.wire.allowed import ISOLATION, OF_A_GROUP, RENEWS, allowed
-from conformance.wire.codec import exchange, message
+from conformance.wire.codec import exchange, message, model_error
 from conformance.wire.connection import Address, Bounds, Wire
 from conformance.wire.records import batch_with, contents_of, record_batch
 from conformance.wire.target import Described, Exchange, GroupTopic, NamedNode, WireHello
 from model.config import AutoOffsetReset, SharePartitionConfig
-from model.errors import ErrorCode
 from model.ranges import OffsetRange
 from model.share_messages import ShareFetch, ShareRequest
 
@@ -255,7 +254,7 @@ class BrokerTarget:
         lag = getattr(described, "lag", _UNKNOWN_LAG)
         led = self._admin.leader_epoch(self._topics[place], partition)
         return Described(
-            _error(described.error_code),
+            model_error(described.error_code),
             getattr(described, "start_offset", -1),
             None if lag == _UNKNOWN_LAG else lag,
             answer.sent_ms,
@@ -285,7 +284,7 @@ class BrokerTarget:
     def coordinator_of(self, key: str) -> NamedNode:
         """Ask for the share coordinator of a key."""
         code, node = self._admin.share_coordinator(key)
-        return NamedNode(_error(code), node)
+        return NamedNode(model_error(code), node)
 
     def wait(self, ms: float) -> None:
         """Sleep."""
@@ -312,13 +311,6 @@ class BrokerTarget:
                 self.finish(place)
         self._topics.clear()
         self._wire.close()
-
-
-def _error(code: int) -> ErrorCode:
-    try:
-        return ErrorCode(code)
-    except ValueError:
-        return ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def _named(connection: str) -> str:

@@ -48,6 +48,14 @@ def error_name(code: int) -> str:
         return f"error {code}"
 
 
+def model_error(code: int) -> ErrorCode:
+    """Return an error as the model has it; UNKNOWN_SERVER_ERROR if it has it not."""
+    try:
+        return ErrorCode(code)
+    except ValueError:
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+
+
 def may_pass(code: int) -> bool:
     """Whether Kafka marks an error as retriable."""
     try:
@@ -80,13 +88,8 @@ def message(asked: ShareRequest) -> Message:
         max_records=asked.max_records,
         batch_size=asked.batch_size,
         forgotten_topics_data=[
-            {
-                "topic_id": topic_uuid(topic),
-                "partitions": [topic_partition.partition for topic_partition in topic_partitions],
-            }
-            for topic, topic_partitions in groupby(
-                asked.forgotten, lambda topic_partition: topic_partition.topic_id
-            )
+            {"topic_id": topic_uuid(topic), "partitions": [place.partition for place in places]}
+            for topic, places in groupby(asked.forgotten, lambda place: place.topic_id)
         ],
     )
 
@@ -160,25 +163,22 @@ def _partition(
     fetch: bool,  # noqa: FBT001 - the two kinds of response
     unknown: list[str],
 ) -> PartitionResponse:
-    topic_partition = TopicPartition(str(topic.topic_id or _NO_ID), each.partition_index)
+    place = TopicPartition(str(topic.topic_id or _NO_ID), each.partition_index)
     error = _error(each.error_code, unknown)
     if not fetch:
-        return PartitionResponse(topic_partition, acknowledge_error=error)
+        return PartitionResponse(place, acknowledge_error=error)
     acquired = tuple(
         AcquiredRange(part.first_offset, part.last_offset, part.delivery_count)
         for part in each.acquired_records
     )
-    return PartitionResponse(
-        topic_partition, error, _error(each.acknowledge_error_code, unknown), acquired
-    )
+    return PartitionResponse(place, error, _error(each.acknowledge_error_code, unknown), acquired)
 
 
 def _error(code: int, unknown: list[str]) -> ErrorCode:
-    try:
-        return ErrorCode(code)
-    except ValueError:
+    error = model_error(code)
+    if error.value != code:
         unknown.append(error_name(code))
-        return ErrorCode.UNKNOWN_SERVER_ERROR
+    return error
 
 
 def _of_each(
