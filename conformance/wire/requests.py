@@ -1,6 +1,8 @@
 """The requests of commands, which name offsets and epochs by what is most plausible."""
 
 import base64
+from itertools import starmap
+from operator import itemgetter
 
 import attrs
 
@@ -24,7 +26,7 @@ ABSENT_TOPIC = "00000000-0000-0000-0000-00000000beef"
 ABSENT_PARTITION = 99
 QUICK_MS = 50
 """How long a fetch waits (ms), unless records are known to be available."""
-_RENEW = AcknowledgeType.RENEW
+_RENEW, _ACCEPT_FIRST = AcknowledgeType.RENEW, AcknowledgementBatch(0, 0, (AcknowledgeType.ACCEPT,))
 
 
 def member_id(member: str) -> str:
@@ -57,18 +59,13 @@ class Requests:
             batches |= {self.topic_partition(partition): () for partition in added}
         if not (fetches and opens and ask.epoch is asks.Epoch.NEXT):
             batches |= {
-                self.topic_partition(part.partition): self._batches(part)
-                for part in ask.acknowledged
+                self.topic_partition(p.partition): self._batches(p) for p in ask.acknowledged
             }
         if ask.stranger is not asks.Stranger.NONE:
-            part = (AcknowledgementBatch(0, 0, (AcknowledgeType.ACCEPT,)),)
-            batches[self._strange(ask.stranger)] = (
-                part if not fetches or any(batches.values()) else ()
-            )
-        partitions = tuple(
-            PartitionRequest(topic_partition, given) for topic_partition, given in batches.items()
-        )
-        renews = any(_RENEW in batch.types for given in batches.values() for batch in given)
+            accepts = () if fetches and not any(batches.values()) else (_ACCEPT_FIRST,)
+            batches[self._strange(ask.stranger)] = accepts
+        partitions = tuple(starmap(PartitionRequest, batches.items()))
+        renews = any(_RENEW in batch.types for part in partitions for batch in part.batches)
         names = self.place.group, member_id(ask.member), epoch, partitions
         renewing = renews and not ask.unsaid
         if isinstance(ask, asks.Fetch):
@@ -120,16 +117,13 @@ class Requests:
 
     def _batches(self, asked: asks.Acknowledged) -> tuple[AcknowledgementBatch, ...]:
         """Return batches that ascend and do not overlap, except those that are malformed."""
-        deviation: list[AcknowledgementBatch] = []
+        batches: list[AcknowledgementBatch] = []
         partition = asked.partition % self.place.partitions
-        placed = sorted(
-            ((self._first(partition, batch), batch) for batch in asked.batches),
-            key=lambda part: part[0],
-        )
-        for first, batch in placed:
-            if batch.shape is not Shape.WELL_FORMED or all(b.last < first for b in deviation):
-                deviation.append(self._batch(partition, first, batch))
-        return tuple(deviation)
+        placed = ((self._first(partition, batch), batch) for batch in asked.batches)
+        for first, batch in sorted(placed, key=itemgetter(0)):
+            if batch.shape is not Shape.WELL_FORMED or all(b.last < first for b in batches):
+                batches.append(self._batch(partition, first, batch))
+        return tuple(batches)
 
     def _first(self, partition: int, batch: asks.AskBatch) -> int:
         held = self.held(partition, batch.whose) if batch.whose else []
