@@ -184,9 +184,7 @@ class Kit(ABC, Generic[C, T, H, S]):
 
 
 def less_of(
-    items: tuple[A, ...],
-    simpler: Callable[[A], Iterable[A]] = lambda _item: (),
-    least: int = 1,
+    items: tuple[A, ...], simpler: Callable[[A], Iterable[A]] = lambda _item: (), least: int = 1
 ) -> Iterator[tuple[A, ...]]:
     """Yield the items without each of them, if so many are left, and with it in a simpler form."""
     for place, item in enumerate(items):

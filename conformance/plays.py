@@ -2,13 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Collection, Hashable, Iterator
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    FIRST_EXCEPTION,
-    Future,
-    ThreadPoolExecutor,
-    wait,
-)
+from concurrent.futures import FIRST_COMPLETED, FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import Any, Self, TypeVar
 

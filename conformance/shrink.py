@@ -9,9 +9,7 @@ C = TypeVar("C")
 
 
 def shrunk(
-    sequence: Sequence[C],
-    fails: Callable[[tuple[C, ...]], int | None],
-    kit: Kit[C, Any, Any, Any],
+    sequence: Sequence[C], fails: Callable[[tuple[C, ...]], int | None], kit: Kit[C, Any, Any, Any]
 ) -> tuple[C, ...]:
     """Return a sequence in which nothing can be left out or made simpler.
 

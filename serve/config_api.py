@@ -26,10 +26,7 @@ def describe_configs(node: Node, asked: Call) -> Values:
 
 
 def _result(node: Node, wanted: SimpleNamespace) -> Values:
-    answer = {
-        "resource_type": wanted.resource_type,
-        "resource_name": wanted.resource_name,
-    }
+    answer = {"resource_type": wanted.resource_type, "resource_name": wanted.resource_name}
     try:
         values, own = _values(node, wanted.resource_type, wanted.resource_name)
     except RefusedError as refused:

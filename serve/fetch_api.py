@@ -34,10 +34,7 @@ async def fetch(node: Node, asked: Call) -> Values:
     responses = _responses(node, body)
     parts = [part for topic in responses for part in topic["partitions"]]
     moved = [part["current_leader"] for part in parts if part["error_code"] in _MOVED]
-    return {
-        "responses": responses,
-        "node_endpoints": endpoints(node, moved),
-    }
+    return {"responses": responses, "node_endpoints": endpoints(node, moved)}
 
 
 def _responses(node: Node, body: SimpleNamespace) -> list[Values]:

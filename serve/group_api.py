@@ -337,10 +337,7 @@ def delete_share_group_offsets(node: Node, asked: Call) -> Values:
         code = _NONE if topic and str(topic.id) not in refused else _UNKNOWN_TOPIC
         topic_id = topic.id if topic else None
         responses.append({"topic_name": name, "topic_id": topic_id, "error_code": code})
-    return {
-        "error_code": error,
-        "responses": responses if error is _NONE else [],
-    }
+    return {"error_code": error, "responses": responses if error is _NONE else []}
 
 
 _UNKNOWN_TOPIC = KafkaError.unknown_topic_or_partition

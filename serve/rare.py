@@ -13,12 +13,7 @@ import attrs
 from kio.schema.errors import ErrorCode as KafkaError
 
 from model.ranges import OffsetRange, number_of_offsets, offsets, ranges_of
-from model.share_messages import (
-    Conduct,
-    PartitionResponse,
-    ShareResponse,
-    TopicPartition,
-)
+from model.share_messages import Conduct, PartitionResponse, ShareResponse, TopicPartition
 
 THROTTLE_MS = 1000
 """For how long a client is to refrain from requests."""

@@ -134,11 +134,7 @@ def create_topics(node: Node, asked: Call) -> Values:
 def _created(node: Node, wanted: SimpleNamespace, *, only_check: bool) -> Values:
     count = len(wanted.assignments) or wanted.num_partitions
     count = node.cluster.options.partitions if count == -1 else count
-    answer = {
-        "name": wanted.name,
-        "num_partitions": count,
-        "replication_factor": 1,
-    }
+    answer = {"name": wanted.name, "num_partitions": count, "replication_factor": 1}
     try:
         topic = create_topic(node.cluster, wanted.name, count, _assigned(node, wanted))
     except RefusedError as refused:
@@ -234,10 +230,7 @@ def log_of(node: Node, name: str, partition: int) -> tuple[RecordLog, Elected] |
 def delete_old_records(node: Node, asked: Call) -> Values:
     """Move the start of logs up; -1 means to the end."""
     topics = [
-        {
-            "name": topic.name,
-            "partitions": list(_shortened(node, topic.name, topic.partitions)),
-        }
+        {"name": topic.name, "partitions": list(_shortened(node, topic.name, topic.partitions))}
         for topic in asked.body.topics
     ]
     return {"topics": topics}
@@ -253,8 +246,4 @@ def _shortened(node: Node, name: str, wanted: Iterable[SimpleNamespace]) -> Iter
             if error is _NONE:
                 delete_records(node, node.cluster.topics[name], part.partition_index, start)
             start = log.start if error is _NONE else -1
-        yield {
-            "partition_index": part.partition_index,
-            "low_watermark": start,
-            "error_code": error,
-        }
+        yield {"partition_index": part.partition_index, "low_watermark": start, "error_code": error}

@@ -5,13 +5,7 @@ from uuid import UUID
 
 import attrs
 
-from conformance.cluster.fault_plan import (
-    NODES,
-    STATE_PARTITIONS,
-    STATE_TOPIC,
-    TOPIC,
-    PlannedFault,
-)
+from conformance.cluster.fault_plan import NODES, STATE_PARTITIONS, STATE_TOPIC, TOPIC, PlannedFault
 from conformance.cluster.nodes import CONTROLLER, Nodes
 from conformance.target import TargetError
 from conformance.wire.admin import Admin

@@ -143,11 +143,7 @@ class Links:
         return _Link(whole)
 
     async def _serve(
-        self,
-        target: str,
-        port: int,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
+        self, target: str, port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         """Carry one connection until an end of it ends."""
         pair = [writer]

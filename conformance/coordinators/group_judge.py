@@ -398,9 +398,7 @@ def _failed_over(belief: GroupBelief, _request: Request, reply: GroupReply) -> G
     members = restarted(belief.members, belief.now_ms, SESSION_MS)
     # What waits was called by the instance before, and its answers come to nobody.
     return attrs.evolve(
-        belief,
-        members=members,
-        waiting=Map(dict.fromkeys(belief.waiting, frozenset())),
+        belief, members=members, waiting=Map(dict.fromkeys(belief.waiting, frozenset()))
     )
 
 

@@ -96,9 +96,7 @@ class ShareScene(Stage[asks.StateAsk]):
     """
 
     def __init__(
-        self,
-        target: DriverTarget[ShareCapabilities],
-        hello: Hello[ShareCapabilities],
+        self, target: DriverTarget[ShareCapabilities], hello: Hello[ShareCapabilities]
     ) -> None:
         """Wait for the first command."""
         self._target, self.can = target, hello.capabilities

@@ -72,9 +72,7 @@ def _unlimited(operation: Acquire) -> Acquire:
 
 
 def _most(
-    before: SharePartition,
-    operation: Acquire,
-    choice: Callable[[tuple[OffsetRange, ...]], Choice],
+    before: SharePartition, operation: Acquire, choice: Callable[[tuple[OffsetRange, ...]], Choice]
 ) -> tuple[OffsetRange, ...]:
     """Return as many offsets of the read as a legal choice can have, from the first on."""
     chosen: list[int] = []

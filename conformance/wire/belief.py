@@ -45,15 +45,7 @@ from model.share_messages import TopicPartition
 from spec.coordinator import Durable
 from spec.log import Log
 from spec.partition import SharePartition
-from spec.share_broker import (
-    PartitionKey,
-    ShareBroker,
-    advance,
-    append,
-    apply_to,
-    disconnect,
-    lead,
-)
+from spec.share_broker import PartitionKey, ShareBroker, advance, append, apply_to, disconnect, lead
 from spec.share_session import SessionKey, ShareSession
 from spec.window import replace
 

@@ -270,10 +270,7 @@ def _refusal(answer: PartitionResponse | None) -> Choice:
 
 
 def _orders(
-    broker: ShareBroker,
-    request: ShareRequest,
-    giving: set[TopicPartition],
-    connection: str,
+    broker: ShareBroker, request: ShareRequest, giving: set[TopicPartition], connection: str
 ) -> Iterator[tuple[TopicPartition, ...] | None]:
     """Yield each order in which the broker may have read the share-partitions.
 

@@ -30,12 +30,7 @@ from conformance.wire.explain import (
 from conformance.wire.target import Described, Exchange, GroupTopic
 from conformance.wire.visible import MOST_HASTY, altered, hasty, ill_described, is_empty
 from conformance.wire.words import acquired_text
-from conformance.wire.written import (
-    WrittenLog,
-    committed_only,
-    deliverable,
-    free_of_aborted,
-)
+from conformance.wire.written import WrittenLog, committed_only, deliverable, free_of_aborted
 from judge.finding import Finding
 from judge.view import snapshot
 from judge.words import printable, ranges_text, snapshot_text

@@ -15,12 +15,7 @@ from typing import Any, TypeAlias, get_args, get_origin
 from uuid import UUID
 
 import attrs
-from kio.index import (
-    KioIndexError,
-    load_entity_schema,
-    load_request_schema,
-    load_response_schema,
-)
+from kio.index import KioIndexError, load_entity_schema, load_request_schema, load_response_schema
 from kio.schema.errors import ErrorCode
 from kio.serial import entity_writer
 from kio.static.constants import EntityType

@@ -292,10 +292,7 @@ class WireScene(Stage[asks.Ask]):
         if not (wrong or self.judge.over):
             self.exercised.update(described(*self.judge.explanation, answer))
         self._note(
-            "describe",
-            f"describe partition {partition}",
-            described_text(answer),
-            answer.error,
+            "describe", f"describe partition {partition}", described_text(answer), answer.error
         )
         return wrong
 
@@ -317,11 +314,7 @@ class WireScene(Stage[asks.Ask]):
                 return None
             epoch = self._requests.epoch(ask.member, asks.Epoch.NEXT, INITIAL_EPOCH)
             request = attrs.evolve(
-                request,
-                session_epoch=epoch,
-                partitions=(),
-                forgotten=(),
-                max_wait_ms=PATIENT_MS,
+                request, session_epoch=epoch, partitions=(), forgotten=(), max_wait_ms=PATIENT_MS
             )
             wrong, exchange = self._exchanged(ask.member, request)
         still = isinstance(request, ShareFetch) and self.judge.starved(request, exchange)

@@ -189,10 +189,7 @@ def _judging(
 
 
 def _acquiring(
-    request: ShareFetch,
-    partition: SharePartition,
-    taken: Collection[int],
-    others: int,
+    request: ShareFetch, partition: SharePartition, taken: Collection[int], others: int
 ) -> set[str]:
     """Return the rules that refuse one record more, where other partitions give so many."""
     log, window = partition.log, partition.window

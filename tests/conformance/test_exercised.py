@@ -83,11 +83,7 @@ JUDGED = "is bounded by ACKNOWLEDGEMENT_JUDGED"
             {"ACQUIRED → ACQUIRED ACCEPT"},
             {JUDGED, "is answered INVALID_RECORD_STATE"},
         ),
-        (
-            (ALL, acknowledge(4, (1,))),
-            set(),
-            {"is bounded by ACKNOWLEDGED_WAS_DELIVERED", INVALID},
-        ),
+        ((ALL, acknowledge(4, (1,))), set(), {"is bounded by ACKNOWLEDGED_WAS_DELIVERED", INVALID}),
         (
             (ALL, asks.MemberLeaves("m1", WAITS)),
             {"ACQUIRED → AVAILABLE pending"},

@@ -23,14 +23,7 @@ from spec.group_lifecycle import (
     leave,
     subscribe,
 )
-from spec.group_membership import (
-    LEAVING,
-    Members,
-    beat,
-    ended,
-    heartbeat_answers,
-    restarted,
-)
+from spec.group_membership import LEAVING, Members, beat, ended, heartbeat_answers, restarted
 from spec.share_group import (
     CallDelete,
     CallInitialize,

@@ -84,9 +84,7 @@ class Tools:
     def running(self, tool: str, *arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
         """Run a tool for the block, and then end it as an interrupt of its user would."""
         with subprocess.Popen(
-            self._command(tool, arguments),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            self._command(tool, arguments), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         ) as process:
             try:
                 yield process

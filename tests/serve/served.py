@@ -73,9 +73,7 @@ class Client:
     def described(self, name: str) -> SimpleNamespace:
         """Return what Metadata says of a topic, which is created if it is missing."""
         body = self.ask(
-            "metadata",
-            topics=[{"topic_id": None, "name": name}],
-            allow_auto_topic_creation=True,
+            "metadata", topics=[{"topic_id": None, "name": name}], allow_auto_topic_creation=True
         )
         described: SimpleNamespace = body.topics[0]
         return described
@@ -153,9 +151,7 @@ def raw(address: str) -> Iterator[socket.socket]:
 
 @contextmanager
 def serving(
-    options: Options | None = None,
-    speed: float = 1.0,
-    trace: Path | None = None,
+    options: Options | None = None, speed: float = 1.0, trace: Path | None = None
 ) -> Iterator[str]:
     """Serve until the block ends; yield the address."""
     server = Server(options or Options(group=EARLIEST), speed)

@@ -16,10 +16,7 @@ def alter(client: Client, name: str, value: str | None, **how: object) -> int:
 
 def described(client: Client, kind: int, name: str, *keys: str) -> dict[str, str] | int:
     resource = {"resource_type": kind, "resource_name": name, "configuration_keys": keys or None}
-    body = client.ask(
-        "describe_configs",
-        resources=[resource],
-    )
+    body = client.ask("describe_configs", resources=[resource])
     (result,) = body.results
     return result.error_code or {config.name: config.value for config in result.configs}
 

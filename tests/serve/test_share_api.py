@@ -109,13 +109,7 @@ def test_a_partition_that_is_not_of_the_group_has_an_error() -> None:
 
 @pytest.mark.parametrize("wrong", [{"group_id": ""}, {"member_id": None}, {"max_records": -1}])
 def test_a_request_that_no_client_sends_is_invalid(wrong: dict[str, object]) -> None:
-    asked = {
-        "group_id": "g",
-        "member_id": "m",
-        "max_bytes": 1,
-        "max_records": 1,
-        "batch_size": 1,
-    }
+    asked = {"group_id": "g", "member_id": "m", "max_bytes": 1, "max_records": 1, "batch_size": 1}
     with client_of() as client:
         body = client.send(request("share_fetch", 1, **{**asked, **wrong}))
         assert body.error_code == ErrorCode.INVALID_REQUEST.value

@@ -20,12 +20,7 @@ def described(client: Client, *names: str, create: bool = False) -> list[tuple[i
 
 
 def created(client: Client, name: str, **how: object) -> tuple[int, str | None]:
-    topic = {
-        "name": name,
-        "num_partitions": 2,
-        "replication_factor": 1,
-        **how,
-    }
+    topic = {"name": name, "num_partitions": 2, "replication_factor": 1, **how}
     body = client.ask("create_topics", topics=[topic], timeout=100)
     return body.topics[0].error_code, body.topics[0].error_message
 

@@ -41,9 +41,7 @@ def moved(broker: Broker, to: int, partition: int = 0) -> None:
 
 def leaders(client: Client) -> list[tuple[int, int]]:
     answer = client.ask(
-        "metadata",
-        topics=[{"topic_id": None, "name": "t"}],
-        allow_auto_topic_creation=False,
+        "metadata", topics=[{"topic_id": None, "name": "t"}], allow_auto_topic_creation=False
     )
     assert len(answer.brokers) == 3
     (topic,) = answer.topics

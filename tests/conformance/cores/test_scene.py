@@ -182,10 +182,7 @@ UNCOUNTED: dict[str, Any] = {
         ({"result": {"status": "NONE"}}, "it has no writes"),
         ({**FINE, "after": {}}, "it has no after.start_offset"),
         ({**FINE, "result": {"status": "ODD\x1b"}}, "result.status must be UNKNOWN_SERVER_ERROR, "),
-        (
-            {**FINE, "after": {**AFTER, "start_offset": 1 << 63}},
-            "after.start_offset must be a",
-        ),
+        ({**FINE, "after": {**AFTER, "start_offset": 1 << 63}}, "after.start_offset must be a"),
         ({**FINE, "after": {**AFTER, "end_offset": True}}, "after.end_offset must be a whole"),
         ({**FINE, "after": {**AFTER, "odd": 0}}, "after.odd must be one of start_offset, "),
         ({**FINE, "after": {**AFTER, "records": [[0]]}}, "after.records must be an array of first"),

@@ -21,10 +21,7 @@ FILES = {path.stem: path for path in sorted(DATA.glob("*.json"))}
 SAID = jsonschema.Draft202012Validator(
     {
         "$defs": PROTOCOL["$defs"],
-        "properties": {
-            "request": {"$ref": "#/$defs/request"},
-            "reply": {"$ref": "#/$defs/reply"},
-        },
+        "properties": {"request": {"$ref": "#/$defs/request"}, "reply": {"$ref": "#/$defs/reply"}},
     }
 )
 

@@ -40,12 +40,7 @@ CONFIG = SharePartitionConfig(
 )
 PARTITIONS, BATCHES = 2, ((0, 2), (0, 2))
 UNKNOWN = str(UUID(int=1))
-WARM = {
-    "member": "warm",
-    "epoch": 0,
-    "partitions": {"t:0": [], "t:1": []},
-    "max_wait_ms": 200,
-}
+WARM = {"member": "warm", "epoch": 0, "partitions": {"t:0": [], "t:1": []}, "max_wait_ms": 200}
 """Comes before anything is produced, so that a broker has read the state of each partition."""
 
 _WAIT_MS = 50

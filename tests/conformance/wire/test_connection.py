@@ -59,10 +59,7 @@ def half(frame: bytes) -> bytes:
         (lambda _frame: framed(b""), "is 4; allowed: at most the 0 bytes that are left"),
         (lambda _frame: framed(b"\0\0\0\x63" + NONE), "correlation id 99, not 1"),
         (lambda frame: framed(frame[4:8] + NONE + b"!"), "1 bytes are left over"),
-        (
-            lambda frame: framed(frame[4:8] + b"\0\0\x7f\xff\xff\xff"),
-            "an array of at most 0",
-        ),
+        (lambda frame: framed(frame[4:8] + b"\0\0\x7f\xff\xff\xff"), "an array of at most 0"),
     ],
 )
 def test_an_invalid_answer_is_reported_in_one_line(

@@ -21,12 +21,7 @@ from model.operations import Produce
 from model.outcome import Choice
 from model.profile import KAFKA
 from model.ranges import AcquiredRange, OffsetRange
-from model.share_messages import (
-    Conduct,
-    PartitionConduct,
-    ShareRequest,
-    TopicPartition,
-)
+from model.share_messages import Conduct, PartitionConduct, ShareRequest, TopicPartition
 from report.scratch import LOCK, PREFIX
 from spec.coordinator import Durable
 from spec.log import Log

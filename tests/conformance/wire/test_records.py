@@ -88,22 +88,10 @@ def test_a_compressed_batch_has_the_offsets_of_its_header() -> None:
         (holding(3, record(1), record(1)), "do not ascend"),
         (holding(3, record(4)), "do not ascend within it"),
         (holding(3, record(-1 % 64)), "do not ascend within it"),
-        (
-            holding(3, bytes([40, 0, 0])),
-            "record length is .*; allowed: at most the . bytes",
-        ),
-        (
-            holding(3, bytes([1, 0, 0])),
-            "record length is .*; allowed: at most the . bytes",
-        ),
-        (
-            holding(3, record(1), b"\xff" * 30),
-            "record length is .*; allowed: a number of",
-        ),
-        (
-            holding(3, record(1)[:-3]),
-            "record length is .*; allowed: at most the . bytes",
-        ),
+        (holding(3, bytes([40, 0, 0])), "record length is .*; allowed: at most the . bytes"),
+        (holding(3, bytes([1, 0, 0])), "record length is .*; allowed: at most the . bytes"),
+        (holding(3, record(1), b"\xff" * 30), "record length is .*; allowed: a number of"),
+        (holding(3, record(1)[:-3]), "record length is .*; allowed: at most the . bytes"),
         (holding(3, bytes([4, 0, 0x80])), "timestamp delta is 1; allowed: at most the 0 bytes"),
         (sealed(record_batch(2) + b"!"), "1 bytes after its records"),
     ],

@@ -291,9 +291,7 @@ def test_a_sequence_may_begin_with_any_answer_at_any_time() -> None:
         assert not played(sequence[:number], broker)[0].over
 
 
-def test_a_place_is_removed_when_a_search_is_interrupted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_place_is_removed_when_a_search_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     broker = Recorder(UNCOUNTED)
     asked = 0
     ask_before = WireScene.ask

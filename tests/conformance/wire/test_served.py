@@ -160,10 +160,7 @@ def test_a_name_is_counted_where_it_belongs_and_only_there(
 
 def test_records_of_a_transaction_are_kept_back_under_read_committed_alone() -> None:
     aborted, opened = (ABORTED, TAKE), (asks.ProduceOpen(0, ((0, 2),)), TAKE)
-    for sequence, rule in (
-        (aborted, "COMMITTED_IS_DELIVERED"),
-        (opened, "STABLE_IS_DELIVERED"),
-    ):
+    for sequence, rule in ((aborted, "COMMITTED_IS_DELIVERED"), (opened, "STABLE_IS_DELIVERED")):
         assert BOUNDS + rule in exercised(*sequence, config=COMMITTED)
         assert BOUNDS + rule not in exercised(*sequence)
         assert BOUNDS + rule not in exercised(ONE, TAKE, config=COMMITTED)
