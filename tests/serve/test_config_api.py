@@ -36,22 +36,20 @@ def test_the_settings_of_a_group_hold_at_once() -> None:
         assert described(client, GROUP, "g", name) == {name: "5"}
 
 
-def test_what_a_group_cannot_have_is_refused() -> None:
-    with client_of() as client:
-        wrong = KafkaError.invalid_config
-        assert alter(client, "share.nothing", "2") == wrong
-        assert alter(client, "share.record.lock.duration.ms", "1") == wrong
-        assert alter(client, "errors.deadletterqueue.topic.name", "q") == wrong
-        assert alter(client, "share.isolation.level", "x") == wrong
-        assert alter(client, "x", "1", resource_type=TOPIC) == KafkaError.invalid_request
+def test_what_a_group_cannot_have_is_refused(client: Client) -> None:
+    wrong = KafkaError.invalid_config
+    assert alter(client, "share.nothing", "2") == wrong
+    assert alter(client, "share.record.lock.duration.ms", "1") == wrong
+    assert alter(client, "errors.deadletterqueue.topic.name", "q") == wrong
+    assert alter(client, "share.isolation.level", "x") == wrong
+    assert alter(client, "x", "1", resource_type=TOPIC) == KafkaError.invalid_request
 
 
-def test_the_broker_and_topics_describe_their_settings() -> None:
-    with client_of() as client:
-        client.topic("t")
-        name = "group.share.min.record.lock.duration.ms"
-        assert described(client, BROKER, "1", name) == {name: "15000"}
-        assert described(client, BROKER, "2") == KafkaError.invalid_request
-        assert described(client, TOPIC, "t") == {}
-        assert described(client, TOPIC, "u") == KafkaError.unknown_topic_or_partition
-        assert described(client, 99, "u") == KafkaError.invalid_request
+def test_the_broker_and_topics_describe_their_settings(client: Client) -> None:
+    client.topic("t")
+    name = "group.share.min.record.lock.duration.ms"
+    assert described(client, BROKER, "1", name) == {name: "15000"}
+    assert described(client, BROKER, "2") == KafkaError.invalid_request
+    assert described(client, TOPIC, "t") == {}
+    assert described(client, TOPIC, "u") == KafkaError.unknown_topic_or_partition
+    assert described(client, 99, "u") == KafkaError.invalid_request

@@ -48,21 +48,19 @@ def test_members_share_the_partitions_of_their_topics() -> None:
         assert assigned(client.beat(again.member_epoch, None, "a")) == [0, 1, 2, 3]
 
 
-def test_more_members_than_partitions_have_one_each() -> None:
-    with client_of() as client:
-        client.topic("t")
-        for member in "abc":
-            assert assigned(client.beat(0, ["t"], member)) == [0]
+def test_more_members_than_partitions_have_one_each(client: Client) -> None:
+    client.topic("t")
+    for member in "abc":
+        assert assigned(client.beat(0, ["t"], member)) == [0]
 
 
-def test_a_topic_that_comes_later_is_assigned_then() -> None:
-    with client_of() as client:
-        first = client.beat(0, ["t"])
-        assert assigned(first) == []
-        client.topic("t")
-        later = client.beat(first.member_epoch)
-        assert assigned(later) == [0]
-        assert later.member_epoch > first.member_epoch
+def test_a_topic_that_comes_later_is_assigned_then(client: Client) -> None:
+    first = client.beat(0, ["t"])
+    assert assigned(first) == []
+    client.topic("t")
+    later = client.beat(first.member_epoch)
+    assert assigned(later) == [0]
+    assert later.member_epoch > first.member_epoch
 
 
 def test_a_heartbeat_that_does_not_fit_is_refused() -> None:
@@ -95,28 +93,26 @@ def test_a_member_that_stops_is_removed() -> None:
         assert client.beat(1).error_code == KafkaError.unknown_member_id
 
 
-def test_groups_are_described_listed_and_deleted() -> None:
-    with client_of() as client:
-        topic = client.topic("t")
-        epoch = client.beat(0, ["t"]).member_epoch
-        body = client.ask("share_group_describe", group_ids=["g", "x"])
-        known, missing = body.groups
-        assert (known.group_state, known.group_epoch, known.assignor_name) == (
-            "Stable",
-            epoch,
-            "simple",
-        )
-        (member,) = known.members
-        assert member.assignment.topic_partitions[0].topic_id == topic
-        assert missing.error_code == KafkaError.group_id_not_found
-        assert (
-            client.ask("delete_groups", groups_names=["g"]).results[0].error_code
-            == KafkaError.non_empty_group
-        )
-        client.beat(-1)
-        results = client.ask("delete_groups", groups_names=["g", "g"]).results
-        assert [one.error_code for one in results] == [0, KafkaError.group_id_not_found]
-        assert client.ask("list_groups", states_filter=[], types_filter=["share"]).groups == ()
+def test_groups_are_described_listed_and_deleted(client: Client, topic: UUID) -> None:
+    epoch = client.beat(0, ["t"]).member_epoch
+    body = client.ask("share_group_describe", group_ids=["g", "x"])
+    known, missing = body.groups
+    assert (known.group_state, known.group_epoch, known.assignor_name) == (
+        "Stable",
+        epoch,
+        "simple",
+    )
+    (member,) = known.members
+    assert member.assignment.topic_partitions[0].topic_id == topic
+    assert missing.error_code == KafkaError.group_id_not_found
+    assert (
+        client.ask("delete_groups", groups_names=["g"]).results[0].error_code
+        == KafkaError.non_empty_group
+    )
+    client.beat(-1)
+    results = client.ask("delete_groups", groups_names=["g", "g"]).results
+    assert [one.error_code for one in results] == [0, KafkaError.group_id_not_found]
+    assert client.ask("list_groups", states_filter=[], types_filter=["share"]).groups == ()
 
 
 def test_offsets_are_described_altered_and_deleted() -> None:
@@ -153,23 +149,22 @@ def test_offsets_are_described_altered_and_deleted() -> None:
 
 
 @pytest.mark.parametrize("key_type", [0, 1])
-def test_groups_have_a_coordinator_and_transactions_have_none(key_type: int) -> None:
-    with client_of() as client:
-        body = client.ask("find_coordinator", key_type=key_type, coordinator_keys=["k"])
-        (answer,) = body.coordinators
-        assert answer.error_code == (KafkaError.invalid_request if key_type else 0)
-        assert (answer.node_id == 1) is (key_type == 0)
+def test_groups_have_a_coordinator_and_transactions_have_none(
+    client: Client, key_type: int
+) -> None:
+    body = client.ask("find_coordinator", key_type=key_type, coordinator_keys=["k"])
+    (answer,) = body.coordinators
+    assert answer.error_code == (KafkaError.invalid_request if key_type else 0)
+    assert (answer.node_id == 1) is (key_type == 0)
 
 
-def test_a_topic_that_is_deleted_leaves_the_group() -> None:
-    with client_of() as client:
-        topic = client.topic("t")
-        epoch = client.beat(0, ["t"]).member_epoch
-        client.ask("delete_topics", topics=[{"name": "t", "topic_id": None}], timeout=1)
-        assert assigned(client.beat(epoch)) == []
-        answer = client.fetch(0, part(topic))
-        assert answer.response.partitions[0].error.name == "UNKNOWN_TOPIC_ID"
-        assert client.topic("t") != topic != UUID(int=0)
+def test_a_topic_that_is_deleted_leaves_the_group(client: Client, topic: UUID) -> None:
+    epoch = client.beat(0, ["t"]).member_epoch
+    client.ask("delete_topics", topics=[{"name": "t", "topic_id": None}], timeout=1)
+    assert assigned(client.beat(epoch)) == []
+    answer = client.fetch(0, part(topic))
+    assert answer.response.partitions[0].error.name == "UNKNOWN_TOPIC_ID"
+    assert client.topic("t") != topic != UUID(int=0)
 
 
 def test_a_group_has_one_coordinator_which_every_broker_names_and_which_moves() -> None:

@@ -38,24 +38,22 @@ def test_records_are_acquired_acknowledged_and_delivered_again(version: int, pro
         assert acquired(client.fetch(4)) == []
 
 
-def test_an_acknowledgement_with_a_fetch_is_answered_with_the_records() -> None:
-    with client_of() as client:
-        topic = joined(client, 1, 1, 1)
-        how: dict[str, Message] = {"max_records": 1, "acquire_mode": AcquireMode.RECORD_LIMIT}
-        assert acquired(client.fetch(0, part(topic), **how)) == [(0, 0, 1)]
-        answer = client.fetch(1, part(topic, (0, 0, 1)), **how)
-        assert acquired(answer) == [(1, 1, 1)]
-        assert answer.response.partitions[0].acknowledge_error is ErrorCode.NONE
-        wrong = client.fetch(2, part(topic, (2, 2, 1)), **how)
-        assert wrong.response.partitions[0].acknowledge_error is ErrorCode.INVALID_REQUEST
+def test_an_acknowledgement_with_a_fetch_is_answered_with_the_records(client: Client) -> None:
+    topic = joined(client, 1, 1, 1)
+    how: dict[str, Message] = {"max_records": 1, "acquire_mode": AcquireMode.RECORD_LIMIT}
+    assert acquired(client.fetch(0, part(topic), **how)) == [(0, 0, 1)]
+    answer = client.fetch(1, part(topic, (0, 0, 1)), **how)
+    assert acquired(answer) == [(1, 1, 1)]
+    assert answer.response.partitions[0].acknowledge_error is ErrorCode.NONE
+    wrong = client.fetch(2, part(topic, (2, 2, 1)), **how)
+    assert wrong.response.partitions[0].acknowledge_error is ErrorCode.INVALID_REQUEST
 
 
-def test_batch_optimized_gives_a_batch_as_it_is_and_record_limit_cuts_it() -> None:
-    with client_of() as client:
-        topic = joined(client, 5)
-        how: dict[str, Message] = {"max_records": 2, "acquire_mode": AcquireMode.RECORD_LIMIT}
-        assert acquired(client.fetch(0, part(topic), **how)) == [(0, 1, 1)]
-        assert acquired(client.fetch(1, max_records=1)) == [(2, 4, 1)]
+def test_batch_optimized_gives_a_batch_as_it_is_and_record_limit_cuts_it(client: Client) -> None:
+    topic = joined(client, 5)
+    how: dict[str, Message] = {"max_records": 2, "acquire_mode": AcquireMode.RECORD_LIMIT}
+    assert acquired(client.fetch(0, part(topic), **how)) == [(0, 1, 1)]
+    assert acquired(client.fetch(1, max_records=1)) == [(2, 4, 1)]
 
 
 def test_a_lock_that_is_over_lets_another_member_have_the_records() -> None:
@@ -66,35 +64,32 @@ def test_a_lock_that_is_over_lets_another_member_have_the_records() -> None:
         assert acquired(other) == [(0, 2, 2)]
 
 
-def test_a_renewed_lock_stays() -> None:
-    with client_of() as client:
-        topic = joined(client, 2)
-        client.fetch(0, part(topic))
-        renewed = client.acknowledge(1, part(topic, (0, 1, 4)), is_renew_ack=True)
-        assert renewed.response.partitions[0].acknowledge_error is ErrorCode.NONE
-        unsaid = client.acknowledge(2, part(topic, (0, 1, 4)))
-        assert unsaid.response.partitions[0].acknowledge_error is ErrorCode.INVALID_REQUEST
+def test_a_renewed_lock_stays(client: Client) -> None:
+    topic = joined(client, 2)
+    client.fetch(0, part(topic))
+    renewed = client.acknowledge(1, part(topic, (0, 1, 4)), is_renew_ack=True)
+    assert renewed.response.partitions[0].acknowledge_error is ErrorCode.NONE
+    unsaid = client.acknowledge(2, part(topic, (0, 1, 4)))
+    assert unsaid.response.partitions[0].acknowledge_error is ErrorCode.INVALID_REQUEST
 
 
-def test_sessions_have_their_errors() -> None:
-    with client_of() as client:
-        topic = joined(client, 1)
-        assert client.fetch(1).response.error is ErrorCode.SHARE_SESSION_NOT_FOUND
-        client.fetch(0, part(topic))
-        assert client.fetch(7).response.error is ErrorCode.INVALID_SHARE_SESSION_EPOCH
-        wrong = client.acknowledge(0, part(topic))
-        assert wrong.response.error is ErrorCode.INVALID_SHARE_SESSION_EPOCH
-        assert client.acknowledge(-1).response.error is ErrorCode.NONE
-        assert client.fetch(2).response.error is ErrorCode.SHARE_SESSION_NOT_FOUND
+def test_sessions_have_their_errors(client: Client) -> None:
+    topic = joined(client, 1)
+    assert client.fetch(1).response.error is ErrorCode.SHARE_SESSION_NOT_FOUND
+    client.fetch(0, part(topic))
+    assert client.fetch(7).response.error is ErrorCode.INVALID_SHARE_SESSION_EPOCH
+    wrong = client.acknowledge(0, part(topic))
+    assert wrong.response.error is ErrorCode.INVALID_SHARE_SESSION_EPOCH
+    assert client.acknowledge(-1).response.error is ErrorCode.NONE
+    assert client.fetch(2).response.error is ErrorCode.SHARE_SESSION_NOT_FOUND
 
 
-def test_a_connection_that_closes_ends_the_session_and_releases() -> None:
-    with client_of() as client:
-        topic = joined(client, 2)
-        client.fetch(0, part(topic), connection="other")
-        client.wire.disconnect("other")
-        again = client.fetch(0, part(topic), member="n", max_wait_ms=5000)
-        assert acquired(again) == [(0, 1, 2)]
+def test_a_connection_that_closes_ends_the_session_and_releases(client: Client) -> None:
+    topic = joined(client, 2)
+    client.fetch(0, part(topic), connection="other")
+    client.wire.disconnect("other")
+    again = client.fetch(0, part(topic), member="n", max_wait_ms=5000)
+    assert acquired(again) == [(0, 1, 2)]
 
 
 def test_a_partition_that_is_not_of_the_group_has_an_error() -> None:
@@ -115,37 +110,34 @@ def test_a_request_that_no_client_sends_is_invalid(wrong: dict[str, object]) -> 
         assert body.error_code == ErrorCode.INVALID_REQUEST.value
 
 
-def test_a_fetch_waits_for_records_and_no_longer() -> None:
-    with client_of() as client:
-        topic = joined(client)
-        began = time.monotonic()
-        assert acquired(client.fetch(0, part(topic), max_wait_ms=200)) == []
-        assert time.monotonic() - began >= 0.2
-        writer = Client(str(client.wire.address))
-        timer = threading.Timer(0.1, writer.fill, ("t", 1))
-        timer.start()
-        assert acquired(client.fetch(1, max_wait_ms=600_000)) == [(0, 0, 1)]
-        timer.join()
-        writer.wire.close()
-        assert time.monotonic() - began < 300
+def test_a_fetch_waits_for_records_and_no_longer(client: Client) -> None:
+    topic = joined(client)
+    began = time.monotonic()
+    assert acquired(client.fetch(0, part(topic), max_wait_ms=200)) == []
+    assert time.monotonic() - began >= 0.2
+    writer = Client(str(client.wire.address))
+    timer = threading.Timer(0.1, writer.fill, ("t", 1))
+    timer.start()
+    assert acquired(client.fetch(1, max_wait_ms=600_000)) == [(0, 0, 1)]
+    timer.join()
+    writer.wire.close()
+    assert time.monotonic() - began < 300
 
 
-def test_a_fetch_waits_for_its_least_bytes() -> None:
-    with client_of() as client:
-        topic = joined(client, 1)
-        one = len(record_batch(1))
-        began = time.monotonic()
-        answer = client.fetch(0, part(topic), max_wait_ms=200, min_bytes=10 * one)
-        assert time.monotonic() - began >= 0.2
-        assert acquired(answer) == [(0, 0, 1)]
+def test_a_fetch_waits_for_its_least_bytes(client: Client) -> None:
+    topic = joined(client, 1)
+    one = len(record_batch(1))
+    began = time.monotonic()
+    answer = client.fetch(0, part(topic), max_wait_ms=200, min_bytes=10 * one)
+    assert time.monotonic() - began >= 0.2
+    assert acquired(answer) == [(0, 0, 1)]
 
 
-def test_a_fetch_gives_batches_up_to_its_bytes_and_at_least_one() -> None:
-    with client_of() as client:
-        topic = joined(client, 1, 1, 1)
-        one = len(record_batch(1))
-        assert acquired(client.fetch(0, part(topic), max_bytes=2 * one)) == [(0, 1, 1)]
-        assert acquired(client.fetch(1, max_bytes=1)) == [(2, 2, 1)]
+def test_a_fetch_gives_batches_up_to_its_bytes_and_at_least_one(client: Client) -> None:
+    topic = joined(client, 1, 1, 1)
+    one = len(record_batch(1))
+    assert acquired(client.fetch(0, part(topic), max_bytes=2 * one)) == [(0, 1, 1)]
+    assert acquired(client.fetch(1, max_bytes=1)) == [(2, 2, 1)]
 
 
 @pytest.mark.parametrize("apart", [False, True], ids=["with-a-fetch", "apart"])
@@ -155,24 +147,23 @@ def test_a_fetch_gives_batches_up_to_its_bytes_and_at_least_one() -> None:
     ids=["after-nothing", "before-nothing", "another", "both"],
 )
 def test_of_a_share_partition_that_is_named_twice_the_last_counts(
-    named: list[tuple[int, ...]], accepted: set[int], *, apart: bool
+    client: Client, named: list[tuple[int, ...]], accepted: set[int], *, apart: bool
 ) -> None:
     """As a broker of Apache Kafka 4.4.0 was seen to answer the same requests."""
-    with client_of() as client:
-        topic = joined(client, 3)  # The first stays unacknowledged, so that the window does.
-        assert acquired(client.fetch(0, part(topic))) == [(0, 2, 1)]
-        head = {"group_id": "g", "member_id": "m", "share_session_epoch": 1}
-        sizes = {"max_wait": 0, "min_bytes": 1, "max_bytes": 99, "max_records": 9, "batch_size": 9}
-        topics = [_topic(topic, offsets) for offsets in named]
-        if apart:
-            asked = request("share_acknowledge", 1, **head, topics=topics)
-        else:
-            asked = request("share_fetch", 1, **head, **sizes, topics=topics)
-        assert client.send(asked).error_code == 0
-        for epoch, offset in enumerate((1, 2), 2):
-            answer = client.acknowledge(epoch, part(topic, (offset, offset, 1)))
-            is_refused = answer.response.partitions[0].acknowledge_error is not ErrorCode.NONE
-            assert is_refused == (offset in accepted)
+    topic = joined(client, 3)  # The first stays unacknowledged, so that the window does.
+    assert acquired(client.fetch(0, part(topic))) == [(0, 2, 1)]
+    head = {"group_id": "g", "member_id": "m", "share_session_epoch": 1}
+    sizes = {"max_wait": 0, "min_bytes": 1, "max_bytes": 99, "max_records": 9, "batch_size": 9}
+    topics = [_topic(topic, offsets) for offsets in named]
+    if apart:
+        asked = request("share_acknowledge", 1, **head, topics=topics)
+    else:
+        asked = request("share_fetch", 1, **head, **sizes, topics=topics)
+    assert client.send(asked).error_code == 0
+    for epoch, offset in enumerate((1, 2), 2):
+        answer = client.acknowledge(epoch, part(topic, (offset, offset, 1)))
+        is_refused = answer.response.partitions[0].acknowledge_error is not ErrorCode.NONE
+        assert is_refused == (offset in accepted)
 
 
 def _topic(topic: UUID, offsets: tuple[int, ...]) -> Message:
