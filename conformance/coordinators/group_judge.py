@@ -123,12 +123,10 @@ def _heartbeat(belief: GroupBelief, request: Request, reply: GroupReply) -> Grou
 
 
 def _left(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:
-    plan, member = leave(world(belief), request["member"]), request["member"]
-    _answered(reply, plan.error)
-    if plan.error is not ErrorCode.NONE:
+    if _is_refused(leave(world(belief), request["member"]), reply):
         return _refused(belief, reply)
     _no_calls(reply)
-    return _raised(_without_members(belief, (member,)), reply, must=True)
+    return _raised(_without_members(belief, (request["member"],)), reply, must=True)
 
 
 def _time_passed(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:
@@ -266,11 +264,9 @@ def _altered(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupB
     below = [call_text(call) for call in reply.calls if call.partition < 0]
     _require(not below, "NEW_IS_INITIALIZED", "; ".join(below), "no call", "a partition below 0")
     plan = alter_offsets(world(belief), offsets)
-    failed = {call.key for call in reply.calls if call.status != NONE}
-    if plan.error is not ErrorCode.NONE or not failed:
-        _answered(reply, plan.error)
-    if plan.error is not ErrorCode.NONE:
+    if _is_refused(plan, reply):
         return _refused(belief, reply)
+    failed = {call.key for call in reply.calls if call.status != NONE}
     for name, part, status in reply.result.partitions:
         key = _key(belief, name, part) if part >= 0 else None
         unknown = key is None or key in plan.refused
@@ -300,12 +296,9 @@ def _altered(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupB
 def _deleted_offsets(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:
     ids = {name: belief.names.get(name, name) for name in request["topics"]}
     plan = delete_offsets(world(belief), tuple(ids.values()))
-    called, after = {call.key for call in reply.calls}, belief
-    broken = any(call.status != NONE for call in reply.calls)
-    if plan.error is not ErrorCode.NONE or not broken:
-        _answered(reply, plan.error)
-    if plan.error is not ErrorCode.NONE:
+    if _is_refused(plan, reply):
         return _refused(belief, reply)
+    called, after = {call.key for call in reply.calls}, belief
     told = dict(reply.result.topics)
     for name, topic in ids.items():
         status = told.get(name, reply.result.status)
@@ -329,14 +322,10 @@ def _deleted_offsets(belief: GroupBelief, request: Request, reply: GroupReply) -
 
 
 def _deleted_group(belief: GroupBelief, _request: Request, reply: GroupReply) -> GroupBelief:
-    plan = delete_group(world(belief))
-    failed = any(call.status != NONE for call in reply.calls)
-    if plan.error is not ErrorCode.NONE or not failed:
-        _answered(reply, plan.error)
-    if plan.error is not ErrorCode.NONE:
+    if _is_refused(delete_group(world(belief)), reply):
         return _refused(belief, reply)
     keys = listed(belief.metadata)
-    if failed:
+    if any(call.status != NONE for call in reply.calls):
         _require(reply.result.status != NONE, "REQUEST_ANSWER", NONE, "an error")
         metadata = PartitionMetadata(deleting=keys)
         return attrs.evolve(belief, metadata=metadata, widths=Map(), begun=Map())
@@ -438,6 +427,14 @@ def _described(
         holds = lowest <= member.epoch == known <= group.epoch
         expected = f"epoch {known}, from {lowest} to {group.epoch}"
         _require(holds, "MEMBER_EPOCH", f"{member.member} epoch {member.epoch}", expected)
+
+
+def _is_refused(plan: GroupPlan, reply: GroupReply) -> bool:
+    """Return whether a plan has an error; check the answer by it, unless a call failed."""
+    refused = plan.error is not ErrorCode.NONE
+    if refused or all(call.status == NONE for call in reply.calls):
+        _answered(reply, plan.error)
+    return refused
 
 
 def _answered(reply: GroupReply, error: ErrorCode) -> None:
