@@ -34,7 +34,7 @@ _FLAGS = (
     "-XX:+UnlockExperimentalVMOptions -XX:hashCode=2 "
     "-Xmx512m -Dorg.slf4j.simpleLogger.defaultLogLevel=off"
 )
-_TRIES = count()
+_TRIES, _SECONDS = count(), 120.0
 _MAIN = "kafka.server.share.Simulation"
 
 
@@ -100,9 +100,7 @@ class SimulatedRun:
 class Simulator:
     """A process that runs clusters; histories go to ``folder``."""
 
-    def __init__(
-        self, folder: Path, judge_traces: TraceJudge | None = None, seconds: float = 120.0
-    ) -> None:
+    def __init__(self, folder: Path, judge_traces: TraceJudge | None = None) -> None:
         """Start it, and build it first if a source changed. Raises TargetError if it cannot be.
 
         With ``judge_traces`` the leaders are recorded, too, and what they did is judged by it.
@@ -111,7 +109,7 @@ class Simulator:
         self._folder = folder
         self._judge_traces = judge_traces
         agent = f" '-javaagent:{recorder_jar()}=runs'" if judge_traces else ""
-        self._target = ProcessTarget(f"{java}{agent} {_FLAGS} -cp '{path}' {_MAIN}", seconds)
+        self._target = ProcessTarget(f"{java}{agent} {_FLAGS} -cp '{path}' {_MAIN}", _SECONDS)
 
     def run(
         self,
