@@ -24,6 +24,7 @@ from conformance.cores.kafka import kafka_java, recorder_jar
 from conformance.target import TargetError
 from conformance.wire.admin import Admin
 from conformance.wire.connection import Address, Bounds, Wire
+from conformance.wire.kafka_broker import KRAFT
 from conformance.wire.servers import HOST, free_ports
 
 CONTROLLER = "/controller"
@@ -43,14 +44,6 @@ _FLAGS = (
     "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd HH:mm:ss,SSS",
 )
 _SETTINGS = """\
-process.roles=broker,controller
-node.id={id}
-controller.quorum.voters={voters}
-controller.listener.names=CONTROLLER
-listeners=PLAINTEXT://{host}:{port},CONTROLLER://{host}:{controller}
-advertised.listeners=PLAINTEXT://{host}:{proxy},CONTROLLER://{host}:{controller_proxy}
-log.dirs={data}
-auto.create.topics.enable=false
 auto.leader.rebalance.enable=false
 broker.session.timeout.ms=6000
 default.replication.factor=3
@@ -58,24 +51,13 @@ min.insync.replicas=2
 replica.lag.time.max.ms=10000
 num.network.threads=2
 num.io.threads=4
-log.cleaner.enable=false
-offsets.topic.num.partitions=1
-offsets.topic.replication.factor=3
-transaction.state.log.num.partitions=1
-transaction.state.log.replication.factor=3
-transaction.state.log.min.isr=2
-share.coordinator.state.topic.num.partitions={state_partitions}
-share.coordinator.state.topic.replication.factor=3
-share.coordinator.state.topic.min.isr=2
 share.coordinator.state.topic.prune.interval.ms=86400000
-group.coordinator.threads=1
 group.share.min.assignment.interval.ms=0
 group.share.assignment.interval.ms=0
 group.share.min.session.timeout.ms=6000
 group.share.session.timeout.ms=6000
 group.share.min.heartbeat.interval.ms=1000
 group.share.heartbeat.interval.ms=1000
-group.share.min.record.lock.duration.ms=1000
 group.share.min.partition.max.record.locks=100
 """
 _GUARD = (
@@ -126,20 +108,22 @@ class Nodes:
         self._proxies = {id_: self.links.listen(id_, self._nodes[id_].port) for id_ in NODES}
         voters = {id_: self.links.listen(id_ + CONTROLLER, controllers[id_]) for id_ in NODES}
         for node in self._nodes.values():
-            text = _SETTINGS.format(
+            proxies = {"PLAINTEXT": self._proxies[node.id], "CONTROLLER": voters[node.id]}
+            text = KRAFT.format(
                 id=node.id,
                 host=HOST,
                 voters=",".join(f"{id_}@{HOST}:{port}" for id_, port in voters.items()),
                 port=node.port,
-                proxy=self._proxies[node.id],
                 controller=controllers[node.id],
-                controller_proxy=voters[node.id],
+                advertised=",".join(f"{name}://{HOST}:{port}" for name, port in proxies.items()),
                 data=node.folder / "data",
+                replicas=len(NODES),
+                in_sync=2,
                 state_partitions=STATE_PARTITIONS,
             )
             node.folder.mkdir(parents=True)
             more = "".join(f"{name}={value}\n" for name, value in settings.items())
-            (node.folder / "server.properties").write_text(text + more)
+            (node.folder / "server.properties").write_text(text + _SETTINGS + more)
 
     @property
     def bootstrap(self) -> str:

@@ -21,29 +21,30 @@ from report.scratch import scratch_folder
 _START_SECONDS, _STOP_SECONDS, _PAUSE_S = 300, 30, 0.1
 _FLAGS = "-Xms128m -Xmx512m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _SWEEP_MS = 250
-_SETTINGS = """\
+KRAFT = """\
 process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@{host}:{controller}
+node.id={id}
+controller.quorum.voters={voters}
 controller.listener.names=CONTROLLER
 listeners=PLAINTEXT://{host}:{port},CONTROLLER://{host}:{controller}
-advertised.listeners=PLAINTEXT://{host}:{port}
+advertised.listeners={advertised}
 log.dirs={data}
 auto.create.topics.enable=false
 log.cleaner.enable=false
 offsets.topic.num.partitions=1
-offsets.topic.replication.factor=1
+offsets.topic.replication.factor={replicas}
 transaction.state.log.num.partitions=1
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
-share.coordinator.state.topic.num.partitions=1
-share.coordinator.state.topic.replication.factor=1
-share.coordinator.state.topic.min.isr=1
+transaction.state.log.replication.factor={replicas}
+transaction.state.log.min.isr={in_sync}
+share.coordinator.state.topic.num.partitions={state_partitions}
+share.coordinator.state.topic.replication.factor={replicas}
+share.coordinator.state.topic.min.isr={in_sync}
 group.coordinator.threads=1
-group.share.session.timeout.ms=60000
 group.share.min.record.lock.duration.ms=1000
-group.share.record.lock.duration.ms=1000
 """
+"""The settings of a node that is both a broker and a controller, alone or with others."""
+
+_SETTINGS = "group.share.session.timeout.ms=60000", "group.share.record.lock.duration.ms=1000"
 _AT_ONCE = ("group.share.min.assignment.interval.ms=0", "group.share.assignment.interval.ms=0")
 _NARROW = ("group.share.delivery.count.limit=3", "group.share.partition.max.record.locks=100")
 """Settings since 4.3, and what stands before it for a group's own limits: the narrowest."""
@@ -102,8 +103,17 @@ def _running(command: str, folder: Path, settings: Sequence[str]) -> Iterator[Ad
     """Run the broker; it ends with its standard input, even if this process is killed."""
     port, controller = free_ports(2)
     properties = folder / "server.properties"
-    fixed = _SETTINGS.format(host=HOST, port=port, controller=controller, data=folder / "data")
-    properties.write_text(fixed + "\n".join(settings))
+    fixed = KRAFT.format(
+        id=1,
+        host=HOST,
+        voters=f"1@{HOST}:{controller}",
+        port=port,
+        controller=controller,
+        advertised=f"PLAINTEXT://{HOST}:{port}",
+        data=folder / "data",
+        **dict.fromkeys(("replicas", "in_sync", "state_partitions"), 1),
+    )
+    properties.write_text(fixed + "\n".join((*_SETTINGS, *settings)))
     process = ProcessTarget(f"{command} '{properties}'")
     try:
         address = Address(HOST, port)
