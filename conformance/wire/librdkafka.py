@@ -93,24 +93,13 @@ class MockCluster:
         for name, value in settings.items():
             getattr(self._library, f"rd_kafka_mock_sharegroup_set_{name}")(self._cluster, value)
 
-    def create_topic(self, name: str, partitions: int) -> None:
-        """Create a topic."""
-        error = self._library.rd_kafka_mock_topic_create(
-            self._cluster, name.encode(), partitions, 1
-        )
-        self._check(f"creates no topic {name}", error)
-
-    def delete_topic(self, name: str) -> None:
-        """Delete a topic."""
-        done = self._library.rd_kafka_mock_topic_delete(self._cluster, name.encode())
-        self._check(f"does not delete topic {name}", done)
-
-    def delete_records(self, name: str, partition: int, before: int) -> None:
-        """Move the log start offset of a partition up to ``before``."""
-        done = self._library.rd_kafka_mock_partition_delete_records(
-            self._cluster, name.encode(), partition, before
-        )
-        self._check(f"does not delete the records of {name}-{partition} before {before}", done)
+    def do(self, function: str, topic: str, *arguments: int) -> None:
+        """Call a function of rdkafka_mock.h about a topic, by its name after ``rd_kafka_mock_``."""
+        called = getattr(self._library, f"rd_kafka_mock_{function}")
+        if error := called(self._cluster, topic.encode(), *arguments):
+            why = self._library.rd_kafka_err2str(error).decode()
+            about = " ".join(map(str, (function, topic, *arguments)))
+            raise TargetError(f"librdkafka's mock cluster does not do {about}: {why}")
 
     def close(self) -> None:
         """Stop it; a second call does nothing."""
@@ -120,11 +109,6 @@ class MockCluster:
             self._library.rd_kafka_mock_cluster_destroy(cluster)
         if client:
             self._library.rd_kafka_destroy(client)
-
-    def _check(self, what: str, error: int) -> None:
-        if error:
-            why = self._library.rd_kafka_err2str(error).decode()
-            raise TargetError(f"librdkafka's mock cluster {what}: {why}")
 
 
 @cache

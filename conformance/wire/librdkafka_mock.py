@@ -50,16 +50,17 @@ class _MockBroker(BrokerTarget):
 
     def create_topic(self, name: str, partitions: int) -> str:
         """Create a topic."""
-        self._cluster.create_topic(name, partitions)
+        self._cluster.do("topic_create", name, partitions, 1)
         return self._admin.topic_id(name, partitions)
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic."""
-        self._cluster.delete_topic(name)
+        self._cluster.do("topic_delete", name)
 
     def delete_records(self, place: GroupTopic, partition: int, before: int) -> None:
         """Move the log start offset up to ``before``."""
-        self._cluster.delete_records(self._topics[place], partition, before)
+        topic = self._topics[place]
+        self._cluster.do("partition_delete_records", topic, partition, before)
 
     def configure(self, group: str, config: SharePartitionConfig) -> None:  # noqa: ARG002 - of all
         """Set the settings of all groups."""

@@ -22,14 +22,14 @@ def cluster() -> Iterator[MockCluster]:
 
 
 def test_a_refusal_is_reported_with_its_reason(cluster: MockCluster) -> None:
-    cluster.create_topic("t", 2)
-    with pytest.raises(TargetError, match="creates no topic t: Broker: Topic already exists"):
-        cluster.create_topic("t", 2)
-    with pytest.raises(TargetError, match="records of t-1 before 5: Broker: Offset out of range"):
-        cluster.delete_records("t", 1, 5)
-    cluster.delete_topic("t")
-    with pytest.raises(TargetError, match="does not delete topic t: "):
-        cluster.delete_topic("t")
+    cluster.do("topic_create", "t", 2, 1)
+    with pytest.raises(TargetError, match="do topic_create t 2 1: Broker: Topic already exists"):
+        cluster.do("topic_create", "t", 2, 1)
+    with pytest.raises(TargetError, match="delete_records t 1 5: Broker: Offset out of range"):
+        cluster.do("partition_delete_records", "t", 1, 5)
+    cluster.do("topic_delete", "t")
+    with pytest.raises(TargetError, match="does not do topic_delete t: "):
+        cluster.do("topic_delete", "t")
 
 
 def test_a_second_close_does_nothing() -> None:
