@@ -15,14 +15,22 @@ from conformance.wire.allowed import ISOLATION, OF_A_GROUP, RENEWS, allowed
 from conformance.wire.codec import exchange, message, model_error
 from conformance.wire.connection import Address, Bounds, Wire
 from conformance.wire.records import batch_with, contents_of, record_batch
-from conformance.wire.target import Described, Exchange, GroupTopic, NamedNode, WireHello
+from conformance.wire.target import (
+    BatchOrigin,
+    Described,
+    Exchange,
+    GroupTopic,
+    NamedNode,
+    WireHello,
+)
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.ranges import OffsetRange
 from model.share_messages import ShareFetch, ShareRequest
 
 _UNKNOWN_LAG = -1
 _BY_DURATION = AutoOffsetReset.BY_DURATION
-_HOUR, _OLD, _YOUNG = ":PT1H", timedelta(hours=2), timedelta(minutes=30)
+_HOUR = ":PT1H"
+_AGES = {BatchOrigin.OLD: timedelta(hours=2), BatchOrigin.PLAIN: timedelta(minutes=30)}
 """The duration of by_duration, and the ages of records that are old, and that are not."""
 _FIXED_LIMITS = "other limits of deliveries and locks: a group has none of its own"
 
@@ -160,27 +168,20 @@ class BrokerTarget:
         place: GroupTopic,
         partition: int,
         batches: Sequence[tuple[int, int]],
-        *,
-        aborted: bool = False,
-        old: bool = False,
+        origin: BatchOrigin = BatchOrigin.PLAIN,
     ) -> tuple[OffsetRange, ...]:
         """Append each batch with one request; a transaction marker fills each missing offset."""
-        if not aborted:
-            age = _OLD if old else _YOUNG
-            return self._written(place, partition, batches, None, age)
-        ours = self._begun("aborting", place, partition)
-        ranges = self._written(place, partition, batches, ours)
+        at = place, partition
+        if origin is BatchOrigin.OPEN:
+            if at not in self._transactions:
+                self._transactions[at] = self._begun(f"open-{partition}", *at)
+            return self._written(*at, batches, self._transactions[at])
+        if origin is not BatchOrigin.ABORTED:
+            return self._written(*at, batches, None, _AGES[origin])
+        ours = self._begun("aborting", *at)
+        ranges = self._written(*at, batches, ours)
         self._admin.end(ours.transaction, ranges[-1].last + 1, committed=False)
         return ranges
-
-    def produce_open(
-        self, place: GroupTopic, partition: int, batches: Sequence[tuple[int, int]]
-    ) -> tuple[OffsetRange, ...]:
-        """Append batches in the open transaction of a partition, which they may begin."""
-        at = place, partition
-        if at not in self._transactions:
-            self._transactions[at] = self._begun(f"open-{partition}", place, partition)
-        return self._written(place, partition, batches, self._transactions[at])
 
     def end_transaction(self, place: GroupTopic, partition: int, *, committed: bool) -> None:
         """End the open transaction of a partition."""

@@ -1,6 +1,6 @@
 """The judge of a broker: which states explain all its answers; a deviation, if none does."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise, product
 
 import attrs
@@ -27,7 +27,7 @@ from conformance.wire.explain import (
     explained,
     past_aborted,
 )
-from conformance.wire.target import Described, Exchange, GroupTopic
+from conformance.wire.target import BatchOrigin, Described, Exchange, GroupTopic
 from conformance.wire.visible import MOST_HASTY, altered, hasty, ill_described, is_empty
 from conformance.wire.words import acquired_text
 from conformance.wire.written import WrittenLog, committed_only, deliverable, free_of_aborted
@@ -139,28 +139,17 @@ class Judge:
             for belief in self.beliefs
         )
 
-    def produced(  # noqa: PLR0913 - each is said of what was appended, and has a name
+    def produced(
         self,
         partition: int,
-        batches: Iterable[OffsetRange],
-        end: int,
-        *,
-        aborted: bool = False,
-        stays_open: bool = False,
-        old: bool = False,
+        batches: Sequence[OffsetRange],
+        origin: BatchOrigin = BatchOrigin.PLAIN,
     ) -> None:
-        """Note that log batches were appended; the log ends at ``end`` (exclusive).
-
-        They are of an ``aborted`` transaction, or of one that ``stays_open``, or of none, and
-        ``old`` or not.
-        """
-        topic_partition, new = self.key(partition)[1], tuple(batches)
+        """Note that log batches were appended, and the marker of those that are ABORTED."""
+        topic_partition = self.key(partition)[1]
         log = self.logs[topic_partition]
-        log.end, log.batches = end, (*log.batches, *new)
-        log.aborted += new if aborted else ()
-        log.open += new if stays_open else ()
-        log.old += new if old else ()
-        self.beliefs = tuple(appended(belief, topic_partition, new, log) for belief in self.beliefs)
+        log.append(batches, origin)
+        self.beliefs = tuple(appended(b, topic_partition, batches, log) for b in self.beliefs)
 
     def ended(self, partition: int, *, committed: bool) -> None:
         """Note that the open transaction has ended, with a marker at the end of the log."""

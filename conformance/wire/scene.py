@@ -13,7 +13,14 @@ from conformance.wire.explain import WireDifference
 from conformance.wire.judge import DISCONNECT_MS, Judge, is_passing
 from conformance.wire.requests import QUICK_MS, Requests, member_id
 from conformance.wire.served import FIND, Served, described, exercised
-from conformance.wire.target import Described, Exchange, UnansweredError, WireHello, WireTarget
+from conformance.wire.target import (
+    BatchOrigin,
+    Described,
+    Exchange,
+    UnansweredError,
+    WireHello,
+    WireTarget,
+)
 from conformance.wire.visible import ill_coordinated, misled, share_key
 from conformance.wire.words import described_text, request_text, response_text, status_of
 from conformance.wire.written import WrittenLog, committed_only
@@ -130,11 +137,12 @@ class WireScene(Stage[asks.Ask]):
         partition = ask.partition % self.partitions
         match ask:
             case asks.Produce(batches=batches, old=old):
-                self._produce(partition, batches, old=old)
+                origin = BatchOrigin.OLD if old else BatchOrigin.PLAIN
+                self._produce(partition, batches, origin)
             case asks.ProduceAborted(batches=batches):
-                self._produce(partition, batches, aborted=True)
+                self._produce(partition, batches, BatchOrigin.ABORTED)
             case asks.ProduceOpen(batches=batches):
-                self._produce_open(partition, batches)
+                self._produce(partition, batches, BatchOrigin.OPEN)
             case asks.EndTransaction(committed=committed):
                 self._end(partition, committed=committed)
             case asks.DeleteRecords(by=by):
@@ -176,25 +184,12 @@ class WireScene(Stage[asks.Ask]):
         )
 
     def _produce(
-        self,
-        partition: int,
-        batches: tuple[tuple[int, int], ...],
-        *,
-        aborted: bool = False,
-        old: bool = False,
+        self, partition: int, batches: tuple[tuple[int, int], ...], origin: BatchOrigin
     ) -> None:
-        how = {"aborted": aborted, "old": old}
-        ranges = self._target.produce(self._place, partition, batches, **how)
-        end = max(part.last for part in ranges) + 1 + aborted
-        self.judge.produced(partition, ranges, end, **how)
-        which = " of an aborted transaction" if aborted else " of two hours ago" if old else ""
-        self._note("produce", f"produce {ranges_text(ranges)}{which} in partition {partition}")
-
-    def _produce_open(self, partition: int, batches: tuple[tuple[int, int], ...]) -> None:
-        ranges = self._target.produce_open(self._place, partition, batches)
-        self.judge.produced(partition, ranges, ranges[-1].last + 1, stays_open=True)
-        text = f"produce {ranges_text(ranges)} of an open transaction in partition {partition}"
-        self._note("produce", text)
+        ranges = self._target.produce(self._place, partition, batches, origin)
+        self.judge.produced(partition, ranges, origin)
+        which = f"{ranges_text(ranges)} {origin}".strip()
+        self._note("produce", f"produce {which} in partition {partition}")
 
     def _end(self, partition: int, *, committed: bool) -> None:
         if self.log(partition).open:

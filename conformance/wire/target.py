@@ -1,6 +1,7 @@
 """The interface of a broker to the kit: share sessions, a log, and a clock in real time."""
 
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Protocol, TypeAlias
 
 import attrs
@@ -85,6 +86,15 @@ class GroupTopic:
     partitions: int
 
 
+class BatchOrigin(StrEnum):
+    """Of what log batches are that the kit appends, in words."""
+
+    PLAIN = ""
+    OLD = "of two hours ago"
+    ABORTED = "of an aborted transaction"
+    OPEN = "of an open transaction"
+
+
 @attrs.frozen
 class Exchange:
     """A response and its circumstances. Times are of the monotonic clock, in ms.
@@ -164,23 +174,14 @@ class WireTarget(Protocol):
         place: GroupTopic,
         partition: int,
         batches: Sequence[tuple[int, int]],
-        *,
-        aborted: bool = False,
-        old: bool = False,
+        origin: BatchOrigin = BatchOrigin.PLAIN,
     ) -> tuple[OffsetRange, ...]:
         """Append log batches, each as (offsets without a record before it, its records).
 
-        Returns the offsets of each batch. If ``aborted`` the batches are one transaction that is
-        aborted: its marker, one offset, follows the last batch. ``old`` records have a timestamp
-        of before the hour of by_duration.
-        """
-
-    def produce_open(
-        self, place: GroupTopic, partition: int, batches: Sequence[tuple[int, int]]
-    ) -> tuple[OffsetRange, ...]:
-        """Append log batches as ``produce``, in a transaction of the partition that stays open.
-
-        The first batches begin it, others join it.
+        Returns the offsets of each batch. If they are ABORTED the batches are one transaction: its
+        marker, one offset, follows the last batch. OPEN ones are of a transaction of the partition
+        that stays open: the first begin it, others join it. OLD records have a timestamp of before
+        the hour of by_duration.
         """
 
     def end_transaction(self, place: GroupTopic, partition: int, *, committed: bool) -> None:

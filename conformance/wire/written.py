@@ -1,9 +1,10 @@
 """What the kit wrote to a log, and which of it a fetch may have acquired and kept back."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import attrs
 
+from conformance.wire.target import BatchOrigin
 from model.config import IsolationLevel, SharePartitionConfig
 from model.ranges import OffsetRange, number_of_offsets, offsets, ranges_of
 from spec.log import readable_end
@@ -40,6 +41,14 @@ class WrittenLog:
         """
         old = {*offsets(self.old)}
         return next((o for o in range(self.start, self.end) if o not in old), self.end)
+
+    def append(self, batches: Sequence[OffsetRange], origin: BatchOrigin) -> None:
+        """Append log batches; a marker follows those of a transaction that is aborted."""
+        self.end = batches[-1].last + 1 + (origin is BatchOrigin.ABORTED)
+        self.batches += (*batches,)
+        self.aborted += (*batches,) if origin is BatchOrigin.ABORTED else ()
+        self.open += (*batches,) if origin is BatchOrigin.OPEN else ()
+        self.old += (*batches,) if origin is BatchOrigin.OLD else ()
 
     def ended(self, *, committed: bool) -> None:
         """Append the marker of the open transaction, whose batches are committed or aborted."""

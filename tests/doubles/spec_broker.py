@@ -23,6 +23,7 @@ from conformance.wire.codec import exchange, message
 from conformance.wire.connection import Replied
 from conformance.wire.messages import Message, answered, encoded, received, request, response
 from conformance.wire.target import (
+    BatchOrigin,
     Described,
     Exchange,
     GroupTopic,
@@ -108,7 +109,9 @@ _NOTICE_MS = 1000.0
 _PATIENT_MS = 500
 """Who waits as long for records gets them."""
 
-_OLD_MS, _YOUNG_MS = -7_200_000, -1_800_000
+_YOUNG_MS = -1_800_000
+_MS = {BatchOrigin.OLD: -7_200_000, BatchOrigin.OPEN: 0}
+"""The timestamps of records."""
 _TOPIC = UUID(int=1)
 Ranges = tuple[OffsetRange, ...]
 _NAME, _GROUP, _MEMBER = "t", "group", "-"
@@ -197,26 +200,16 @@ class SpecBroker:
         place: GroupTopic,
         partition: int,
         batches: Sequence[tuple[int, int]],
-        *,
-        aborted: bool = False,
-        old: bool = False,
+        origin: BatchOrigin = BatchOrigin.PLAIN,
     ) -> tuple[OffsetRange, ...]:
         """Append log batches; what is missing before one is not in the log, as a marker is not."""
-        at = TopicPartition(place.topic_id, partition)
+        at, aborted = TopicPartition(place.topic_id, partition), origin is BatchOrigin.ABORTED
         ranges, log = self._placed(at, batches), self._log(at)
-        if aborted or (log.aborted and self._fault is WireFault.COMMITTED_IS_KEPT_BACK):
+        if origin is BatchOrigin.OPEN:
+            self._transactions[at] = (*self._transactions.get(at, ()), *ranges)
+        elif aborted or (log.aborted and self._fault is WireFault.COMMITTED_IS_KEPT_BACK):
             log.aborted += ranges
-        self._append(at, ranges, ranges[-1].last + 1 + aborted, _OLD_MS if old else _YOUNG_MS)
-        return ranges
-
-    def produce_open(
-        self, place: GroupTopic, partition: int, batches: Sequence[tuple[int, int]]
-    ) -> tuple[OffsetRange, ...]:
-        """Append log batches of the open transaction."""
-        at = TopicPartition(place.topic_id, partition)
-        ranges = self._placed(at, batches)
-        self._transactions[at] = (*self._transactions.get(at, ()), *ranges)
-        self._append(at, ranges, ranges[-1].last + 1)
+        self._append(at, ranges, ranges[-1].last + 1 + aborted, _MS.get(origin, _YOUNG_MS))
         return ranges
 
     def end_transaction(self, place: GroupTopic, partition: int, *, committed: bool) -> None:

@@ -10,6 +10,7 @@ from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Bounds, monotonic_ms
 from conformance.wire.messages import Message
 from conformance.wire.records import BATCH_HEADER
+from conformance.wire.target import BatchOrigin
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
@@ -99,8 +100,8 @@ def test_a_transaction_that_is_open_at_the_end_of_a_sequence_is_aborted(
 ) -> None:
     place = target.open(CONFIG, 1)
     other = target.open(CONFIG, 1)
-    target.produce_open(place, 0, [(0, 2)])
-    target.produce_open(other, 0, [(0, 2)])
+    target.produce(place, 0, [(0, 2)], BatchOrigin.OPEN)
+    target.produce(other, 0, [(0, 2)], BatchOrigin.OPEN)
     target.end_transaction(other, 0, committed=True)
     target.finish(place)
     target.finish(other)
@@ -189,7 +190,7 @@ def test_batches_and_markers_are_where_they_were_asked_for(
 def test_aborted_batches_are_one_transaction_around_other_markers(
     fake: Fake, target: BrokerTarget
 ) -> None:
-    found = target.produce(target.open(CONFIG, 1), 0, [(0, 2), (1, 3)], aborted=True)
+    found = target.produce(target.open(CONFIG, 1), 0, [(0, 2), (1, 3)], BatchOrigin.ABORTED)
     assert found == (OffsetRange(0, 1), OffsetRange(3, 5))
     assert fake.end == 7
     assert len({request.transactional_id for request in fake.of("produce")}) == 1
@@ -200,16 +201,19 @@ def test_batches_join_the_open_transaction_of_their_partition_until_it_ends(
     fake: Fake, target: BrokerTarget
 ) -> None:
     place = target.open(CONFIG, 1)
-    assert target.produce_open(place, 0, [(0, 2)]) == (OffsetRange(0, 1),)
+    assert target.produce(place, 0, [(0, 2)], BatchOrigin.OPEN) == (OffsetRange(0, 1),)
     assert target.produce(place, 0, [(0, 1)]) == (OffsetRange(2, 2),)
-    assert target.produce_open(place, 0, [(0, 1), (1, 3)]) == (OffsetRange(3, 3), OffsetRange(5, 7))
+    assert target.produce(place, 0, [(0, 1), (1, 3)], BatchOrigin.OPEN) == (
+        OffsetRange(3, 3),
+        OffsetRange(5, 7),
+    )
     first, plain, *others = [request.transactional_id for request in fake.of("produce")]
     assert (plain, {*others}) == (None, {first})
     ended = [request.transactional_id for request in fake.of("end_txn")]
     assert first not in ended
     target.end_transaction(place, 0, committed=True)
     assert (fake.of("end_txn")[-1].transactional_id, fake.end) == (first, 9)
-    target.produce_open(place, 0, [(0, 1)])
+    target.produce(place, 0, [(0, 1)], BatchOrigin.OPEN)
     target.end_transaction(place, 0, committed=False)
     assert [request.committed for request in fake.of("end_txn")[-2:]] == [True, False]
     assert len(fake.of("init_producer_id")) == 3
@@ -226,8 +230,8 @@ def test_records_of_a_transaction_are_numbered_on(fake: Fake, target: BrokerTarg
 
     fake.said["produce"] = noting
     place = target.open(CONFIG, 1)
-    target.produce_open(place, 0, [(0, 2), (0, 3)])
-    target.produce_open(place, 0, [(0, 1)])
+    target.produce(place, 0, [(0, 2), (0, 3)], BatchOrigin.OPEN)
+    target.produce(place, 0, [(0, 1)], BatchOrigin.OPEN)
     assert sequences == [0, 2, 5]
 
 
@@ -257,7 +261,7 @@ def test_records_are_older_than_by_duration_says_or_not(fake: Fake, target: Brok
     place = target.open(SharePartitionConfig(auto_offset_reset=AutoOffsetReset.BY_DURATION), 1)
     (asked,) = fake.of("incremental_alter_configs")
     assert "by_duration:PT1H" in [config.value for config in asked.resources[0].configs]
-    target.produce(place, 0, [(0, 2)], old=True)
+    target.produce(place, 0, [(0, 2)], BatchOrigin.OLD)
     target.produce(place, 0, [(0, 1)])
     parts = [each.topic_data[0].partition_data[0] for each in fake.of("produce")]
     newest = [BATCH_HEADER.unpack_from(part.records)[8] / 1000 for part in parts]

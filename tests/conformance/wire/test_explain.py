@@ -6,7 +6,7 @@ import pytest
 from conformance.wire.belief import Belief, appended, beginnings, possible
 from conformance.wire.explain import WireDifference, explained
 from conformance.wire.judge import Judge
-from conformance.wire.target import Exchange
+from conformance.wire.target import BatchOrigin, Exchange
 from conformance.wire.written import WrittenLog
 from model.config import AutoOffsetReset
 from model.errors import ErrorCode
@@ -94,18 +94,18 @@ def test_a_group_begins_where_its_configuration_says(
     reset: AutoOffsetReset, said: Exchange, name: str | None
 ) -> None:
     made = Judge(KIP, PLACE, attrs.evolve(CONFIG, auto_offset_reset=reset), TIMING)
-    made.produced(0, [OLD], 2, old=True)
-    made.produced(0, [YOUNG], 3)
+    made.produced(0, [OLD], BatchOrigin.OLD)
+    made.produced(0, [YOUNG])
     assert named(made, 0, said) == name
 
 
 def test_a_group_begins_at_the_end_where_every_record_is_old() -> None:
     config = attrs.evolve(CONFIG, auto_offset_reset=AutoOffsetReset.BY_DURATION)
     made = Judge(KIP, PLACE, config, TIMING)
-    made.produced(0, [OLD], 2, old=True)
+    made.produced(0, [OLD], BatchOrigin.OLD)
     parts = (PartitionResponse(P0, ErrorCode.UNKNOWN_SERVER_ERROR),)
     refused = Exchange(ShareResponse(partitions=parts), 0, 1)
     assert named(made, 0, refused) == "FETCH_ERROR"
     assert named(made, 0, answer()) is None
-    made.produced(0, [YOUNG], 3, old=True)
+    made.produced(0, [YOUNG], BatchOrigin.OLD)
     assert named(made, 1, answer((2, 2, 1))) is None

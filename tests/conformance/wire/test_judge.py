@@ -4,7 +4,7 @@ import attrs
 import pytest
 
 from conformance.wire.judge import MOST_BELIEFS, Judge
-from conformance.wire.target import Described, Exchange
+from conformance.wire.target import BatchOrigin, Described, Exchange
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.profile import KAFKA, KIP
@@ -114,7 +114,7 @@ def test_a_window_past_its_limit_is_a_deviation() -> None:
     assert shown(judge(6, KAFKA), whole) is None, "one log batch may cross it"
     assert named(whole, records=6) == "WITHIN_WINDOW_LIMIT"
     made = judge(records=4)
-    made.produced(0, [OffsetRange(4, 5)], 6)
+    made.produced(0, [OffsetRange(4, 5)])
     full = fetch("a", 0), answer((0, 3, 1))
     assert shown(made, full, (fetch("a", 1), answer((4, 5, 1)))) == "WITHIN_WINDOW_LIMIT"
 
@@ -287,7 +287,7 @@ def test_a_fetch_that_gets_nothing_although_records_are_available_is_starved() -
 
 def test_a_full_window_gives_nothing() -> None:
     made = judge(records=4)
-    made.produced(0, [OffsetRange(4, 5)], 6)
+    made.produced(0, [OffsetRange(4, 5)])
     made.exchange(fetch("a", 0), "a", answer((0, 3, 1)))
     assert made.starved(fetch("a", 1), answer()) is None
 
@@ -331,10 +331,9 @@ WIDE = attrs.evolve(COMMITTED, partition_max_record_locks=20)
 def with_aborted(aborted: int, committed: int = 2, config: SharePartitionConfig = WIDE) -> Judge:
     """Return a judge of a log with a batch that is aborted, its marker and one that is not."""
     made = Judge(KIP, PLACE, config, TIMING)
-    made.produced(0, [OffsetRange(0, aborted - 1)], aborted + 1, aborted=True)
+    made.produced(0, [OffsetRange(0, aborted - 1)], BatchOrigin.ABORTED)
     if committed:
-        end = aborted + 1 + committed
-        made.produced(0, [OffsetRange(aborted + 1, end - 1)], end)
+        made.produced(0, [OffsetRange(aborted + 1, aborted + committed)])
     return made
 
 
@@ -350,9 +349,9 @@ def test_data_of_aborted_transactions_is_delivered_under_read_uncommitted_only()
 def with_open(config: SharePartitionConfig = WIDE) -> Judge:
     """Return a judge of a log with a record, two of an open transaction, and one of none."""
     made = Judge(KIP, PLACE, config, TIMING)
-    made.produced(0, [OffsetRange(0, 0)], 1)
-    made.produced(0, [OffsetRange(1, 2)], 3, stays_open=True)
-    made.produced(0, [OffsetRange(3, 3)], 4)
+    made.produced(0, [OffsetRange(0, 0)])
+    made.produced(0, [OffsetRange(1, 2)], BatchOrigin.OPEN)
+    made.produced(0, [OffsetRange(3, 3)])
     return made
 
 
@@ -456,11 +455,11 @@ def test_aborted_records_at_the_start_of_the_window_need_no_room_in_it(
     *, held: bool, name: str | None
 ) -> None:
     made, batches = Judge(KIP, PLACE, COMMITTED, TIMING), [OffsetRange(1, 3), OffsetRange(4, 5)]
-    made.produced(0, [OffsetRange(0, 0)], 1)
+    made.produced(0, [OffsetRange(0, 0)])
     assert made.exchange(fetch("a", 0), "a", answer((0, 0, 1))) is None
     if not held:
         assert made.exchange(acknowledge("a", 1, (0, 0, ACCEPT)), "a", answer()) is None
-    made.produced(0, batches, 7, aborted=True)
+    made.produced(0, batches, BatchOrigin.ABORTED)
     epoch, strict = 1 if held else 2, AcquireMode.RECORD_LIMIT
     request: ShareFetch = attrs.evolve(fetch("a", epoch), acquire_mode=strict)
     found = made.exchange(request, "a", answer((6, 6, 1)))
@@ -480,7 +479,7 @@ def test_an_answer_to_a_whole_request_is_no_acceptance() -> None:
 
 def test_a_share_partition_that_kept_everything_back_may_be_read_first_or_last() -> None:
     made = with_aborted(2, 0)
-    made.produced(1, [OffsetRange(0, 0)], 1)
+    made.produced(1, [OffsetRange(0, 0)])
     parts = (PartitionResponse(P1, acquired=(AcquiredRange(0, 0, 1),)),)
     said = Exchange(ShareResponse(partitions=parts), 0, 1, ((P1, (OffsetRange(0, 0),)),))
     request: ShareFetch = attrs.evolve(fetch("a", 0), max_records=1)

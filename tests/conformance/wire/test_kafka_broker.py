@@ -14,7 +14,7 @@ from conformance.cores import kafka
 from conformance.target import TargetError
 from conformance.wire import kafka_broker as module
 from conformance.wire.kafka_broker import kafka_broker
-from conformance.wire.target import Exchange, GroupTopic, WireTarget
+from conformance.wire.target import BatchOrigin, Exchange, GroupTopic, WireTarget
 from model.config import IsolationLevel
 from model.errors import ErrorCode
 from model.operations import Produce
@@ -164,7 +164,7 @@ def test_a_log_has_the_batches_and_markers_that_were_asked_for(
     broker: WireTarget, place: GroupTopic
 ) -> None:
     assert broker.produce(place, 0, [(0, 3), (2, 1)]) == (OffsetRange(0, 2), OffsetRange(5, 5))
-    aborted = broker.produce(place, 0, [(0, 2), (1, 2)], aborted=True)
+    aborted = broker.produce(place, 0, [(0, 2), (1, 2)], BatchOrigin.ABORTED)
     assert aborted == (OffsetRange(6, 7), OffsetRange(9, 10))
     assert broker.produce(place, 0, [(0, 1)]) == (OffsetRange(12, 12),)
     found = fetched(broker, place)
@@ -195,7 +195,7 @@ def test_a_group_has_its_configuration_to_itself(broker: WireTarget) -> None:
     config = attrs.evolve(CONFIG, isolation_level=IsolationLevel.READ_COMMITTED)
     place = broker.open(config, 1)
     try:
-        broker.produce(place, 0, [(0, 2)], aborted=True)
+        broker.produce(place, 0, [(0, 2)], BatchOrigin.ABORTED)
         broker.produce(place, 0, [(0, 2)])
         found = fetched(broker, place).response.partitions[0]
         assert found.acquired == (AcquiredRange(2, 4, 1),)

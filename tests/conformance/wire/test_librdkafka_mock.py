@@ -13,7 +13,7 @@ from conformance.wire.connection import Bounds
 from conformance.wire.kit import BROKERS
 from conformance.wire.librdkafka import MockCluster
 from conformance.wire.librdkafka_mock import librdkafka_mock
-from conformance.wire.target import GroupTopic
+from conformance.wire.target import BatchOrigin, GroupTopic
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
@@ -130,7 +130,7 @@ def test_a_wide_range_delays_every_member(mock: BrokerTarget, place: GroupTopic)
 
 
 def test_markers_have_a_wrong_checksum(mock: BrokerTarget, place: GroupTopic) -> None:
-    mock.produce(place, 0, [(0, 1)], aborted=True)
+    mock.produce(place, 0, [(0, 1)], BatchOrigin.ABORTED)
     with pytest.raises(TargetError, match="offset 1 has a wrong checksum"):
         fetched(mock, place)
 

@@ -4,6 +4,7 @@ import attrs
 import pytest
 
 from conformance.wire.judge import Judge
+from conformance.wire.target import BatchOrigin
 from conformance.wire.written import (
     WrittenLog,
     deliverable,
@@ -26,7 +27,7 @@ def judging(*batches: tuple[int, bool]) -> Judge:
     for size, aborted in batches:
         new = OffsetRange(end, end + size - 1)
         end += size + aborted
-        made.produced(0, [new], end, aborted=aborted)
+        made.produced(0, [new], BatchOrigin.ABORTED if aborted else BatchOrigin.PLAIN)
     return made
 
 
@@ -50,9 +51,9 @@ def test_by_duration_begins_with_the_first_record_that_is_not_old() -> None:
 
 def test_an_open_transaction_bounds_what_is_read_under_read_committed_only() -> None:
     made = judging((2, False))
-    made.produced(0, ranges((2, 3)), 4, stays_open=True)
-    made.produced(0, ranges((4, 4)), 6, aborted=True)
-    made.produced(0, ranges((6, 6)), 7, stays_open=True)
+    made.produced(0, ranges((2, 3)), BatchOrigin.OPEN)
+    made.produced(0, ranges((4, 4)), BatchOrigin.ABORTED)
+    made.produced(0, ranges((6, 6)), BatchOrigin.OPEN)
     there, log = made.partition(0), made.logs[P0]
     assert (log.stable, log.end) == (2, 7)
     assert list(deliverable(there, log, 0)) == [0, 1]

@@ -36,7 +36,7 @@ def judge(records: int = 3, profile: Profile = KIP) -> Judge:
     """Return a judge of a place where partition 0 has one log batch."""
     made = Judge(profile, PLACE, CONFIG, TIMING)
     if records:
-        made.produced(0, [OffsetRange(0, records - 1)], records)
+        made.produced(0, [OffsetRange(0, records - 1)])
     return made
 
 
