@@ -9,7 +9,7 @@ from kio.schema.errors import ErrorCode as KafkaError
 
 from serve.asked import Call, Values
 from serve.leaders import current_leader, endpoints, refusal, topic_asked
-from serve.node import Node, Topic
+from serve.node import Node, Topic, log_of
 from serve.record_log import batches_from
 from serve.waiting import wait_until
 
@@ -63,9 +63,9 @@ def _read(
         "current_leader": current_leader(node, None),
         "records": b"",
     }
-    if topic is None or not 0 <= part.partition < len(topic.logs):
+    log, leader = log_of(topic, part.partition)
+    if log is None or leader is None:
         return answer
-    log, leader = topic.logs[part.partition], topic.leaders[part.partition]
     wrong = refusal(node, leader, part)
     if wrong is not None:
         return {**answer, "error_code": wrong, "current_leader": current_leader(node, leader)}

@@ -24,11 +24,10 @@ from serve.coordination import (
 from serve.leaders import address
 from serve.limits import Maxima
 from serve.members import Group, Member
-from serve.node import Cluster, Node, Topic
+from serve.node import Cluster, Node, log_of
 from serve.rare import THROTTLE_MS, UNHEARD_WITH, Habit
 from spec.group_lifecycle import describe_offsets
 from spec.lag import durable_lag
-from spec.partition import SharePartition
 
 _NONE = KafkaError.none
 _GROUP_KEY = 0
@@ -243,33 +242,29 @@ def _offsets(node: Node, wanted: SimpleNamespace) -> Values:
 
 
 def _offset(node: Node, group: Group, name: str, partition: int) -> Values:
-    topic = node.cluster.topics.get(name)
-    answer = {"partition_index": partition, "start_offset": _UNKNOWN_OFFSET, "lag": -1}
-    if topic is None or not 0 <= partition < len(topic.logs):
+    leader = log_of(node.cluster.topics.get(name), partition)[1]
+    start, lag = reported(node.cluster, group.id, name, partition)
+    answer = {
+        "partition_index": partition,
+        "start_offset": start,
+        "lag": -1 if lag is None else lag,
+    }
+    if leader is None:
         error = KafkaError.unknown_topic_or_partition
         return {**answer, "error_code": error, "error_message": "no such partition"}
-    answer["leader_epoch"] = topic.leaders[partition].epoch
-    known = _led(node.cluster, group.id, topic, partition)
-    if known is None:
-        return answer
-    lag = reported_lag(node.cluster, group.id, name, partition)
-    start = durable(known).start_offset
-    return {**answer, "start_offset": start, "lag": -1 if lag is None else lag}
+    return {**answer, "leader_epoch": leader.epoch}
 
 
-def _led(cluster: Cluster, group: str, topic: Topic, partition: int) -> SharePartition | None:
-    """Return a share-partition that has a start offset, or None."""
-    led = cluster.node(topic.leaders[partition].id).share(group).partitions
-    known = led.get((group, TopicPartition(str(topic.id), partition)))
-    return None if known is None or known.durable.start_offset == _UNKNOWN_OFFSET else known
-
-
-def reported_lag(cluster: Cluster, group: str, name: str, partition: int) -> int | None:
-    """Return the lag of a group at a partition (KIP-1226), or None where none is known."""
+def reported(cluster: Cluster, group: str, name: str, partition: int) -> tuple[int, int | None]:
+    """Return start offset and lag of a group at a partition (KIP-1226); -1, None if not known."""
     topic = cluster.topics.get(name)
-    exists = topic is not None and 0 <= partition < len(topic.logs)
-    known = _led(cluster, group, topic, partition) if topic and exists else None
-    return durable_lag(topic.logs[partition].end, durable(known)) if topic and known else None
+    log, leader = log_of(topic, partition)
+    led = cluster.node(leader.id).share(group).partitions if leader else {}
+    known = led.get((group, TopicPartition(str(topic.id), partition))) if topic else None
+    if known is None or log is None:
+        return _UNKNOWN_OFFSET, None
+    state = durable(known)
+    return state.start_offset, durable_lag(log.end, state)
 
 
 def alter_share_group_offsets(node: Node, asked: Call) -> Values:
@@ -279,7 +274,7 @@ def alter_share_group_offsets(node: Node, asked: Call) -> Values:
         known = node.cluster.topics.get(topic.topic_name)
         names[topic.topic_name] = known.id if known else None
         for part in topic.partitions:
-            if known and 0 <= part.partition_index < len(known.logs):
+            if known and log_of(known, part.partition_index)[0]:
                 offsets[TopicPartition(str(known.id), part.partition_index)] = part.start_offset
     why: str | None
     _, error, why = _group(node, body.group_id)
@@ -313,8 +308,7 @@ def _altered_all(
 
 
 def _altered(node: Node, name: str, part: SimpleNamespace) -> Values:
-    topic = node.cluster.topics.get(name)
-    known = topic is not None and 0 <= part.partition_index < len(topic.logs)
+    known = log_of(node.cluster.topics.get(name), part.partition_index)[0]
     return {
         "partition_index": part.partition_index,
         "error_code": _NONE if known else KafkaError.unknown_topic_or_partition,

@@ -64,6 +64,13 @@ class Topic:
     leaders: list[Elected]
 
 
+def log_of(topic: Topic | None, partition: int) -> tuple[RecordLog, Elected] | tuple[None, None]:
+    """Return the log of a partition and its leader, or None of both."""
+    if topic is None or not 0 <= partition < len(topic.logs):
+        return None, None
+    return topic.logs[partition], topic.leaders[partition]
+
+
 @attrs.define(eq=False)
 class Cluster:
     """What all brokers hold together. ``clock`` gives the time of acquisition locks, in ms.
@@ -123,9 +130,7 @@ class Cluster:
 
     def leader(self, place: TopicPartition) -> Elected | None:
         """Return who leads a partition, or None where there is no such partition."""
-        topic = self.topic_of(place.topic_id)
-        known = topic is not None and place.partition < len(topic.leaders)
-        return topic.leaders[place.partition] if topic and known else None
+        return log_of(self.topic_of(place.topic_id), place.partition)[1]
 
     def coordinator(self, group: str) -> "Node":
         """Return the broker that is the coordinator of a group."""

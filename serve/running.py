@@ -14,7 +14,7 @@ from model.errors import InvalidValueError
 from model.profile import profile_named
 from serve.batches import produced_batch
 from serve.coordination import update_all
-from serve.group_api import reported_lag
+from serve.group_api import reported
 from serve.node import Cluster, Options
 from serve.server import Server
 from serve.settings import group_values, value_of
@@ -72,7 +72,7 @@ class ServedBroker:
 
     def lag(self, group: str, topic: str, partition: int = 0) -> int | None:
         """Return how many records the group has not finished; None before it acknowledged any."""
-        return self.do(lambda cluster: reported_lag(cluster, group, topic, partition))
+        return self.do(lambda cluster: reported(cluster, group, topic, partition)[1])
 
     def pass_time(self, seconds: float) -> None:
         """Let acquisition locks, and nothing else, be so much older."""

@@ -27,7 +27,7 @@ from serve.asked import Call, Values
 from serve.batches import Stored
 from serve.coordination import setting
 from serve.leaders import current_leader, endpoints
-from serve.node import Node
+from serve.node import Node, log_of
 from serve.rare import ACQUIRING, THROTTLE_MS, Habit, with_acquired
 from serve.record_log import RecordLog, batches_from, batches_within, offset_at
 from serve.settings import reset_duration_ms
@@ -183,9 +183,7 @@ def _reset_offset(node: Node, group: str, place: TopicPartition) -> int | None:
 
 
 def _log(node: Node, place: TopicPartition) -> RecordLog | None:
-    topic = node.cluster.topic_of(place.topic_id)
-    known = topic is not None and place.partition < len(topic.logs)
-    return topic.logs[place.partition] if topic and known else None
+    return log_of(node.cluster.topic_of(place.topic_id), place.partition)[0]
 
 
 def _acquirable(

@@ -10,7 +10,7 @@ from serve.asked import Call, Values
 from serve.batches import RefusedError
 from serve.coordination import update_all
 from serve.leaders import address, refusal, topic_asked
-from serve.node import CONTROLLER, Elected, Node, Topic
+from serve.node import CONTROLLER, Node, Topic, log_of
 from serve.record_log import RecordLog, offset_at
 from serve.topics import check_topic_name, create_topic, delete_records, delete_topic
 
@@ -192,7 +192,7 @@ def list_offsets(node: Node, asked: Call) -> Values:
 
 
 def _listed(node: Node, name: str, wanted: SimpleNamespace) -> Values:
-    log, leader = log_of(node, name, wanted.partition_index)
+    log, leader = log_of(node.cluster.topics.get(name), wanted.partition_index)
     answer = {
         "partition_index": wanted.partition_index,
         "error_code": _UNKNOWN if leader is None else refusal(node, leader, wanted) or _NONE,
@@ -219,14 +219,6 @@ def _offset(log: RecordLog, wanted: int) -> tuple[int, int]:
     return (known[1], known[0]) if known else (-1, -1)
 
 
-def log_of(node: Node, name: str, partition: int) -> tuple[RecordLog, Elected] | tuple[None, None]:
-    """Return the log of a partition and its leader, or None of both."""
-    topic = node.cluster.topics.get(name)
-    if topic is None or not 0 <= partition < len(topic.logs):
-        return None, None
-    return topic.logs[partition], topic.leaders[partition]
-
-
 def delete_old_records(node: Node, asked: Call) -> Values:
     """Move the start of logs up; -1 means to the end."""
     topics = [
@@ -237,13 +229,14 @@ def delete_old_records(node: Node, asked: Call) -> Values:
 
 
 def _shortened(node: Node, name: str, wanted: Iterable[SimpleNamespace]) -> Iterable[Values]:
+    topic = node.cluster.topics.get(name)
     for part in wanted:
-        (log, leader), error, start = log_of(node, name, part.partition_index), _UNKNOWN, -1
-        if log is not None and leader is not None:
+        (log, leader), error, start = log_of(topic, part.partition_index), _UNKNOWN, -1
+        if topic and log is not None and leader is not None:
             start = log.end if part.offset == -1 else part.offset
             within = _NONE if 0 <= start <= log.end else KafkaError.offset_out_of_range
             error = refusal(node, leader) or within
             if error is _NONE:
-                delete_records(node, node.cluster.topics[name], part.partition_index, start)
+                delete_records(node, topic, part.partition_index, start)
             start = log.start if error is _NONE else -1
         yield {"partition_index": part.partition_index, "low_watermark": start, "error_code": error}
