@@ -310,10 +310,13 @@ def test_what_was_fenced_while_a_traced_leader_may_have_read(after_ms: int, caus
     assert finding.probable_cause == ("ONE_HOLDER", cause)
 
 
-def test_what_another_node_was_fenced_for_is_no_cause() -> None:
-    history = begun().add("reads", node=2).add("read", error="FENCED_LEADER_EPOCH")
+@pytest.mark.parametrize(
+    ("node", "cause"), [(0, "a read was fenced since"), (2, "nothing was fenced")]
+)
+def test_a_fenced_read_of_the_node_itself_is_a_cause_of_its_own(node: int, cause: str) -> None:
+    history = begun().add("reads", node=node).add("read", error="FENCED_LEADER_EPOCH")
     (finding,) = judge_history(history.acquired([4, 4, 1], member="m2").events())
-    assert finding.probable_cause == ("ONE_HOLDER", "nothing was fenced")
+    assert finding.probable_cause == ("ONE_HOLDER", cause)
 
 
 def fenced(history: Written) -> Written:
@@ -394,13 +397,6 @@ CONSEQUENCES = {
 def test_what_follows_from_a_known_cause_has_its_name(name: str) -> None:
     history, cause = CONSEQUENCES[name]
     assert [finding.probable_cause for finding in judge_history(history.events())][-1] == cause
-
-
-def test_two_holders_after_a_fenced_read_are_a_cause_of_their_own() -> None:
-    history = begun().add("reads")
-    history.add("read", error="FENCED_LEADER_EPOCH").acquired([4, 4, 1], member="m2")
-    (finding,) = judge_history(history.events())
-    assert finding.probable_cause == ("ONE_HOLDER", "a read was fenced since")
 
 
 @pytest.mark.parametrize(

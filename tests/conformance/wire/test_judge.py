@@ -133,19 +133,15 @@ def late(member: str, epoch: int, at: float, **said: object) -> Asked:
     return request, answer(at=at, **said)  # type: ignore[arg-type] # any
 
 
-def test_a_lock_lasts_its_duration() -> None:
-    assert named(OPENED, late("a", 1, 990)) is None
-    assert named(OPENED, late("a", 1, 990, refused=REFUSED)) == "ACKNOWLEDGEMENT_JUDGED"
-
-
-def test_a_lock_ends_within_the_sweep_interval() -> None:
-    assert named(OPENED, late("a", 1, 1502, refused=REFUSED)) is None
-    assert named(OPENED, late("a", 1, 1502)) == "ACKNOWLEDGEMENT_JUDGED"
-
-
-def test_in_the_sweep_interval_a_lock_may_be_held_or_not() -> None:
+@pytest.mark.parametrize(
+    ("at", "allowed"), [(990, {NONE}), (1200, {NONE, REFUSED}), (1502, {REFUSED})]
+)
+def test_a_lock_lasts_its_duration_and_ends_within_the_sweep_interval(
+    at: float, allowed: set[ErrorCode]
+) -> None:
     for refused in (NONE, REFUSED):
-        assert named(OPENED, late("a", 1, 1200, refused=refused)) is None
+        expected = None if refused in allowed else "ACKNOWLEDGEMENT_JUDGED"
+        assert named(OPENED, late("a", 1, at, refused=refused)) == expected
 
 
 def test_an_impossible_answer_while_locks_are_undecided_is_not_judged() -> None:
@@ -311,15 +307,10 @@ def test_the_judge_reports_undecided_locks_and_states() -> None:
     assert isinstance(made.partition(1).window.end_offset, int)
 
 
-def test_a_share_partition_is_answered_once() -> None:
+def test_a_share_partition_is_answered_and_a_log_batch_sent_once() -> None:
     once = answer((0, 1, 1))
-    (said,) = once.response.partitions
-    twice = attrs.evolve(once, response=ShareResponse(partitions=(said, said)))
+    twice = attrs.evolve(once, response=ShareResponse(partitions=once.response.partitions * 2))
     assert named((fetch("a", 0), twice)) == "ANSWERED_ONCE"
-
-
-def test_a_log_batch_is_sent_once() -> None:
-    once = answer((0, 1, 1))
     ((at, ranges),) = once.read
     twice = attrs.evolve(once, read=((at, ranges * 2),))
     assert named((fetch("a", 0), twice)) == "SENT_ONCE"
