@@ -6,6 +6,7 @@ example while a coordinator loads, is repeated until the timeout of an answer.
 
 import time
 from collections.abc import Callable, Mapping
+from enum import IntEnum
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
@@ -31,6 +32,15 @@ class SpokenApi:
     lowest: int
     highest: int
     answer: tuple[str, ...] = ()
+
+
+class Resource(IntEnum):
+    """What has settings (Kafka: ConfigResource)."""
+
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    GROUP = 32
 
 
 @attrs.frozen
@@ -81,8 +91,6 @@ _TRANSACTION_MS = 60_000
 _PAUSE_S, _LONGEST_PAUSE_S = 0.002, 0.1
 _GROUP, _TRANSACTION, _SHARE = 0, 1, 2
 _COORDINATOR_TRIES = 20
-_TOPIC_CONFIG, BROKER, BROKER_LOGGER, _GROUP_CONFIG = 2, 4, 8, 32
-"""Types of what has settings (Kafka: ConfigResource)."""
 _SET, _DELETE = 0, 1
 _LATEST, _EARLIEST = -1, -2
 _JOIN, _LEAVE = 0, -1
@@ -319,43 +327,34 @@ class Admin:
 
     def configure(self, group: str, settings: Mapping[str, str | None]) -> None:
         """Set a group's configuration; None removes a setting."""
-        self._alter(f"configuring group {group}", _GROUP_CONFIG, group, settings)
+        self._alter(Resource.GROUP, group, settings)
 
     def configure_topic(self, topic: str, settings: Mapping[str, str | None]) -> None:
         """Set a topic's configuration; None removes a setting."""
-        self._alter(f"configuring topic {topic}", _TOPIC_CONFIG, topic, settings)
+        self._alter(Resource.TOPIC, topic, settings)
 
     def configure_broker(self, settings: Mapping[str, str | None]) -> None:
         """Set the broker's configuration; None removes a setting."""
-        self._alter("configuring the broker", BROKER, str(self._nodes[0]), settings)
+        self._alter(Resource.BROKER, str(self._nodes[0]), settings)
 
-    def _alter(
-        self, what: str, resource: int, name: str, settings: Mapping[str, str | None]
-    ) -> None:
+    def _alter(self, kind: Resource, name: str, settings: Mapping[str, str | None]) -> None:
         configs = [
             {"name": key, "config_operation": _DELETE if value is None else _SET, "value": value}
             for key, value in settings.items()
         ]
-        altered = {"resource_type": resource, "resource_name": name, "configs": configs}
+        altered = {"resource_type": kind, "resource_name": name, "configs": configs}
+        what = f"configuring {kind.name.lower()} {name}"
         self.done(what, "incremental_alter_configs", resources=[altered])
 
-    def broker_settings(self, names: tuple[str, ...]) -> dict[str, str]:
-        """Return the values of those settings that the broker has."""
-        found = self.settings("describing settings", BROKER, str(self._nodes[0]), names)
-        return {name: value for name, value in found.items() if name in names}
-
-    def group_settings(self, names: tuple[str, ...]) -> dict[str, str]:
-        """Return the values of those settings that a group may have of its own."""
-        found = self.settings("describing settings", _GROUP_CONFIG, "sharespec", names)
-        return {name: value for name, value in found.items() if name in names}
-
     def settings(
-        self, what: str, kind: int, name: str, names: tuple[str, ...] | None
+        self, kind: Resource, name: str, keys: tuple[str, ...] | None = None
     ) -> dict[str, str]:
-        """Return the settings that a resource of a type has; of None all are asked for."""
-        resource = {"resource_type": kind, "resource_name": name, "configuration_keys": names}
-        result = self.done(what, "describe_configs", resources=[resource])
-        return {each.name: each.value for each in result.configs if each.value is not None}
+        """Return the values of those settings that a resource has; without keys of all."""
+        resource = {"resource_type": kind, "resource_name": name, "configuration_keys": keys}
+        what = f"describing {kind.name.lower()} {name}"
+        found = self.done(what, "describe_configs", resources=[resource]).configs
+        known = {each.name: each.value for each in found if each.value is not None}
+        return {key: known[key] for key in known if keys is None or key in keys}
 
     def join(self, group: str, member: str, topic: str, topic_id: str, partitions: int) -> None:
         """Join a share group and wait until the member has ``partitions`` partitions."""

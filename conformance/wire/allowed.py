@@ -5,7 +5,7 @@ from contextlib import suppress
 import attrs
 
 from conformance.target import TargetError
-from conformance.wire.admin import Admin
+from conformance.wire.admin import Admin, Resource
 from conformance.wire.target import WireCapabilities
 from model.config import AutoOffsetReset
 
@@ -34,7 +34,7 @@ def allowed(admin: Admin) -> tuple[WireCapabilities, frozenset[str]]:
         return can, own
     # A broker that does not describe groups is asked for all.
     with suppress(TargetError):
-        own = frozenset(admin.group_settings(OF_A_GROUP)) or own
+        own = frozenset(admin.settings(Resource.GROUP, "sharespec", OF_A_GROUP)) or own
     can = attrs.evolve(
         can,
         config=can.config and own.issuperset(_NEEDED),
@@ -42,7 +42,8 @@ def allowed(admin: Admin) -> tuple[WireCapabilities, frozenset[str]]:
         renew_setting=can.config and can.renew and RENEWS in own,
         group_limits=all(f"share.{limit}" in own for limit in _LIMITS),
     )
-    return _limited(can, admin.broker_settings(_ASKED)), own
+    settings = admin.settings(Resource.BROKER, str(admin.nodes[0]), _ASKED)
+    return _limited(can, settings), own
 
 
 def _spoken(admin: Admin) -> WireCapabilities:

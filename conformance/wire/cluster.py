@@ -7,7 +7,7 @@ from uuid import UUID
 import attrs
 
 from conformance.target import TargetError
-from conformance.wire.admin import BROKER, BROKER_LOGGER, Admin
+from conformance.wire.admin import Admin, Resource
 from conformance.wire.codec import error_name
 from conformance.wire.connection import Address, Wire
 
@@ -119,7 +119,8 @@ def _examined(node: SeenNode, opened: Opener) -> SeenNode:
     """Return the broker with the level of its request log, which only that broker knows."""
     try:
         with closing(opened(node.address)) as wire:
-            configs = _configs(Admin(wire), BROKER_LOGGER, node, (REQUEST_LOGGER,))
+            loggers = Resource.BROKER_LOGGER, str(node.id), (REQUEST_LOGGER,)
+            configs = Admin(wire).settings(*loggers)
     except TargetError as error:
         return attrs.evolve(node, problem=str(error))
     if REQUEST_LOGGER not in configs:
@@ -130,16 +131,10 @@ def _examined(node: SeenNode, opened: Opener) -> SeenNode:
 def _settings(admin: Admin, nodes: tuple[SeenNode, ...]) -> dict[str, str]:
     """Return a broker's settings of share groups; none if this user may not see them."""
     try:
-        configs = _configs(admin, BROKER, nodes[0], None) if nodes else {}
+        configs = admin.settings(Resource.BROKER, str(nodes[0].id)) if nodes else {}
     except TargetError:
         return {}
     return {name: value for name, value in sorted(configs.items()) if name.startswith(_SHARE)}
-
-
-def _configs(
-    admin: Admin, kind: int, node: SeenNode, names: tuple[str, ...] | None
-) -> dict[str, str]:
-    return admin.settings(f"describing broker {node.id}", kind, str(node.id), names)
 
 
 def _groups(nodes: tuple[SeenNode, ...], opened: Opener) -> Iterator[str]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from conformance.target import TargetError
-from conformance.wire.admin import SPOKEN, Admin, Transaction
+from conformance.wire.admin import SPOKEN, Admin, Resource, Transaction
 from conformance.wire.messages import Message
 from conformance.wire.records import Producer, record_batch
 from tests.conformance.wire.fake import TOPIC_ID, Fake, administrating, whole
@@ -31,7 +31,7 @@ def everything(admin: Admin) -> None:
     admin.delete_records("t", 0, 1)
     _, found = admin.describe("g", "t", 0)
     assert (found.error_code, found.start_offset) == (0, 3)
-    assert admin.broker_settings(("a",)) == {}
+    assert admin.settings(Resource.BROKER, "1", ("a",)) == {}
     assert admin.leaders("t") == {0: 1}
     admin.move_leader("t", 0, 1)
     admin.leave("g", "m")
@@ -167,4 +167,4 @@ def test_settings_that_were_not_asked_for_are_passed_over(fake: Fake, admin: Adm
     names = {"a": "1", "b": None, "c": "3"}
     configs = [{"name": name, "value": value} for name, value in names.items()]
     fake.said["describe_configs"] = lambda _request: whole("describe_configs", configs=configs)
-    assert admin.broker_settings(("a", "b")) == {"a": "1"}
+    assert admin.settings(Resource.BROKER, "1", ("a", "b")) == {"a": "1"}
