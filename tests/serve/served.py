@@ -20,31 +20,14 @@ from model.share_messages import (
     ShareRequest,
     TopicPartition,
 )
+from serve.apis import APIS
 from serve.node import Options
 from serve.running import EARLIEST, in_thread
 from serve.server import Server
 
-HIGHEST = {
-    "produce": 12,
-    "metadata": 13,
-    "share_group_heartbeat": 1,
-    "share_group_describe": 1,
-    "describe_share_group_offsets": 1,
-    "alter_share_group_offsets": 0,
-    "delete_share_group_offsets": 0,
-    "create_topics": 7,
-    "delete_topics": 6,
-    "delete_records": 2,
-    "delete_groups": 2,
-    "describe_configs": 4,
-    "incremental_alter_configs": 1,
-    "init_producer_id": 5,
-    "list_offsets": 10,
-    "list_groups": 5,
-    "describe_cluster": 2,
-    "find_coordinator": 5,
-    "fetch": 12,
-}
+NAMED = {"produce": 12, "fetch": 12}
+"""The last versions in which topics have their names, not yet their ids."""
+VERSIONS = {api.name: api.highest for api in APIS.values()} | NAMED
 
 
 class Client:
@@ -54,7 +37,7 @@ class Client:
         self.wire = Wire(Address.parse(address), Bounds(seconds=10))
 
     def ask(self, name: str, version: int | None = None, **values: Message) -> SimpleNamespace:
-        chosen = HIGHEST[name] if version is None else version
+        chosen = VERSIONS[name] if version is None else version
         return self.send(request(name, chosen, **values))
 
     def send(self, asked: Message, connection: str = "c", wait_ms: int = 0) -> SimpleNamespace:
@@ -82,14 +65,8 @@ class Client:
         self, topic: str, batch: bytes, partition: int = 0, acks: int = -1
     ) -> SimpleNamespace:
         data = [{"index": partition, "records": batch}]
-        asked = request(
-            "produce",
-            12,
-            acks=acks,
-            timeout=1000,
-            topic_data=[{"name": topic, "partition_data": data}],
-        )
-        (answer,) = self.send(asked).responses
+        topics = [{"name": topic, "partition_data": data}]
+        (answer,) = self.ask("produce", acks=acks, timeout=1000, topic_data=topics).responses
         appended: SimpleNamespace = answer.partition_responses[0]
         return appended
 
