@@ -294,7 +294,7 @@ class ShareClient:
         moved: Due = {}
         for key, type_ in due.items():
             leader, giver = self.brokers.leaders[key[0]], self.givers.get(key, 0)
-            if self.has(Fault.TO_NEW_LEADER) or giver in (0, leader):
+            if leader != NEVER and (self.has(Fault.TO_NEW_LEADER) or giver in (0, leader)):
                 split.setdefault(leader, {})[key] = type_
             else:
                 moved[key] = type_
