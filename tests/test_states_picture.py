@@ -10,7 +10,8 @@ from xml.etree import ElementTree as ET
 import attrs
 
 from model.states import HELD_STATES, RecordState
-from proofs.theorems.record_operations import TRANSITIONS, OneRecord, Transition
+from proofs.theorems.any_partition import AnyPartition
+from proofs.theorems.record_operations import TRANSITIONS, Transition
 from spec.record import Record
 
 LIMIT, NOW, LONG = 2, 10, 1_000
@@ -63,7 +64,7 @@ def applied(
     record = Record(state, count, "m", NOW, acquisition=1) if held else Record(state, count)
     if state is RecordState.IN_PROGRESS:
         record = attrs.evolve(record, progress_start=NOW, last_progress=NOW)
-    situation = OneRecord(
+    situation = AnyPartition(
         record=record,
         member="m",
         now=NOW,

@@ -107,12 +107,7 @@ def initialize(
     """Return a new leader which took over from the durable state, and the operation that did it."""
     stable = log.stable_offset if world.aborted else None
     operation = Initialize(
-        world.config,
-        log.start_offset,
-        log.end_offset,
-        persisted,
-        now,
-        last_stable_offset=stable,
+        world.config, log.start_offset, log.end_offset, persisted, now, last_stable_offset=stable
     )
     partition = apply(new_partition(world.profile), operation).partition
     return ExploredLeader(partition, log), operation

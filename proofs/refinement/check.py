@@ -18,14 +18,7 @@ from judge.pair import Refused, answers_differ, attempt, states_differ
 from model.guards import Guard
 from model.operations import AdvanceTime
 from model.whole_state import first_difference
-from proofs.refinement.arrays import (
-    ArrayForm,
-    arrays_of,
-    concrete,
-    malformed,
-    put_back,
-    told,
-)
+from proofs.refinement.arrays import ArrayForm, arrays_of, concrete, malformed, put_back, told
 from proofs.refinement.states import CALL, is_sound
 from proofs.refinement.steps import SmallStep, steps
 from spec.partition import SharePartition
@@ -78,11 +71,7 @@ def compare(
 
 
 def _square(
-    tally: Tally,
-    spec: SpecEngine,
-    impl: FastSharePartition,
-    step: SmallStep,
-    alike: set[object],
+    tally: Tally, spec: SpecEngine, impl: FastSharePartition, step: SmallStep, alike: set[object]
 ) -> str | None:
     """Return what differs after a step. Most end where others did: what is ``alike`` was told."""
     loaded = arrays_of(impl)

@@ -52,7 +52,8 @@ class AnyPartition:
     the offsets whose delivery is complete. ``waiting`` is the id of a write that is
     outstanding, ``write_id`` that of a write of the operation, and ``seq`` names the operation.
     ``awaited`` and ``other_awaited``: such a write is outstanding for the record at that offset.
-    ``after`` and ``other_after`` are what the records become.
+    ``after`` and ``other_after`` are what the records become. ``state`` and ``count`` are what the
+    share coordinator has of the first one: AVAILABLE and 0, if it was never written.
 
     A fetch at ``fetch_offset`` reads the two ranges, and acquires the offsets ``taken`` to
     ``taken_last`` until ``lock``; ``entered`` to ``entered_last`` enter the window, which ``width``
@@ -95,6 +96,8 @@ class AnyPartition:
     dead_letter_queue: Term = flag()
     renewable: Term = flag()
     marks: Term = flag()
+    state: Term = number()
+    count: Term = number()
     awaited: Term = flag()
     other_awaited: Term = flag()
     finished: Term = any_like(frozenset())
@@ -127,11 +130,13 @@ class AnyPartition:
         hole = (*log.holes, (log.end_offset + 8, log.end_offset + 8))[0]
         for offset in range(now.start_offset, now.end_offset + 1):
             record = now.records.get(offset, UNDELIVERED)
+            entry = state.durable.entries.get(offset, (RecordState.AVAILABLE, 0))
             alone = situation_at(
                 cls, state, offset, other=now.end_offset + 2, elsewhere=now.end_offset + 1,
                 first=offset, last=offset, second=offset, second_last=offset, waiting=7,
                 write_id=8, renewable=True, member="a", next_write=state.next_write, lock=lock,
                 awaited=record.pending, acquisition=record.acquisition or 0, finished=finished,
+                state=entry[0], count=entry[1],
             )  # fmt: skip
             yield attrs.evolve(alone, member="b", now=state.now + lock)
             yield attrs.evolve(alone, first=log.end_offset, second=hole[0], second_last=hole[1])

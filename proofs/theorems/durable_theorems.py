@@ -8,6 +8,7 @@ from model.outcome import Write
 from model.profile import KAFKA_4_4, KIP, Profile
 from model.ranges import StateBatch
 from model.states import RecordState
+from proofs.theorems.any_partition import AnyPartition
 from proofs.theorems.controls import adds, becomes, called_with, wrong
 from proofs.theorems.durable_situation import (
     Entry,
@@ -21,7 +22,7 @@ from proofs.theorems.durable_situation import (
     second_write,
     wins,
 )
-from proofs.theorems.record_operations import TRANSITIONS, OneRecord, Transition, is_sound
+from proofs.theorems.record_operations import TRANSITIONS, Transition, is_sound
 from proofs.theorems.symbolic import conjunction, implies, is_between, is_same
 from proofs.theorems.theorem import Claim, Control, Subject
 from spec import coordinator
@@ -207,7 +208,7 @@ def update_of_an_earlier_snapshot_is_passed_over(s: StateWrites) -> Term:
     return coordinator.replay_record(durable, late, KIP) is durable
 
 
-_record = Subject(SOURCE, OneRecord, is_sound, lambda s: s.record.delivery_count > 1)
+_record = Subject(SOURCE, AnyPartition, is_sound, lambda s: s.record.delivery_count > 1)
 _recovery = Subject(SOURCE, StateWrites, are_writes)
 ARCHIVING = RecordState.ARCHIVING
 WRITES = frozenset({"acknowledge", "release", "expire", "finish_dead_letter"})
@@ -227,18 +228,18 @@ def _is_behind(record: Record, state: Term, count: Term) -> Term:
     return (record.delivery_count > count) | level
 
 
-def _publishes(s: OneRecord, transition: Transition) -> Term:
-    behind = _is_behind(s.record, s.durable_state, s.durable_count)
+def _publishes(s: AnyPartition, transition: Transition) -> Term:
+    behind = _is_behind(s.record, s.state, s.count)
     return conjunction(transition.happens(s), behind)
 
 
 @_record.theorem(29, of=CHANGES, where=_publishes, control=_gives_back)
-def durable_state_stays_behind(s: OneRecord, transition: Transition) -> Term:
+def durable_state_stays_behind(s: AnyPartition, transition: Transition) -> Term:
     """What is durable of a record never has more deliveries than its leader counts."""
     after = transition.after(s)
     if after is None:
         return True
-    behind = _is_behind(after, s.durable_state, s.durable_count)
+    behind = _is_behind(after, s.state, s.count)
     if transition.is_final:
         return conjunction(behind, _is_behind(after, after.state, after.delivery_count))
     return behind
@@ -251,12 +252,12 @@ def durable_state_stays_behind(s: OneRecord, transition: Transition) -> Term:
     where=_publishes,
     control=_gives_back,
 )
-def every_write_is_newer(s: OneRecord, transition: Transition) -> Term:
+def every_write_is_newer(s: AnyPartition, transition: Transition) -> Term:
     """What a leader writes of a record wins over what is durable of it."""
     after = transition.after(s)
     if after is None:
         return True
-    return wins((after.state, after.delivery_count), (s.durable_state, s.durable_count))
+    return wins((after.state, after.delivery_count), (s.state, s.count))
 
 
 def _is_moving(s: StateWrites) -> Term:
@@ -373,8 +374,7 @@ def an_unknown_count_makes_the_count_unknown(s: StateWrites) -> Term:
     start, count = coordinator.merge_start((s.start, s.complete), (s.one_start, -1), KIP)
     same, ahead = (s.one_start == -1) | (s.one_start == s.start), s.one_start > s.start
     return conjunction(
-        start == either(ahead, s.one_start, s.start),
-        count == either(same | ahead, -1, s.complete),
+        start == either(ahead, s.one_start, s.start), count == either(same | ahead, -1, s.complete)
     )
 
 

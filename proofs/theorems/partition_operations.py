@@ -47,9 +47,9 @@ class OnePartition(AnyPartition):
 
     The write ``waiting`` is of the record at ``awaited``, the write ``another`` of that at
     ``awaited_there``; a record at neither waits for no write. Both report the offsets ``second`` to
-    ``second_last`` as ``sent_state``, with the start offset ``sent_start``. What is durable is
-    ``durable_start``, and ``state`` of the first offset. ``made`` acquisitions have a number,
-    ``kind`` is a type of acknowledgement.
+    ``second_last`` as ``sent_state``, with the start offset ``sent_start``. ``durable_start`` is
+    the start offset that is durable. ``made`` acquisitions have a number, ``kind`` is a type of
+    acknowledgement.
 
     A write of the operation, ``write_id``, is ``answered`` at once, and then ``succeeds`` or fails,
     or it stays outstanding, and ``keeps_back`` its records. The start offset moves to ``furthest``.
@@ -62,14 +62,11 @@ class OnePartition(AnyPartition):
     sent_count: Term = number()
     sent_start: Term = number(-1)
     durable_start: Term = number(-1)
-    state: Term = number()
-    count: Term = number()
     made: Term = number()
     kind: Term = number()
     answered: Term = flag()
     succeeds: Term = flag()
     keeps_back: Term = flag()
-    furthest: Term = number()
 
     @classmethod
     def reached(cls, state: SharePartition) -> Iterator[Self]:
@@ -82,13 +79,11 @@ class OnePartition(AnyPartition):
                 p.offset if p.tracked and p.record.pending else now.start_offset - below
                 for below, p in enumerate(places(one), 1)
             ]
-            entry = durable.entries.get(one.offset, (RecordState.AVAILABLE, 0))
             here = attrs.evolve(
                 one, awaited=named[0], awaited_there=named[1], another=9,
                 sent_state=(*sent, known)[0].state, sent_start=durable.start_offset,
-                durable_start=durable.start_offset, state=entry[0], count=entry[1],
-                made=state.next_acquisition, kind=AcknowledgeType.ACCEPT,
-                furthest=now.start_offset, log_end=one.log_end + 1,
+                durable_start=durable.start_offset, made=state.next_acquisition,
+                kind=AcknowledgeType.ACCEPT, furthest=now.start_offset, log_end=one.log_end + 1,
             )  # fmt: skip
             yield here
             yield attrs.evolve(here, write_id=one.waiting, furthest=one.offset + 1, succeeds=True)

@@ -20,7 +20,7 @@ from proofs.theorems.any_partition import (
 )
 from proofs.theorems.controls import adds, becomes, changes_nothing, wrong
 from proofs.theorems.operation_cases import Place, places
-from proofs.theorems.record_operations import TRANSITIONS, OneRecord, Transition, is_sound
+from proofs.theorems.record_operations import TRANSITIONS, Transition, is_sound
 from proofs.theorems.record_theorems import lets_through
 from proofs.theorems.symbolic import conjunction, is_same
 from proofs.theorems.theorem import Subject
@@ -73,27 +73,27 @@ def erased(record: Record) -> Record:
     return attrs.evolve(record, state=state, progress_start=None, last_progress=None)
 
 
-def _marked(s: OneRecord) -> Record:
+def _marked(s: AnyPartition) -> Record:
     return rules.mark(s.record, s.now, s.threshold, s.extension)
 
 
-def _can_mark(s: OneRecord) -> Term:
+def _can_mark(s: AnyPartition) -> Term:
     return rules.can_mark(s.record, s.member, s.acquisition, s.now, s.extension)
 
 
-_progress = Subject(SOURCE, OneRecord, is_sound)
+_progress = Subject(SOURCE, AnyPartition, is_sound)
 
 
 @_progress.theorem(40, of="mark", where=_can_mark, control=LATE)
-def a_mark_holds_until_stale_or_too_old(s: OneRecord) -> Term:
+def a_mark_holds_until_stale_or_too_old(s: AnyPartition) -> Term:
     """A mark keeps the lock for the threshold or till the extension, or to its end before."""
-    after = _marked(s)
-    due = (s.later >= s.now + s.threshold) | (s.later >= after.progress_start + s.extension)
-    return rules.is_lock_over(after, s.later) == (due & rules.is_lock_over(s.record, s.later))
+    after, later = _marked(s), s.now + s.elapsed
+    due = (s.elapsed >= s.threshold) | (later >= after.progress_start + s.extension)
+    return rules.is_lock_over(after, later) == (due & rules.is_lock_over(s.record, later))
 
 
 @_progress.theorem(38, 42, of="mark", where=_can_mark, control=COUNTS)
-def a_mark_changes_only_progress(s: OneRecord) -> Term:
+def a_mark_changes_only_progress(s: AnyPartition) -> Term:
     """A mark keeps the delivery count, the owner and the acquisition, and makes no write."""
     kept = attrs.evolve(s.record, state=IN_PROGRESS)
     same = is_same(_marked(s), kept, "deadline", "progress_start", "last_progress")
@@ -106,11 +106,11 @@ def a_mark_changes_only_progress(s: OneRecord) -> Term:
     where=lambda s: rules.can_stay(s.record, s.member, s.now, s.threshold),
     control=TAKES_THE_LATER,
 )
-def grace_ends_a_lock_only_at_its_end(s: OneRecord) -> Term:
+def grace_ends_a_lock_only_at_its_end(s: AnyPartition) -> Term:
     """Of a member that left, a record in progress ends with the grace, or at its own deadline."""
-    after = rules.give_grace(s.record, s.now + s.grace)
-    due = (s.later >= s.now + s.grace) | rules.is_lock_over(s.record, s.later)
-    return rules.is_lock_over(after, s.later) == due
+    after, later = rules.give_grace(s.record, s.now + s.grace), s.now + s.elapsed
+    due = (s.elapsed >= s.grace) | rules.is_lock_over(s.record, later)
+    return rules.is_lock_over(after, later) == due
 
 
 @_progress.theorem(
@@ -121,7 +121,7 @@ def grace_ends_a_lock_only_at_its_end(s: OneRecord) -> Term:
     ),
     control=lambda each: wrong(f"spec.record:{each.rule}", "counts marks", _counts_marks),
 )
-def marks_can_be_erased(s: OneRecord, transition: Transition) -> Term:
+def marks_can_be_erased(s: AnyPartition, transition: Transition) -> Term:
     """A record in progress goes through each transition as an ACQUIRED one, timers aside."""
     after = transition.after(s)
     unmarked = transition.after(attrs.evolve(s, record=erased(s.record)))
@@ -140,7 +140,7 @@ def marks_can_be_erased(s: OneRecord, transition: Transition) -> Term:
         each, lambda record: record.state == IN_PROGRESS, "records in progress"
     ),
 )
-def only_its_owner_ends_a_record_in_progress(s: OneRecord, transition: Transition) -> Term:
+def only_its_owner_ends_a_record_in_progress(s: AnyPartition, transition: Transition) -> Term:
     """What is not the owner's doing, nor its deadline, leaves a record in progress as it is."""
     return not transition.happens(s)
 

@@ -1,11 +1,11 @@
 """The transitions of one record, each made by the operation that runs.
 
-The window holds one record, at any offset. That an operation does to each record of a window of any
-width what it does to this one is what the theorems on operations prove. Writes are proved there
-too: here they are made, and what they report is left out.
+The window holds one record, the first of the situation, at any offset. That an operation does to
+each record of a window of any width what it does to this one is what the theorems on operations
+prove. Writes are proved there too: here they are made, and what they report is left out.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -19,9 +19,15 @@ from model.profile import DRAFT_RESOLVED, KIP
 from model.ranges import AcquiredRange, OffsetRange, StateBatch
 from model.snapshot import DurableState
 from model.states import AcknowledgeType, AcquireMode, RecordState
-from proofs.theorems.any_partition import FAILED, Refusal, attempted, config_of, standing_in
+from proofs.theorems.any_partition import (
+    FAILED,
+    AnyPartition,
+    Refusal,
+    attempted,
+    config_of,
+    standing_in,
+)
 from proofs.theorems.points import Points
-from proofs.theorems.situation import any_like, any_offset, flag, number, situation_at
 from proofs.theorems.symbolic import conjunction
 from spec import (
     aborted,
@@ -36,7 +42,6 @@ from spec import (
     window,
     writes,
 )
-from spec import record as rules
 from spec.coordinator import Durable
 from spec.log import Log
 from spec.logic import Term, negate
@@ -60,55 +65,7 @@ UNSEEN = {"coalesce": (), "merge": as_it_is}
 """What writes report, and what becomes durable by them, left out."""
 
 
-@attrs.frozen
-class OneRecord:
-    """A record at an offset, and the arguments of the operations that it may meet.
-
-    ``limit`` is the delivery count limit in force; ``highest`` the highest that ever was.
-    ``durable_state`` and ``durable_count`` are what the share coordinator has of the record: one
-    that was never written is AVAILABLE there, with delivery count 0. ``marks``: records may be
-    marked in progress, so that an acquisition has a number; ``later`` is a time after ``now``.
-    ``lock`` is the lock duration.
-    """
-
-    offset: Term = any_offset()
-    record: Record = any_like(rules.UNDELIVERED)
-    member: Term = number()
-    now: Term = number()
-    lock: Term = number()
-    limit: Term = number(1)
-    highest: Term = number(1)
-    durable_state: Term = number()
-    durable_count: Term = number()
-    tracked: Term = flag()
-    acquisition: Term = number()
-    marks: Term = flag()
-    threshold: Term = number()
-    extension: Term = number()
-    grace: Term = number()
-    dead_letter_queue: Term = flag()
-    later: Term = number()
-
-    @classmethod
-    def reached(cls, partition: SharePartition) -> Iterator["OneRecord"]:
-        """Yield the situations in a share-partition that a run reached."""
-        now, new = partition.window, partition.next_acquisition
-        lock = partition.now + partition.config.record_lock_duration_ms
-        for offset in range(now.start_offset, now.end_offset + 1):
-            state, count = partition.durable.entries.get(offset, (AVAILABLE, 0))
-            acquisition = now.records.get(offset, rules.UNDELIVERED).acquisition
-            named = new if acquisition is None else acquisition
-            here = situation_at(
-                cls, partition, offset, member="a", acquisition=named, later=lock,
-                durable_state=state, durable_count=count,
-                lock=partition.config.record_lock_duration_ms,
-            )  # fmt: skip
-            yield here
-            yield attrs.evolve(here, member="b")
-            yield attrs.evolve(here, member="b", now=lock, acquisition=new)
-
-
-def partition_of(s: OneRecord) -> SharePartition:
+def partition_of(s: AnyPartition) -> SharePartition:
     """Return a share-partition whose window is the record; its write waits if it is pending."""
     empty: Any = Points()
     waiting: Any = empty
@@ -140,9 +97,9 @@ class Transition:
     name: str
     rule: str
     guard: str
-    operate: Callable[[OneRecord, SharePartition], Step]
+    operate: Callable[[AnyPartition, SharePartition], Step]
     enters: tuple[RecordState, ...]
-    given: Callable[[OneRecord], Term] = lambda _s: True
+    given: Callable[[AnyPartition], Term] = lambda _s: True
 
     @property
     def is_final(self) -> bool:
@@ -166,29 +123,29 @@ class Transition:
         return self.after(s) is not None
 
 
-def _named(s: OneRecord) -> tuple[OffsetRange, ...]:
+def _named(s: AnyPartition) -> tuple[OffsetRange, ...]:
     return (OffsetRange(s.offset, s.offset),)
 
 
-def _enter(s: OneRecord, before: SharePartition) -> Step:
+def _enter(s: AnyPartition, before: SharePartition) -> Step:
     empty: Any = Points()
     begun = attrs.evolve(before, window=Window(s.offset, s.offset, empty, empty))
     choice = Choice(acquired=(), entered=_named(s), start_offset=s.offset)
     return acquire.acquire_records(begun, _fetch(s, s.offset, 0), choice)
 
 
-def _fetch(s: OneRecord, first: Term, maximum: int) -> ops.Acquire:
+def _fetch(s: AnyPartition, first: Term, maximum: int) -> ops.Acquire:
     batches = (OffsetRange(first, first),)
     return ops.Acquire(s.member, AcquireMode.RECORD_LIMIT, 1, maximum, s.offset, batches)
 
 
-def _acquire(s: OneRecord, before: SharePartition) -> Step:
+def _acquire(s: AnyPartition, before: SharePartition) -> Step:
     choice = Choice(acquired=_named(s), entered=(), start_offset=s.offset)
     return acquire.acquire_records(before, _fetch(s, s.offset, 1), choice)
 
 
-def _acknowledges(kind: AcknowledgeType) -> Callable[[OneRecord, SharePartition], Step]:
-    def operate(s: OneRecord, before: SharePartition) -> Step:
+def _acknowledges(kind: AcknowledgeType) -> Callable[[AnyPartition, SharePartition], Step]:
+    def operate(s: AnyPartition, before: SharePartition) -> Step:
         operation = ops.Acknowledge(
             s.member, (ops.AcknowledgementBatch(s.offset, s.offset, (kind,)),)
         )
@@ -197,52 +154,52 @@ def _acknowledges(kind: AcknowledgeType) -> Callable[[OneRecord, SharePartition]
     return operate
 
 
-def _mark(s: OneRecord, before: SharePartition) -> Step:
+def _mark(s: AnyPartition, before: SharePartition) -> Step:
     batch = ops.ProgressBatch(s.offset, s.offset, 1, s.acquisition)
     marking = attrs.evolve(before, profile=DRAFT_RESOLVED)
     return mark_in_progress.mark_in_progress(marking, ops.MarkInProgress(s.member, (batch,)))
 
 
-def _leave(s: OneRecord, before: SharePartition) -> Step:
+def _leave(s: AnyPartition, before: SharePartition) -> Step:
     return release.release_member(before, ops.MemberLeaves(s.member), Choice(), WAITS, 0)
 
 
-def _is_fresh(s: OneRecord) -> Term:
+def _is_fresh(s: AnyPartition) -> Term:
     """Whether the record is in progress and was lately seen to be."""
     last = s.record.last_progress
     fresh = False if last is None else s.now < last + s.threshold
     return conjunction(s.record.state == IN_PROGRESS, fresh)
 
 
-def _expire(s: OneRecord, before: SharePartition) -> Step:
+def _expire(s: AnyPartition, before: SharePartition) -> Step:
     return expire.expire_locks(before, ops.Expire(_named(s)), WAITS)
 
 
-def _finish(s: OneRecord, before: SharePartition) -> Step:
+def _finish(s: AnyPartition, before: SharePartition) -> Step:
     return dead_letters.finish_dead_letters(before, ops.FinishDeadLetter(_named(s)), WAITS)
 
 
-def _vanish(s: OneRecord, before: SharePartition) -> Step:
+def _vanish(s: AnyPartition, before: SharePartition) -> Step:
     return Step(read.learn(before, _fetch(s, s.offset + 1, 0)))
 
 
-def _abort(s: OneRecord, before: SharePartition) -> Step:
+def _abort(s: AnyPartition, before: SharePartition) -> Step:
     return aborted.archive_aborted_records(before, ops.ArchiveAborted(_named(s)), Choice())
 
 
-def _withhold(s: OneRecord, before: SharePartition) -> Step:
+def _withhold(s: AnyPartition, before: SharePartition) -> Step:
     told = (AcquiredRange(s.offset, s.offset, s.record.delivery_count),)
     operation = ops.ArchiveAborted(_named(s))
     return aborted.archive_aborted_records(before, operation, Choice(archived=told))
 
 
-def _completes(status: ErrorCode) -> Callable[[OneRecord, SharePartition], Step]:
+def _completes(status: ErrorCode) -> Callable[[AnyPartition, SharePartition], Step]:
     return lambda _s, before: writes.complete_write(before, ops.CompleteWrite(0, status))
 
 
-def recovered(s: OneRecord) -> Record | None:
+def recovered(s: AnyPartition) -> Record | None:
     """Return the record as a new leader finds it, where all that is durable is one batch."""
-    batch = StateBatch(s.offset, s.offset, s.durable_state, s.durable_count)
+    batch = StateBatch(s.offset, s.offset, s.state, s.count)
     persisted = DurableState(s.offset, 0, (batch,), 1, 1)
     operation = ops.Initialize(SharePartitionConfig(), s.offset, s.offset + 1, persisted, s.now)
     step = initialize.initialize(new_partition(DRAFT_RESOLVED), operation)
@@ -290,13 +247,14 @@ TRANSITIONS = (
 """Every transition of a record under one leader; a new leader does ``recover``."""
 
 
-def is_sound(situation: OneRecord) -> Term:
-    """Whether every invariant holds for the record, under possible limits."""
+def is_sound(situation: AnyPartition) -> Term:
+    """Whether every invariant holds for the record, under possible limits; it is the first."""
     holds = (
         known.holds(situation.record, situation.highest, situation.now)
         for known in RECORD_INVARIANTS
     )
-    return conjunction(situation.limit <= situation.highest, *holds)
+    possible = situation.offset < situation.other, situation.limit <= situation.highest
+    return conjunction(*possible, *holds)
 
 
 def is_in(state: Term, states: tuple[RecordState, ...]) -> Term:

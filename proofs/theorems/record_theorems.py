@@ -7,11 +7,11 @@ import attrs
 
 from judge.invariants import RECORD_INVARIANTS, Invariant
 from model.states import RecordState
+from proofs.theorems.any_partition import AnyPartition
 from proofs.theorems.controls import also_allows, becomes, returns, wrong
 from proofs.theorems.points import Points
 from proofs.theorems.record_operations import (
     TRANSITIONS,
-    OneRecord,
     Transition,
     is_in,
     is_sound,
@@ -27,7 +27,7 @@ from spec.record import Record
 AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
 ACKNOWLEDGED, IN_PROGRESS = RecordState.ACKNOWLEDGED, RecordState.IN_PROGRESS
 Change = Callable[[Record], Record]
-After = Callable[[OneRecord], Record | None]
+After = Callable[[AnyPartition], Record | None]
 
 
 def _gives(**fields: Any) -> Change:  # noqa: ANN401 - values, or functions of the record
@@ -142,14 +142,15 @@ def _each_breaking(how: str, change: Change) -> dict[str, Control]:
     return {made.name: _breaking(made.rule, how, change) for made in TRANSITIONS}
 
 
-def _may(s: OneRecord, transition: Transition) -> Term:
+def _may(s: AnyPartition, transition: Transition) -> Term:
     return conjunction(is_sound(s), transition.happens(s))
 
 
-def _durable_is_sound(s: OneRecord) -> Term:
+def _durable_is_sound(s: AnyPartition) -> Term:
     """Whether what is durable can be: every invariant holds of it; ACQUIRED is never written."""
-    state, count = s.durable_state, s.durable_count
+    state, count = s.state, s.count
     return conjunction(
+        s.offset < s.other,
         s.limit <= s.highest,
         negate(state == ACQUIRED),
         state <= IN_PROGRESS,
@@ -159,7 +160,7 @@ def _durable_is_sound(s: OneRecord) -> Term:
     )
 
 
-def _keeps(s: OneRecord, after: After, known: Invariant) -> Term:
+def _keeps(s: AnyPartition, after: After, known: Invariant) -> Term:
     record = after(s)
     return record is None or known.holds(record, s.highest, s.now)
 
@@ -171,12 +172,12 @@ def _invariants() -> Iterator[Theorem]:
         stated = Property(known.name, known.sentence, _RECORD.source, numbers)
         for made in TRANSITIONS:
             claim, control = about(_keeps, made.after, known), _breaking(made.rule, how, change)
-            yield Theorem(stated, made.name, OneRecord, may[made.name], claim, control)
+            yield Theorem(stated, made.name, AnyPartition, may[made.name], claim, control)
         claim, control = about(_keeps, recovered, known), _breaking("recover", how, change)
-        yield Theorem(stated, "recover", OneRecord, _durable_is_sound, claim, control)
+        yield Theorem(stated, "recover", AnyPartition, _durable_is_sound, claim, control)
 
 
-_RECORD = Subject("KIP-932, In-flight records", OneRecord, is_sound)
+_RECORD = Subject("KIP-932, In-flight records", AnyPartition, is_sound)
 EVERY = {made.name: (made,) for made in TRANSITIONS}
 GUARDED = {m.name: (m,) for m in TRANSITIONS if m.guard and m.name != "stay for the grace"}
 ACQUIRE = EVERY["acquire"][0]
@@ -186,7 +187,7 @@ INVARIANT_THEOREMS = tuple(_invariants())
 @_RECORD.theorem(
     1, of=EVERY, given=_may, control=_each_breaking(*INVARIANTS["state_is_of_the_table"][1:])
 )
-def only_the_edges_of_the_table(s: OneRecord, transition: Transition) -> Term:
+def only_the_edges_of_the_table(s: AnyPartition, transition: Transition) -> Term:
     """Each transition leads from the states that the KIP names to the states that it names."""
     after = transition.after(s)
     return after is None or is_in(after.state, transition.enters)
@@ -200,7 +201,7 @@ def only_the_edges_of_the_table(s: OneRecord, transition: Transition) -> Term:
         "adds one more to the delivery count", _gives(delivery_count=_counted(1))
     ),
 )
-def delivery_count_counts_acquisitions(s: OneRecord, transition: Transition) -> Term:
+def delivery_count_counts_acquisitions(s: AnyPartition, transition: Transition) -> Term:
     """Acquiring adds one to the delivery count, and nothing else changes it."""
     after = transition.after(s)
     more = 1 if transition is ACQUIRE else 0
@@ -216,7 +217,7 @@ def delivery_count_counts_acquisitions(s: OneRecord, transition: Transition) -> 
         for name, (made,) in GUARDED.items()
     },
 )
-def terminal_records_stay_terminal(s: OneRecord, transition: Transition) -> Term:
+def terminal_records_stay_terminal(s: AnyPartition, transition: Transition) -> Term:
     """A record that is ACKNOWLEDGED or ARCHIVED, with no write outstanding, never changes."""
     return not transition.happens(s)
 
@@ -227,7 +228,7 @@ def terminal_records_stay_terminal(s: OneRecord, transition: Transition) -> Term
     given=lambda s: conjunction(is_sound(s), s.record.pending, rules.is_terminal(s.record)),
     control=_breaking("commit", "makes the record AVAILABLE", _gives(state=AVAILABLE)),
 )
-def what_is_written_stays_terminal(s: OneRecord) -> Term:
+def what_is_written_stays_terminal(s: AnyPartition) -> Term:
     """A record that is ACKNOWLEDGED or ARCHIVED stays so when its write succeeds."""
     return rules.is_finished(rules.commit(s.record))
 
@@ -239,7 +240,7 @@ def what_is_written_stays_terminal(s: OneRecord) -> Term:
     given=lambda s: conjunction(is_sound(s), s.record.pending),
     control=_breaking("roll_back", "leaves an owner of its own", _gives(owner=0, deadline=99)),
 )
-def failed_write_gives_the_lock_back(s: OneRecord) -> Term:
+def failed_write_gives_the_lock_back(s: AnyPartition) -> Term:
     """A write that fails gives the lock back, unless it is over; a record that vanished stays."""
     record, failed = s.record, rules.failed_state(s.dead_letter_queue)
     restored = rules.roll_back(record, s.now, failed)

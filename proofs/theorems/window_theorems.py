@@ -19,12 +19,7 @@ from proofs.theorems.any_partition import (
     is_in_hole,
     standing_in,
 )
-from proofs.theorems.controls import (
-    adds,
-    becomes,
-    called_with,
-    wrong,
-)
+from proofs.theorems.controls import adds, becomes, called_with, wrong
 from proofs.theorems.points import Points
 from proofs.theorems.situation import ends_in_the_log
 from proofs.theorems.symbolic import conjunction, implies, is_between, largest

@@ -2,14 +2,14 @@
 
 import pytest
 
-from proofs.theorems.record_operations import OneRecord
+from proofs.theorems.any_partition import AnyPartition
 from proofs.theorems.theorem import Control, Property, Theorem
 
 SAME = Control("nothing is changed", "spec.record:acquire", lambda rule: rule)
 HARD = Theorem(
     Property("cubes_and_squares", "Two cubes never add up to 114 times a square.", "none"),
     "none",
-    OneRecord,
+    AnyPartition,
     lambda s: s.limit > 0,
     lambda s: s.now * s.now * s.now + s.limit * s.limit * s.limit != s.highest * s.highest * 114,
     SAME,

@@ -51,12 +51,7 @@ LISTED = [
     (KIP, Bounds(operations=3), 6454, "two leaders and altered offsets"),
     (KIP, DELETED, 22_562, "two leaders, altered offsets and deletion"),
     (KIP, ALTERED_OR_DELETED, 4400, "altered offsets, deletion and dead letters"),
-    (
-        DRAFT_RESOLVED,
-        ALTERED_OR_DELETED,
-        6106,
-        "altered offsets, deletion, marks and dead letters",
-    ),
+    (DRAFT_RESOLVED, ALTERED_OR_DELETED, 6106, "altered offsets, deletion, marks and dead letters"),
     (
         KIP,
         Bounds(1, 2, 2, (ACCEPT, RELEASE), operations=3),

@@ -109,22 +109,10 @@ def _one_too_many(topic: StateTopicPartition) -> int:
         ("spec.coordinator.update_record", _forgets_batches, "replaying the topic is not"),
         ("spec.coordinator.snapshot_record", _keeps_the_epoch, "replaying the topic is not"),
         ("spec.state_topic.redundant_below", _one_too_many, "replaying the topic is not"),
-        (
-            f"{WORLD}.serve",
-            _without_fence,
-            "the durable leader epoch is ahead",
-        ),
+        (f"{WORLD}.serve", _without_fence, "the durable leader epoch is ahead"),
         ("spec.coordinator.merge", _last_alone, "replaying the topic is not"),
-        (
-            f"{WORLD}.serve",
-            _without_writing,
-            "would be delivered again",
-        ),
-        (
-            f"{WORLD}.append",
-            lambda topic, _: topic,
-            "replaying the topic is not",
-        ),
+        (f"{WORLD}.serve", _without_writing, "would be delivered again"),
+        (f"{WORLD}.append", lambda topic, _: topic, "replaying the topic is not"),
     ],
 )
 def test_the_search_notices_a_planted_fault(

@@ -15,16 +15,7 @@ from proofs.exploration.coordinator import Coordinator
 from proofs.exploration.explorer import WorldSearch, WorldState
 from proofs.exploration.search import search
 from proofs.exploration.world import SmallWorld
-from spec import (
-    aborted,
-    acknowledge,
-    acquire,
-    dead_letters,
-    expire,
-    mark_in_progress,
-    read,
-    writes,
-)
+from spec import aborted, acknowledge, acquire, dead_letters, expire, mark_in_progress, read, writes
 from spec import coordinator as durable_rules
 from spec import step as rules
 from spec.alter_config import alter_config
@@ -173,8 +164,7 @@ def _forgets_state(durable: Durable, _start: int, epoch: int) -> Durable:
 def _confuses_limits(partition: SharePartition, operation: AlterConfig) -> Step:
     limit = operation.config.delivery_count_limit
     return alter_config(
-        partition,
-        AlterConfig(attrs.evolve(operation.config, partition_max_record_locks=limit)),
+        partition, AlterConfig(attrs.evolve(operation.config, partition_max_record_locks=limit))
     )
 
 

@@ -57,12 +57,7 @@ def test_state_that_is_initialized_before_it_is_recorded_has_no_owner() -> None:
     found = explored(Rules(planned=unannounced(CallInitialize))).violation
     assert found is not None
     assert found.reason == "state_has_an_owner"
-    assert found.labels == (
-        "a is created",
-        "alter a:0 to 5",
-        "WriteGroup",
-        "CallInitialize",
-    )
+    assert found.labels == ("a is created", "alter a:0 to 5", "WriteGroup", "CallInitialize")
 
 
 def test_state_that_is_deleted_before_it_is_recorded_is_lost() -> None:

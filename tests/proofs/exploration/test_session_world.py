@@ -64,9 +64,7 @@ def test_a_refusal_that_loses_the_session_is_noticed(monkeypatch: pytest.MonkeyP
     assert labels == ("m opens", "m fetches at a wrong epoch")
 
 
-def test_fetching_a_forgotten_share_partition_is_noticed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_fetching_a_forgotten_share_partition_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     right = share_session._continued  # noqa: SLF001 - the rule that is made wrong
 
     def remembers(session: share_session.ShareSession, request: Any) -> Any:  # noqa: ANN401 - as the right one

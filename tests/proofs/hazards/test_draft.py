@@ -21,15 +21,7 @@ from proofs.hazards.draft_leader import apply, new_leader
 from proofs.hazards.draft_readings import DRAFT_LITERAL, MENDED, NAMES
 from proofs.hazards.machine import RESOLVED, draft_machine
 from proofs.hazards.world import BEGAN, HazardAct, HazardMove, HazardState
-from tests.proofs.hazards.stage import (
-    accept,
-    fetch,
-    mark,
-    play,
-    setting,
-    wait,
-    world,
-)
+from tests.proofs.hazards.stage import accept, fetch, mark, play, setting, wait, world
 
 LEAVE = HazardAct(HazardMove.LEAVE, "A")
 SWEPT = {"swept_every_quarter": True}

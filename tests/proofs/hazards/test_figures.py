@@ -140,9 +140,7 @@ def test_old_times_end_a_delivery() -> None:
     ],
 )
 def test_what_one_batch_over_a_finished_record_is_answered(
-    options: dict[str, Any],
-    finished: Given,
-    code: ErrorCode,
+    options: dict[str, Any], finished: Given, code: ErrorCode
 ) -> None:
     given = draft(world(records=2, take=2), **options)
     state = played(given, fetch(), accept(finished))[-1]

@@ -5,10 +5,11 @@ import pytest
 
 from judge.invariants import RECORD_INVARIANTS
 from model.errors import InvalidValueError
+from proofs.theorems.any_partition import AnyPartition
 from proofs.theorems.catalogue import THEOREMS, theorem_named, theorems_about
 from proofs.theorems.controls import wrong
 from proofs.theorems.harness import ProofVerdict, prove
-from proofs.theorems.record_operations import TRANSITIONS, OneRecord
+from proofs.theorems.record_operations import TRANSITIONS
 from proofs.theorems.theorem import Subject, theorems_in
 from spec import record as rules
 from spec.logic import Term
@@ -36,12 +37,12 @@ def test_a_theorem_without_a_number_is_a_lemma_that_another_cites() -> None:
     assert {theorem.property for theorem in THEOREMS if not theorem.property.numbers} <= cited
 
 
-SUBJECT = Subject("KIP-932, Lag", OneRecord, given=lambda s: s.limit > 0)
+SUBJECT = Subject("KIP-932, Lag", AnyPartition, given=lambda s: s.limit > 0)
 CONTROL = wrong("spec.record:acquire", "does nothing", lambda rule: rule)
 
 
 @SUBJECT.theorem(17, 18, of={"by one": (1,), "by two": (2,)}, control=CONTROL)
-def lag_falls(s: OneRecord, by: int) -> Term:
+def lag_falls(s: AnyPartition, by: int) -> Term:
     """The lag falls by so many.
 
     That is not the sentence.
@@ -52,7 +53,7 @@ def lag_falls(s: OneRecord, by: int) -> Term:
 CASES = list(TRANSITIONS[:1])
 
 
-def lag_is_small(s: OneRecord, *_of: object) -> Term:
+def lag_is_small(s: AnyPartition, *_of: object) -> Term:
     return s.limit < 1
 
 
@@ -62,7 +63,7 @@ def test_a_claim_is_a_theorem_of_each_transition() -> None:
     assert one.property.numbers == (17, 18)
     assert (one.name(), two.name()) == ("by one lag_falls", "by two lag_falls")
     assert one.control.name == "acquire does nothing"
-    of = OneRecord(record=UNDELIVERED, limit=2)
+    of = AnyPartition(record=UNDELIVERED, limit=2)
     assert one.hypothesis(of)
     assert one.claim(of)
     assert not two.claim(of)
@@ -72,8 +73,9 @@ def test_a_claim_may_assume_more_or_something_else() -> None:
     short = SUBJECT.theorem(17, of="a", control={"a": CONTROL}, where=lambda s: s.limit < 3)
     other = SUBJECT.theorem(17, of=CASES, control=lambda _of: CONTROL, given=lambda s, _of: s.marks)
     ((one,), (two,)) = short(lag_is_small), other(lag_is_small)
-    assert [one.hypothesis(OneRecord(limit=limit)) for limit in (0, 2, 3)] == [False, True, False]
-    assert two.hypothesis(OneRecord(limit=0, marks=True))
+    limited = [AnyPartition(limit=limit) for limit in (0, 2, 3)]
+    assert [*map(one.hypothesis, limited)] == [False, True, False]
+    assert two.hypothesis(AnyPartition(limit=0, marks=True))
     assert (one.name(), two.name()) == ("a lag_is_small", f"{CASES[0].name} lag_is_small")
 
 

@@ -3,6 +3,7 @@
 import attrs
 import pytest
 
+from proofs.theorems.any_partition import AnyPartition
 from proofs.theorems.catalogue import THEOREMS, theorem_named
 from proofs.theorems.harness import (
     Meanings,
@@ -15,7 +16,6 @@ from proofs.theorems.harness import (
     prove,
 )
 from proofs.theorems.reachable import states_of
-from proofs.theorems.record_operations import OneRecord
 from proofs.theorems.theorem import Control
 from spec import acquire
 from spec import record as rules
@@ -33,7 +33,7 @@ def test_false_theorem_is_refuted_with_a_small_situation() -> None:
     theorem = attrs.evolve(HARD, claim=lambda s: s.now < 2)
     proof = prove(theorem)
     assert proof.verdict is ProofVerdict.REFUTED
-    assert isinstance(proof.counterexample, OneRecord)
+    assert isinstance(proof.counterexample, AnyPartition)
     assert proof.counterexample.now == 2
     assert not holds_of(theorem, proof.counterexample)
 
@@ -87,16 +87,17 @@ def test_counterexample_is_a_test_of_the_theorem_in_its_situation() -> None:
     theorem = theorem_named("accept owner_iff_held")
     assert check_control(theorem).test == (
         "from model.states import RecordState\n"
-        "from proofs.theorems.record_operations import OneRecord\n"
+        "from proofs.theorems.any_partition import AnyPartition\n"
         "from spec.record import Record\n"
         "from proofs.theorems.catalogue import theorem_named\n"
         "from proofs.theorems.harness import holds_of\n"
         "\n\n"
         "def test_accept_owner_iff_held() -> None:\n"
         '    """A record has an owner exactly when it is ACQUIRED or IN_PROGRESS."""\n'
-        "    situation = OneRecord(\n"
+        "    situation = AnyPartition(\n"
         "        record=Record(state=RecordState.ACQUIRED, delivery_count=1, "
         'owner="member-0", deadline=0),\n'
+        "        other=1,\n"
         '        member="member-0",\n'
         "        marks=True,\n"
         "    )\n"
