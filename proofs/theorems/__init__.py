@@ -7,8 +7,10 @@ Read in this order:
   followed both ways;
 - ``points``: the records of a window at the offsets that a theorem names, whatever the others are;
 - ``situation``: what a theorem speaks about, as terms, as values, and as reached by a run;
+- ``any_partition``: any share-partition, with an operation on any two offsets; ``fetches``: with a
+  fetch; ``records``, ``effects``, ``attempts``: what is asked of a record, of what an operation
+  leaves, and of what a rule refuses;
 - ``record_operations``: what can happen to one record, in one table;
-- ``any_partition``: any share-partition, with an operation on any two offsets, or a fetch;
 - ``theorem``: how modules state a theorem or a lemma, and the change to a rule under which it must
   fail; ``controls``: the changes that occur more than once;
 - ``count``: counts over ranges of any width;

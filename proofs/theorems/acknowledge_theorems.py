@@ -15,37 +15,25 @@ from model.operations import Acknowledge, AcknowledgementBatch, EntryPoint
 from model.outcome import Choice
 from model.profile import KAFKA, KIP, Profile
 from model.states import AcknowledgeType, RecordState
-from proofs.theorems.any_partition import (
-    AnyPartition,
-    attempted,
-    changes_to,
-    completes,
-    is_possible,
-    is_whole,
-    names_no_others,
-    others_wait,
-    partition_of,
-    reports,
-    standing_in,
-    waits_for_its_write,
-)
+from proofs.theorems.any_partition import AnyPartition, Place, operated, partition_of, places
+from proofs.theorems.attempts import attempted, standing_in
 from proofs.theorems.controls import becomes, called_with, changes_nothing, leaves, wrong
+from proofs.theorems.effects import changes_to, completes, others_wait, reports
 from proofs.theorems.operation_cases import (
     ACCEPT,
     ANYBODY,
     MISJUDGED,
     RENEW,
-    Place,
     acknowledged,
     after_acknowledging,
     batch_of,
     is_named,
     may_acknowledge,
-    places,
+    waits_for_its_write,
 )
 from proofs.theorems.points import Places
+from proofs.theorems.records import is_whole
 from proofs.theorems.symbolic import conjunction, is_same
-from proofs.theorems.theorem import Subject
 from spec import acknowledge, validation
 from spec.acknowledge import Judgement
 from spec.logic import Term, negate
@@ -88,7 +76,7 @@ FORGIVES = wrong(
 )
 ACCEPTS = wrong(JUDGE, "accepts whatever comes", becomes(lambda *_: Judgement(0, NONE, {NONE})))
 COUNTS_WRITES = wrong(WHOLE, "counts a write that it does not make", leaves(_one_write_more))
-_acknowledge = Subject("KIP-932, ShareAcknowledge", AnyPartition, is_possible, names_no_others)
+_acknowledge = operated("KIP-932, ShareAcknowledge")
 
 
 def _malformed_batch(s: AnyPartition, kind: int = ACCEPT) -> tuple[AcknowledgementBatch, Term]:

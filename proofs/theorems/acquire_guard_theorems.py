@@ -14,27 +14,21 @@ from model.profile import KAFKA, KIP, Profile
 from model.ranges import OffsetRange
 from model.states import AcquireMode, RecordState
 from model.whole_state import Delayed
-from proofs.theorems.any_partition import (
-    AnyPartition,
-    Refusal,
-    attempted,
-    changes_to,
-    either_of,
+from proofs.theorems.any_partition import AnyPartition, Place, places
+from proofs.theorems.attempts import Refusal, attempted, first_broken, refused_by, standing_in
+from proofs.theorems.controls import allows_everything, becomes, does_nothing, sets, wrong
+from proofs.theorems.effects import changes_to
+from proofs.theorems.fetches import (
     fetch,
     fetched_partition,
-    first_broken,
     is_empty,
     is_fetched,
     is_in_a_batch,
     is_in_hole,
     log_of,
-    refused_by,
-    standing_in,
 )
-from proofs.theorems.controls import allows_everything, becomes, does_nothing, sets, wrong
-from proofs.theorems.operation_cases import Place, places
 from proofs.theorems.points import Places
-from proofs.theorems.symbolic import conjunction, implies, is_between, largest
+from proofs.theorems.symbolic import conjunction, either_of, implies, is_between, largest
 from proofs.theorems.theorem import Subject
 from spec import acquire, produce, read
 from spec import log as logs

@@ -15,22 +15,12 @@ from model.operations import Acquire
 from model.outcome import Choice, Outcome
 from model.profile import DRAFT_RESOLVED, KIP, Profile
 from model.ranges import AcquiredRange, OffsetRange, PassedOver
-from proofs.theorems.any_partition import (
-    AnyPartition,
-    Refusal,
-    attempted,
-    changes_to,
-    either_of,
-    fetch,
-    fetched_partition,
-    is_fetched,
-    is_in_a_batch,
-    log_of,
-    standing_in,
-)
+from proofs.theorems.any_partition import AnyPartition, Place, places
+from proofs.theorems.attempts import Refusal, attempted, standing_in
 from proofs.theorems.controls import becomes, called_with, sets, wrong
-from proofs.theorems.operation_cases import Place, places
-from proofs.theorems.symbolic import conjunction, implies, is_between, is_same
+from proofs.theorems.effects import changes_to
+from proofs.theorems.fetches import fetch, fetched_partition, is_fetched, is_in_a_batch, log_of
+from proofs.theorems.symbolic import conjunction, either_of, implies, is_between, is_same
 from proofs.theorems.theorem import Subject
 from spec import acquire
 from spec import partition as partitions

@@ -5,23 +5,18 @@ in which order they come. ``elsewhere`` is any third, where no record is. A theo
 needs; the rest may have any value.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from enum import Enum
-from types import ModuleType
+from collections.abc import Iterator
 from typing import Any, Self
 
 import attrs
 
 from model.config import SharePartitionConfig
-from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
-from model.operations import Acquire
-from model.outcome import Answer, Write
-from model.profile import KAFKA, KIP, Profile
-from model.ranges import OffsetRange, StateBatch
-from model.states import AcquireMode, RecordState
-from proofs.theorems.lifting import is_term, with_attributes
+from model.errors import ErrorCode
+from model.outcome import Write
+from model.profile import KAFKA, Profile
+from model.states import RecordState
 from proofs.theorems.points import Points
+from proofs.theorems.records import is_whole
 from proofs.theorems.situation import (
     any_like,
     any_offset,
@@ -30,10 +25,11 @@ from proofs.theorems.situation import (
     number,
     situation_at,
 )
-from proofs.theorems.symbolic import conjunction, implies, is_between, is_same
+from proofs.theorems.symbolic import conjunction, implies, is_between
+from proofs.theorems.theorem import Subject
 from spec import window
 from spec.log import Log, hole_end
-from spec.logic import Term, absent, either, negate
+from spec.logic import Term, either
 from spec.partition import Outstanding, SharePartition
 from spec.record import UNDELIVERED, Record, is_terminal
 from spec.window import Window
@@ -234,208 +230,24 @@ def names_no_others(s: AnyPartition) -> Term:
     return (first > s.last) | single | both
 
 
-def is_whole(record: Record) -> Term:
-    """Whether a record has an owner and a deadline if it is held, and none otherwise."""
-    held = has_held_state(record)
-    return conjunction(
-        negate(absent(record.owner)) == held,
-        negate(absent(record.deadline)) == held,
-        negate(conjunction(held, record.pending)),
-        implies(record.state == RecordState.IN_PROGRESS, negate(absent(record.last_progress))),
-    )
-
-
-def has_held_state(record: Record) -> Term:
-    """Whether the record is ACQUIRED or IN_PROGRESS."""
-    return (record.state == RecordState.ACQUIRED) | (record.state == RecordState.IN_PROGRESS)
-
-
-def is_owned_by(record: Record, member: Term) -> Term:
-    """Whether the member holds the record."""
-    return conjunction(has_held_state(record), negate(record.pending), record.owner == member)
-
-
-def is_complete(record: Record) -> Term:
-    """Whether the delivery of the record is complete."""
-    return (record.state == RecordState.ACKNOWLEDGED) | (record.state == RecordState.ARCHIVED)
-
-
-def waits_for_its_write(s: AnyPartition) -> Answer:
-    """Return the answer that the write of the operation is outstanding."""
-    return Answer(ErrorCode.PENDING, s.write_id)
+def operated(source: str) -> Subject:
+    """Return what theorems are about that tell of an operation on any share-partition."""
+    return Subject(source, AnyPartition, is_possible, names_no_others)
 
 
 @attrs.frozen
-class Refusal:
-    """What refused a choice; None: the operation itself is impossible."""
+class Place:
+    """An offset of a situation, the first or the second, and its record, if it has one."""
 
-    guard: Enum | None
-
-
-def attempted(operation: Callable[[], Any]) -> Any:  # noqa: ANN401 - as the operation, or Refusal
-    """Return what the operation returns, or its refusal."""
-    try:
-        return operation()
-    except IllegalChoiceError as refused:
-        return Refusal(refused.guard)
-    except InvalidValueError:
-        return Refusal(None)
+    index: int
+    offset: Term
+    tracked: Term
+    record: Record
 
 
-def kept(before: SharePartition, after: SharePartition, *changing: str) -> Term:
-    """Whether each field of a share-partition is as before, but those named."""
-    names = (field.name for field in attrs.fields(SharePartition) if field.name not in changing)
-    pairs = ((getattr(before, name), getattr(after, name)) for name in names)
-    return conjunction(*(old is new or (_is_number(old, new) and old == new) for old, new in pairs))
-
-
-def _is_number(*values: Term) -> bool:
-    return all(is_term(value) or isinstance(value, int) for value in values)
-
-
-def changes_to(  # noqa: PLR0913 - what of a window may change, each by its name
-    s: Any,  # noqa: ANN401 - a situation of two offsets
-    before: SharePartition,
-    after: SharePartition,
-    records: Iterable[Record | None],
-    *changing: str,
-    start: Term = None,
-    end: Term = None,
-) -> Term:
-    """Whether the two offsets hold these records, no other one does, and the rest is as before.
-
-    ``changing`` are the fields that may change besides the window. None: an end stays.
-    """
-    now = after.window
-    return conjunction(
-        *map(is_same, map(now.records.get, (s.offset, s.other)), records),
-        negate(s.elsewhere in now.records),
-        now.start_offset == (s.start if start is None else start),
-        now.end_offset == (s.end if end is None else end),
-        kept(before, after, "window", *changing),
+def places(s: Any) -> tuple[Place, Place]:  # noqa: ANN401 - any situation of two offsets
+    """Return the two offsets of the situation."""
+    return (
+        Place(0, s.offset, s.tracked, s.record),
+        Place(1, s.other, s.other_tracked, s.other_record),
     )
-
-
-def others_wait(s: AnyPartition, after: SharePartition) -> bool:
-    """Whether the write that was outstanding still is."""
-    return after.outstanding.get(s.waiting) is ANOTHERS
-
-
-def reported(write: Write, offset: Term) -> StateBatch | None:
-    """Return the batch of a write that holds the offset."""
-    held = (b for b in write.state_batches if is_between(b.first, offset, b.last))
-    return next(held, None)
-
-
-def reports(write: Write, offset: Term, record: Record | None) -> Term:
-    """Whether the write reports this record at the offset; None: nothing."""
-    batch = reported(write, offset)
-    if batch is None or record is None:
-        return batch is None and record is None
-    return conjunction(batch.state == record.state, batch.delivery_count == record.delivery_count)
-
-
-def completes(*records: Record) -> Term:
-    """Return how many of the records are complete."""
-    total: Term = 0
-    for record in records:
-        total = total + either(is_complete(record), 1, 0)
-    return total
-
-
-def log_of(s: AnyPartition) -> Log:
-    """Return the log: one hole, and one batch that was produced."""
-    holes, batches = ((s.hole_first, s.hole_last),), ((s.made_first, s.made_last),)
-    return Log(s.log_start, s.log_end, holes, batches, s.stable)
-
-
-def fetched_partition(s: AnyPartition, profile: Profile = KIP, **fields: Any) -> SharePartition:  # noqa: ANN401 - any field
-    """Return the share-partition before a fetch, with these fields if they are others.
-
-    Its log has what is known of it, and no write is outstanding.
-    """
-    empty: Any = Points()
-    before = partition_of(s, profile, partition_max_record_locks=s.width)
-    known = {"log": log_of(s), "outstanding": empty, "next_acquisition": s.acquisition}
-    return attrs.evolve(before, **(known | fields))
-
-
-def fetch(s: AnyPartition, mode: AcquireMode = AcquireMode.RECORD_LIMIT) -> Acquire:
-    """Return the fetch, which read two log batches."""
-    batches = (OffsetRange(s.first, s.last), OffsetRange(s.second, s.second_last))
-    return Acquire(s.member, mode, 1, s.maximum, s.fetch_offset, batches)
-
-
-def is_fetched(s: AnyPartition) -> Term:
-    """Whether the share-partition can be, and the fetch is well formed."""
-    return conjunction(
-        are_two(s),
-        s.first <= s.last,
-        s.last < s.second,
-        s.second <= s.second_last,
-        s.hole_first <= s.hole_last,
-        s.made_first <= s.made_last,
-    )
-
-
-def is_empty(s: AnyPartition) -> Term:
-    """Whether it is fetched, and no record is at the two offsets."""
-    return conjunction(is_fetched(s), negate(s.tracked), negate(s.other_tracked))
-
-
-def is_in_hole(s: AnyPartition, offset: Term) -> Term:
-    """Whether the log has a hole at the offset."""
-    return is_between(s.hole_first, offset, s.hole_last)
-
-
-def is_in_a_batch(s: AnyPartition, offset: Term) -> Term:
-    """Whether the offset is one of a log batch that the fetch read."""
-    return either_of(
-        is_between(s.first, offset, s.last), is_between(s.second, offset, s.second_last)
-    )
-
-
-def either_of(*conditions: Term) -> Term:
-    """Return whether one of the conditions holds at least."""
-    return negate(conjunction(*(negate(condition) for condition in conditions)))
-
-
-def furthest_of(before: SharePartition, furthest: Term) -> Callable[[Window, Log], Term]:
-    """Return the rule by which the start offset of this share-partition may move so far."""
-
-    def rule(now: Window, log: Log) -> Term:
-        asked = now is before.window and log is before.log
-        return furthest if asked else now.start_offset - 1
-
-    return rule
-
-
-@contextmanager
-def standing_in(module: ModuleType, **answers: Any) -> Iterator[dict[str, tuple[Any, ...]]]:  # noqa: ANN401 - any answer
-    """Let functions of a module give these answers, and note what each was asked last.
-
-    A theorem that puts another in the place of a check cites what is proved of the check.
-    """
-    asked: dict[str, tuple[Any, ...]] = {}
-
-    def stand_in(name: str) -> Callable[..., Any]:
-        def answer(*arguments: Any) -> Any:  # noqa: ANN401 - as the function
-            asked[name] = arguments
-            given = answers[name]
-            return given(*arguments) if callable(given) else given
-
-        return answer
-
-    with with_attributes([(module, {name: stand_in(name) for name in answers})]):
-        yield asked
-
-
-def refused_by(check: Callable[[], Any]) -> Any:  # noqa: ANN401 - a guard, or None
-    """Return the guard by which a check refuses, or None."""
-    answer = attempted(check)
-    return answer.guard if isinstance(answer, Refusal) else None
-
-
-def first_broken(*rules: tuple[Term, Enum]) -> Enum | None:
-    """Return the guard of the first condition that does not hold, or None."""
-    return next((guard for condition, guard in rules if not condition), None)

@@ -14,7 +14,7 @@ from immutables import Map
 from judge.share_group_invariants import GROUP_INVARIANTS
 from model.errors import ErrorCode
 from model.share_messages import TopicPartition
-from proofs.theorems.any_partition import standing_in
+from proofs.theorems.attempts import standing_in
 from proofs.theorems.controls import called_with, returns, sets, wrong
 from proofs.theorems.reachable import runs_of
 from proofs.theorems.situation import any_like, flag, number

@@ -18,24 +18,19 @@ from model.profile import KAFKA, KIP, Profile
 from model.ranges import OffsetRange, PassedOver
 from model.states import AcquireMode, RecordState
 from model.whole_state import Delayed
-from proofs.theorems.any_partition import (
-    AnyPartition,
-    Refusal,
-    attempted,
-    either_of,
+from proofs.theorems.any_partition import AnyPartition, Place, places
+from proofs.theorems.attempts import Refusal, attempted, refused_by, standing_in
+from proofs.theorems.controls import adds, becomes, called_with, returns, wrong
+from proofs.theorems.fetches import (
     fetch,
     fetched_partition,
     furthest_of,
     is_fetched,
     is_in_a_batch,
     is_in_hole,
-    refused_by,
-    standing_in,
 )
-from proofs.theorems.controls import adds, becomes, called_with, returns, wrong
-from proofs.theorems.operation_cases import Place, places
 from proofs.theorems.points import Points
-from proofs.theorems.symbolic import conjunction, implies, is_between
+from proofs.theorems.symbolic import conjunction, either_of, implies, is_between
 from proofs.theorems.theorem import Control, Subject
 from spec import acquire, offered, policies
 from spec.log import Log

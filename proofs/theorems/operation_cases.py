@@ -24,19 +24,14 @@ from model.operations import (
     FinishDeadLetter,
     MemberLeaves,
 )
-from model.outcome import Choice, Expiry
+from model.outcome import Answer, Choice, Expiry
 from model.ranges import OffsetRange
 from model.states import AcknowledgeType, RecordState
-from proofs.theorems.any_partition import (
-    AnyPartition,
-    Refusal,
-    has_held_state,
-    is_owned_by,
-    partition_of,
-    waits_for_its_write,
-)
+from proofs.theorems.any_partition import AnyPartition, Place, partition_of, places
+from proofs.theorems.attempts import Refusal
 from proofs.theorems.controls import also_allows, becomes, wrong
 from proofs.theorems.points import Places
+from proofs.theorems.records import has_held_state, is_owned_by
 from proofs.theorems.symbolic import conjunction, implies, is_between
 from proofs.theorems.theorem import Control
 from spec import aborted, dead_letters, expire, release
@@ -50,24 +45,6 @@ MISJUDGED = Refusal(Guard.ACKNOWLEDGEMENT_JUDGED)
 """What becomes of an answer that the records' states do not allow."""
 
 ACCEPT, RENEW = AcknowledgeType.ACCEPT, AcknowledgeType.RENEW
-
-
-@attrs.frozen
-class Place:
-    """An offset of a situation, the first or the second, and its record, if it has one."""
-
-    index: int
-    offset: Term
-    tracked: Term
-    record: Record
-
-
-def places(s: Any) -> tuple[Place, Place]:  # noqa: ANN401 - any situation of two offsets
-    """Return the two offsets of the situation."""
-    return (
-        Place(0, s.offset, s.tracked, s.record),
-        Place(1, s.other, s.other_tracked, s.other_record),
-    )
 
 
 @attrs.frozen
@@ -96,6 +73,11 @@ class OperationCase:
     def before(self, s: AnyPartition) -> SharePartition:
         """Return the share-partition before the operation."""
         return partition_of(s, **self.settings)
+
+
+def waits_for_its_write(s: AnyPartition) -> Answer:
+    """Return the answer that the write of the operation is outstanding."""
+    return Answer(ErrorCode.PENDING, s.write_id)
 
 
 def failed_state(s: AnyPartition) -> Term:

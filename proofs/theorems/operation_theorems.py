@@ -16,21 +16,8 @@ from model.guards import Guard
 from model.operations import AdvanceTime, ArchiveAborted
 from model.outcome import Answer, Choice, Expiry, Write
 from model.ranges import AcquiredRange, OffsetRange
-from proofs.theorems.any_partition import (
-    AnyPartition,
-    Refusal,
-    attempted,
-    changes_to,
-    completes,
-    is_complete,
-    is_possible,
-    kept,
-    names_no_others,
-    others_wait,
-    partition_of,
-    reports,
-    standing_in,
-)
+from proofs.theorems.any_partition import AnyPartition, Place, operated, partition_of, places
+from proofs.theorems.attempts import Refusal, attempted, standing_in
 from proofs.theorems.controls import (
     adds,
     becomes,
@@ -40,9 +27,11 @@ from proofs.theorems.controls import (
     returns,
     wrong,
 )
-from proofs.theorems.operation_cases import CASES, OperationCase, Place, is_over, places
+from proofs.theorems.effects import changes_to, completes, kept, others_wait, reports
+from proofs.theorems.operation_cases import CASES, OperationCase, is_over
+from proofs.theorems.records import is_complete
 from proofs.theorems.symbolic import conjunction, is_between, is_same, largest
-from proofs.theorems.theorem import Control, Subject
+from proofs.theorems.theorem import Control
 from spec import aborted, expire
 from spec import record as rules
 from spec.logic import Term, either, negate
@@ -50,8 +39,8 @@ from spec.partition import SharePartition, Step
 from spec.record import Record
 from spec.window import Window
 
-_operation = Subject("KIP-932; KIP-1191", AnyPartition, is_possible, names_no_others)
-_aborted = Subject("KIP-932, Group configuration", AnyPartition, is_possible, names_no_others)
+_operation = operated("KIP-932; KIP-1191")
+_aborted = operated("KIP-932, Group configuration")
 MISREPORTS = wrong(
     "spec.writes:make_write",
     "says that the start offset is one further on",
@@ -215,7 +204,7 @@ def only_what_was_aborted_is_withheld(s: AnyPartition, moves: bool) -> Term:  # 
     return conjunction(asked, conjunction(is_same(after, s.record)) != ends)
 
 
-_LOCKS = Subject("KIP-932, In-flight records", AnyPartition, is_possible, names_no_others)
+_LOCKS = operated("KIP-932, In-flight records")
 LASTS, ON_TIME = Guard.LOCK_LASTS_ITS_DURATION, Guard.LOCK_ENDS_ON_TIME
 
 

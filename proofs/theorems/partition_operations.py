@@ -19,8 +19,8 @@ from model.ranges import AcquiredRange, OffsetRange, StateBatch
 from model.snapshot import DurableState
 from model.states import AcknowledgeType, AcquireMode, RecordState
 from proofs.theorems import any_partition as two
-from proofs.theorems.any_partition import FAILED, AnyPartition, Refusal, attempted, standing_in
-from proofs.theorems.operation_cases import places
+from proofs.theorems.any_partition import FAILED, AnyPartition, places
+from proofs.theorems.attempts import Refusal, attempted, standing_in
 from proofs.theorems.points import Points
 from proofs.theorems.record_operations import UNSEEN, as_it_is, is_sound
 from proofs.theorems.situation import flag, number

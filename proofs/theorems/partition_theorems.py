@@ -15,7 +15,8 @@ from model.operations import Initialize, Operation
 from model.outcome import Write
 from model.ranges import StateBatch
 from model.states import RecordState
-from proofs.theorems.any_partition import either_of, names_no_others, refused_by, standing_in
+from proofs.theorems.any_partition import names_no_others
+from proofs.theorems.attempts import refused_by, standing_in
 from proofs.theorems.controls import allows_everything, becomes, returns, wrong
 from proofs.theorems.partition_operations import (
     TRANSITIONS,
@@ -25,7 +26,7 @@ from proofs.theorems.partition_operations import (
     partition_of,
 )
 from proofs.theorems.situation import ends_in_the_log
-from proofs.theorems.symbolic import conjunction
+from proofs.theorems.symbolic import conjunction, either_of
 from proofs.theorems.theorem import Control, Property, Subject, Theorem, about
 from spec import step, window
 from spec.logic import Term, either, negate

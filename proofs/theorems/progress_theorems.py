@@ -8,20 +8,13 @@ from model.errors import ErrorCode
 from model.operations import MarkInProgress, ProgressBatch
 from model.profile import DRAFT_RESOLVED
 from model.states import RecordState
-from proofs.theorems.any_partition import (
-    AnyPartition,
-    Refusal,
-    attempted,
-    changes_to,
-    is_owned_by,
-    is_possible,
-    names_no_others,
-    partition_of,
-)
+from proofs.theorems.any_partition import AnyPartition, Place, operated, partition_of, places
+from proofs.theorems.attempts import Refusal, attempted
 from proofs.theorems.controls import adds, becomes, changes_nothing, wrong
-from proofs.theorems.operation_cases import Place, places
+from proofs.theorems.effects import changes_to
 from proofs.theorems.record_operations import TRANSITIONS, Transition, is_sound
 from proofs.theorems.record_theorems import lets_through
+from proofs.theorems.records import is_owned_by
 from proofs.theorems.symbolic import conjunction, is_same
 from proofs.theorems.theorem import Subject
 from spec import mark_in_progress
@@ -145,7 +138,7 @@ def only_its_owner_ends_a_record_in_progress(s: AnyPartition, transition: Transi
     return not transition.happens(s)
 
 
-_marks = Subject(SOURCE, AnyPartition, is_possible, names_no_others)
+_marks = operated(SOURCE)
 
 
 def _may_mark(s: AnyPartition, record: Record) -> Term:

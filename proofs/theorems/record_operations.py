@@ -19,14 +19,8 @@ from model.profile import DRAFT_RESOLVED, KIP
 from model.ranges import AcquiredRange, OffsetRange, StateBatch
 from model.snapshot import DurableState
 from model.states import AcknowledgeType, AcquireMode, RecordState
-from proofs.theorems.any_partition import (
-    FAILED,
-    AnyPartition,
-    Refusal,
-    attempted,
-    config_of,
-    standing_in,
-)
+from proofs.theorems.any_partition import FAILED, AnyPartition, config_of
+from proofs.theorems.attempts import Refusal, attempted, standing_in
 from proofs.theorems.points import Points
 from proofs.theorems.symbolic import conjunction
 from spec import (

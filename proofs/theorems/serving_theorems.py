@@ -30,7 +30,7 @@ from model.snapshot import DurableState
 from model.state_topic import ShareSnapshot, ShareUpdate, StateRecord
 from model.states import AcknowledgeType, RecordState
 from proofs.theorems import request_theorems
-from proofs.theorems.any_partition import refused_by
+from proofs.theorems.attempts import refused_by
 from proofs.theorems.broker_theorems import (
     ANSWERS,
     AWAY,

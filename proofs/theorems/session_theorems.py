@@ -29,7 +29,7 @@ from model.share_messages import (
     ShareRequest,
     TopicPartition,
 )
-from proofs.theorems.any_partition import standing_in
+from proofs.theorems.attempts import standing_in
 from proofs.theorems.controls import becomes, does_nothing, off_by_one, returns, wrong
 from proofs.theorems.reachable import runs_of
 from proofs.theorems.situation import flag, number

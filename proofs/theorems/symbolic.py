@@ -16,7 +16,7 @@ import z3
 from immutables import Map
 
 from proofs.theorems.lifting import Made, MixedKeysError, UndecidedError, is_term, lifted
-from spec.logic import Term, absent, either
+from spec.logic import Term, absent, either, negate
 
 _LONGEST_RUN, _TOGETHER = 400, 16
 # Few questions are asked of each model: fewer than it takes to make it compact.
@@ -153,6 +153,11 @@ def conjunction(*conditions: Term) -> Term:
     if not all(condition for condition in conditions if not is_term(condition)):
         return False
     return z3.And(terms) if terms else True
+
+
+def either_of(*conditions: Term) -> Term:
+    """Return whether one of the conditions holds at least."""
+    return negate(conjunction(*(negate(condition) for condition in conditions)))
 
 
 def is_same(one: Term, other: Term, *aside: str) -> Term:

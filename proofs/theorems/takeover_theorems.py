@@ -12,22 +12,19 @@ from model.states import RecordState
 from proofs.theorems.any_partition import (
     ANOTHERS,
     AnyPartition,
-    Refusal,
-    attempted,
-    changes_to,
     config_of,
-    has_held_state,
     is_possible,
-    kept,
-    names_no_others,
+    operated,
     partition_of,
-    standing_in,
+    places,
 )
+from proofs.theorems.attempts import Refusal, attempted, standing_in
 from proofs.theorems.controls import becomes, called_with, changes_nothing, off_by_one, wrong
 from proofs.theorems.durable_situation import is_persisted
-from proofs.theorems.operation_cases import places
+from proofs.theorems.effects import changes_to, kept
+from proofs.theorems.records import has_held_state
 from proofs.theorems.symbolic import conjunction, is_between, is_same, largest
-from proofs.theorems.theorem import Control, Subject
+from proofs.theorems.theorem import Control
 from spec import alter_config, initialize, log_start
 from spec import record as rules
 from spec.log import Log
@@ -45,7 +42,7 @@ AVAILABLE = wrong(
     becomes(lambda _state, count: rules.Record(RecordState.AVAILABLE, count)),
 )
 _FREE = Choice()
-_whole = Subject("KIP-932, Managing the SPSO and SPEO", AnyPartition, is_possible, names_no_others)
+_whole = operated("KIP-932, Managing the SPSO and SPEO")
 
 
 @_whole.theorem(60, of="alter config", control=changes_nothing(ALTER))

@@ -10,16 +10,11 @@ from typing import Any
 
 import attrs
 
-from proofs.theorems.any_partition import (
-    AnyPartition,
-    Refusal,
-    attempted,
-    changes_to,
-    fetched_partition,
-    is_in_hole,
-    standing_in,
-)
+from proofs.theorems.any_partition import AnyPartition
+from proofs.theorems.attempts import Refusal, attempted, standing_in
 from proofs.theorems.controls import adds, becomes, called_with, wrong
+from proofs.theorems.effects import changes_to
+from proofs.theorems.fetches import fetched_partition, is_in_hole
 from proofs.theorems.points import Points
 from proofs.theorems.situation import ends_in_the_log
 from proofs.theorems.symbolic import conjunction, implies, is_between, largest

@@ -11,22 +11,11 @@ from model.operations import CompleteWrite
 from model.outcome import Answer, Completion, Write
 from model.ranges import StateBatch
 from model.states import RecordState
-from proofs.theorems.any_partition import (
-    FAILED,
-    AnyPartition,
-    Refusal,
-    attempted,
-    changes_to,
-    completes,
-    is_possible,
-    others_wait,
-    partition_of,
-    reports,
-    standing_in,
-)
+from proofs.theorems.any_partition import FAILED, AnyPartition, is_possible, partition_of, places
+from proofs.theorems.attempts import Refusal, attempted, standing_in
 from proofs.theorems.controls import becomes, called_with, does_nothing, returns, wrong
 from proofs.theorems.durable_situation import is_persisted
-from proofs.theorems.operation_cases import places
+from proofs.theorems.effects import changes_to, completes, others_wait, reports
 from proofs.theorems.symbolic import conjunction, largest
 from proofs.theorems.theorem import Subject
 from spec import record as rules

@@ -4,7 +4,7 @@ import pytest
 
 from judge.invariants import PARTITION_INVARIANTS
 from model import operations as ops
-from proofs.theorems.any_partition import standing_in
+from proofs.theorems.attempts import standing_in
 from proofs.theorems.partition_operations import (
     TRANSITIONS,
     OnePartition,
