@@ -4,7 +4,7 @@ An operation does to each share-partition what it does to it alone, but for wher
 """
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -19,7 +19,7 @@ from proofs.theorems.controls import called_with, returns, sets, wrong
 from proofs.theorems.reachable import runs_of
 from proofs.theorems.situation import any_like, flag, number
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Control, Subject
+from proofs.theorems.theorem import Subject
 from spec import group_lifecycle, share_group
 from spec.coordinator import Durable
 from spec.group_lifecycle import UNINITIALIZED, GroupPlan, carry_out
@@ -38,7 +38,6 @@ TOPIC, MEMBER = "t", "m"
 ASSIGNED = TopicPartition(TOPIC, 0)
 _STAGES = (1, 2, 3)
 INITIALIZED_STAGE = 2
-RUNS, LENGTH = 30, 12
 
 
 @attrs.frozen
@@ -76,17 +75,13 @@ class OneAssigned:
             target=5,
         )
 
-    @staticmethod
-    @lru_cache(maxsize=1)
-    def states() -> tuple[tuple[int, Coordinators], ...]:
-        """Return what runs leave durable, each with the number of operations to it."""
-        return runs_of(_run, RUNS)
+    states = staticmethod(lru_cache(lambda: runs_of(_run, 30)))
 
 
 def _run(chance: random.Random) -> Iterator[Coordinators]:
     coordinators = Coordinators(Map({TOPIC: 1}))
     yield coordinators
-    for _ in range(LENGTH):
+    for _ in range(12):
         if chance.random() < 0.1:  # noqa: PLR2004 - seldom
             coordinators = attrs.evolve(
                 coordinators, topics=Map() if coordinators.topics else Map({TOPIC: 1})
@@ -155,7 +150,7 @@ def _crashes(coordinators: Coordinators, plan: GroupPlan) -> Iterator[Coordinato
         yield coordinators
 
 
-def _does_something(s: OneAssigned, planned: Planned, _control: Control) -> Term:
+def _does_something(s: OneAssigned, planned: Planned) -> Term:
     return bool(planned(_coordinators(s), s.target).effects)
 
 
@@ -199,27 +194,22 @@ _CRASHED = dict.fromkeys(("subscribe", "reconcile", "alter offsets"), AT_ONCE)
 _CRASHED |= dict.fromkeys(("delete offsets", "delete group"), UNANNOUNCED) | {"leave": BEGINS_AT_0}
 _RETRIED = dict.fromkeys(("subscribe", "reconcile", "alter offsets"), LEFT_BEGUN)
 _RETRIED |= dict.fromkeys(("delete offsets", "delete group"), UNLISTED)
-_RISING = dict.fromkeys((*_PLANS,)[:5], BEGINS_AT_0)
 _group_of_one = Subject("KIP-932, Group coordinator", OneAssigned, _is_sound)
 
 
-def _plans(controls: dict[str, Control]) -> dict[str, tuple[Planned, Control]]:
-    return {name: (_PLANS[name], control) for name, control in controls.items()}
+def _plans(names: Iterable[str]) -> dict[str, tuple[Planned]]:
+    return {name: (_PLANS[name],) for name in names}
 
 
-@_group_of_one.theorem(
-    48, of=_plans(_CRASHED), where=_does_something, control=lambda _planned, control: control
-)
-def a_crash_leaves_the_group_sound(s: OneAssigned, planned: Planned, _control: Control) -> Term:
+@_group_of_one.theorem(48, of=_plans(_CRASHED), where=_does_something, control=_CRASHED)
+def a_crash_leaves_the_group_sound(s: OneAssigned, planned: Planned) -> Term:
     """Wherever a coordinator crashes, each share-partition is at one stage, with its state."""
     before = _coordinators(s)
     return conjunction(*map(_holds, _crashes(before, planned(before, s.target))))
 
 
-@_group_of_one.theorem(
-    36, of=_plans(_RETRIED), where=_does_something, control=lambda _planned, control: control
-)
-def a_crash_and_a_retry_end_the_same(s: OneAssigned, planned: Planned, _control: Control) -> Term:
+@_group_of_one.theorem(36, of=_plans(_RETRIED), where=_does_something, control=_RETRIED)
+def a_crash_and_a_retry_end_the_same(s: OneAssigned, planned: Planned) -> Term:
     """Done again after a crash, an operation of a group leaves what it leaves without one."""
     before = _coordinators(s)
     plan = planned(before, s.target)
@@ -243,11 +233,8 @@ def _is_settled_as(coordinators: Coordinators, other: Coordinators) -> Term:
     return conjunction(*(a.start_offset == b.start_offset for a, b in pairs))
 
 
-@_group_of_one.theorem(
-    36, of=_plans(dict.fromkeys(("subscribe", "reconcile"), ALWAYS_WRITES)),
-    control=lambda _planned, control: control,
-)  # fmt: skip
-def what_is_settled_is_left_alone(s: OneAssigned, planned: Planned, _control: Control) -> Term:
+@_group_of_one.theorem(36, of=_plans(("subscribe", "reconcile")), control=ALWAYS_WRITES)
+def what_is_settled_is_left_alone(s: OneAssigned, planned: Planned) -> Term:
     """Once an operation has brought a group in line, another reconciliation writes nothing."""
     before = _coordinators(s)
     end = carry_out(before, planned(before, s.target).effects)
@@ -304,10 +291,8 @@ def _error(s: OneAssigned, name: str) -> ErrorCode:
     return ErrorCode.NON_EMPTY_GROUP if s.subscribed else ErrorCode.NONE
 
 
-@_group_of_one.theorem(
-    49, of=_plans(_RISING), where=_does_something, control=lambda _planned, control: control
-)
-def epochs_of_a_group_never_go_back(s: OneAssigned, planned: Planned, _control: Control) -> Term:
+@_group_of_one.theorem(49, of=_plans((*_PLANS,)[:5]), where=_does_something, control=BEGINS_AT_0)
+def epochs_of_a_group_never_go_back(s: OneAssigned, planned: Planned) -> Term:
     """Group epoch and state epoch never go back, and no state epoch is ahead of the group's."""
     before = _coordinators(s)
     rise = True

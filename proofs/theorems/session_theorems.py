@@ -49,7 +49,6 @@ ANSWERS = (ErrorCode.NONE,), (ErrorCode.INVALID_RECORD_STATE, ErrorCode.NONE)
 """What two share-partitions are asked to mark, and how they answer."""
 NONE, WRONG_EPOCH = ErrorCode.NONE, ErrorCode.INVALID_SHARE_SESSION_EPOCH
 _SIZES = ("max_wait_ms", "min_bytes", "max_bytes", "max_records")
-RUNS, LENGTH = 20, 12
 
 
 @attrs.frozen
@@ -94,17 +93,13 @@ class OneSession:
             for acknowledges, most in product((False, True), limits):
                 yield attrs.evolve(here, asked=asked, acknowledges=acknowledges, most=most)
 
-    @staticmethod
-    @lru_cache(maxsize=1)
-    def states() -> tuple[tuple[int, Sessions], ...]:
-        """Return sessions that runs reach, each with the number of requests to it."""
-        return runs_of(_run, RUNS)
+    states = staticmethod(lru_cache(lambda: runs_of(_run, 20)))
 
 
 def _run(chance: random.Random) -> Iterator[Sessions]:
     sessions: Sessions = Map()
     yield sessions
-    for _ in range(LENGTH):
+    for _ in range(12):
         member = chance.choice((MEMBER, OTHER))
         session = sessions.get((GROUP, member))
         expected = INITIAL_EPOCH if session is None else session.epoch
