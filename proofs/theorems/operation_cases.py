@@ -6,24 +6,15 @@ The guards are written out here, in the fields of a record; of what a transition
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import attrs
 
+from model import operations as ops
 from model.checks import MAX_INT64
 from model.config import IsolationLevel
 from model.errors import ErrorCode
 from model.guards import Guard
-from model.operations import (
-    Acknowledge,
-    AcknowledgementBatch,
-    AdvanceTime,
-    ArchiveAborted,
-    Expire,
-    FinishDeadLetter,
-    MemberLeaves,
-)
 from model.outcome import Answer, Choice, Expiry
 from model.ranges import OffsetRange
 from model.states import AcknowledgeType, RecordState
@@ -34,7 +25,6 @@ from proofs.theorems.points import Places
 from proofs.theorems.records import has_held_state, is_owned_by
 from proofs.theorems.symbolic import conjunction, implies, is_between
 from proofs.theorems.theorem import Control
-from spec import aborted, dead_letters, expire, release
 from spec import record as rules
 from spec.logic import Term, negate
 from spec.partition import SharePartition, Step
@@ -44,6 +34,7 @@ from spec.step import transition
 MISJUDGED = Refusal(Guard.ACKNOWLEDGEMENT_JUDGED)
 """What becomes of an answer that the records' states do not allow."""
 
+_FREE = Choice()
 ACCEPT, RENEW = AcknowledgeType.ACCEPT, AcknowledgeType.RENEW
 
 
@@ -107,13 +98,13 @@ ANYBODY = wrong(
 
 def batch_of(
     s: AnyPartition, kind: AcknowledgeType, other: AcknowledgeType | None = None
-) -> AcknowledgementBatch:
+) -> ops.AcknowledgementBatch:
     """Return a batch of one type, or of one for each offset: those of the two are given."""
     if other is None:
-        return AcknowledgementBatch(s.first, s.last, (kind,))
+        return ops.AcknowledgementBatch(s.first, s.last, (kind,))
     offsets = ((s.offset - s.first, kind), (s.other - s.first, other))
     types: Any = Places(s.last - s.first + 1, offsets, ACCEPT)
-    return AcknowledgementBatch(s.first, s.last, types)
+    return ops.AcknowledgementBatch(s.first, s.last, types)
 
 
 def may_acknowledge(s: AnyPartition, record: Record, kind: AcknowledgeType) -> Term:
@@ -131,12 +122,18 @@ def after_acknowledging(s: AnyPartition, record: Record, kind: AcknowledgeType) 
     return rules.acknowledge(record, kind, s.limit, failed_state(s))
 
 
+def done(
+    s: AnyPartition, before: SharePartition, operation: ops.Operation, choice: Choice = _FREE
+) -> Step:
+    """Return the step of the operation, whose write waits for its answer."""
+    return transition(before, operation, choice, (waits_for_its_write(s),), s.seq)
+
+
 def acknowledged(
-    s: AnyPartition, before: SharePartition, batch: AcknowledgementBatch, choice: Choice
+    s: AnyPartition, before: SharePartition, batch: ops.AcknowledgementBatch, choice: Choice
 ) -> Step:
     """Return the step of an acknowledgement of one batch."""
-    operation, answer = Acknowledge(s.member, (batch,)), waits_for_its_write(s)
-    return transition(before, operation, choice, (answer,), s.seq)
+    return done(s, before, ops.Acknowledge(s.member, (batch,)), choice)
 
 
 def _acknowledgement(name: str, *kinds: AcknowledgeType) -> OperationCase:
@@ -178,11 +175,6 @@ ACKNOWLEDGEMENTS = (
 )
 
 
-def _leave(s: AnyPartition, before: SharePartition) -> Step:
-    leaves, answer = MemberLeaves(s.member), waits_for_its_write(s)
-    return release.release_member(before, leaves, Choice(), answer, s.seq)
-
-
 def _stays(s: AnyPartition, place: Place) -> Term:
     progress = place.record.last_progress
     fresh = False if progress is None else s.now < progress + s.threshold
@@ -207,10 +199,6 @@ def is_over(place: Place, now: Term, late: Term = 0) -> Term:
 
 def _expired(s: AnyPartition, place: Place) -> Record:
     return rules.expire(place.record, s.limit, failed_state(s))
-
-
-def _pass_time(s: AnyPartition, before: SharePartition, choice: Choice) -> Step:
-    return expire.advance_time(before, AdvanceTime(s.elapsed), choice, (waits_for_its_write(s),))
 
 
 def _after_expiry(s: AnyPartition, place: Place) -> Record | None:
@@ -245,8 +233,7 @@ def _timer(name: str, *, earlier: bool = False, both: bool = False) -> Operation
         return s.elapsed if earlier else s.now
 
     def operate(s: AnyPartition, before: SharePartition) -> Step:
-        operation = Expire(ranges(s), due(s) if earlier else None)
-        return expire.expire_locks(before, operation, waits_for_its_write(s))
+        return done(s, before, ops.Expire(ranges(s), due(s) if earlier else None))
 
     def named(s: AnyPartition, place: Place) -> Term:
         inside = any(is_between(each.first, place.offset, each.last) for each in ranges(s))
@@ -266,11 +253,6 @@ def _timer(name: str, *, earlier: bool = False, both: bool = False) -> Operation
         refuses,
         writes_always=True,
     )
-
-
-def _finish(s: AnyPartition, before: SharePartition) -> Step:
-    operation = FinishDeadLetter(_parts(s))
-    return dead_letters.finish_dead_letters(before, operation, waits_for_its_write(s))
 
 
 def _refuses_finishing(s: AnyPartition) -> Refusal | None:
@@ -303,7 +285,7 @@ OTHERS = (
     OperationCase(
         "member leaves",
         "spec.release:release_member",
-        _leave,
+        lambda s, before: done(s, before, ops.MemberLeaves(s.member)),
         _after_leaving,
         writes=lambda s, place: negate(_stays(s, place)),
         waits=True,
@@ -311,7 +293,7 @@ OTHERS = (
     OperationCase(
         "time passes",
         "spec.expire:advance_time",
-        partial(_pass_time, choice=Choice()),
+        lambda s, before: done(s, before, ops.AdvanceTime(s.elapsed)),
         _after_expiry,
         wrong("spec.expire:_groups", "finds no lock", becomes(lambda *_of: ())),
         _refuses_time,
@@ -321,7 +303,9 @@ OTHERS = (
     OperationCase(
         "chosen locks expire",
         "spec.expire:advance_time",
-        lambda s, before: _pass_time(s, before, Choice(expired=(Expiry(_parts(s), s.start),))),
+        lambda s, before: done(
+            s, before, ops.AdvanceTime(s.elapsed), Choice(expired=(Expiry(_parts(s), s.start),))
+        ),
         _after_expiry,
         EARLY,
         _refuses_expiry,
@@ -334,7 +318,7 @@ OTHERS = (
     OperationCase(
         "dead letters are finished",
         "spec.dead_letters:finish_dead_letters",
-        _finish,
+        lambda s, before: done(s, before, ops.FinishDeadLetter(_parts(s))),
         lambda s, place: (
             rules.finish_dead_letter(place.record) if _is_named_from_the_start(s, place) else None
         ),
@@ -345,9 +329,7 @@ OTHERS = (
     OperationCase(
         "aborted records are archived",
         "spec.aborted:archive_aborted_records",
-        lambda s, before: aborted.archive_aborted_records(
-            before, ArchiveAborted(_parts(s)), Choice()
-        ),
+        lambda s, before: done(s, before, ops.ArchiveAborted(_parts(s))),
         _after_abortion,
         writes=lambda _s, _place: False,
         settings={"isolation_level": IsolationLevel.READ_COMMITTED},

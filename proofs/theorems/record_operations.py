@@ -23,24 +23,13 @@ from proofs.theorems.any_partition import FAILED, AnyPartition, config_of
 from proofs.theorems.attempts import Refusal, attempted, standing_in
 from proofs.theorems.points import Points
 from proofs.theorems.symbolic import conjunction
-from spec import (
-    aborted,
-    acknowledge,
-    acquire,
-    dead_letters,
-    expire,
-    initialize,
-    mark_in_progress,
-    read,
-    release,
-    window,
-    writes,
-)
+from spec import initialize, window, writes
 from spec.coordinator import Durable
 from spec.log import Log
 from spec.logic import Term, negate
 from spec.partition import Outstanding, SharePartition, Step, new_partition
 from spec.record import Record
+from spec.step import transition
 from spec.window import Window
 
 AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
@@ -125,37 +114,12 @@ def _enter(s: AnyPartition, before: SharePartition) -> Step:
     empty: Any = Points()
     begun = attrs.evolve(before, window=Window(s.offset, s.offset, empty, empty))
     choice = Choice(acquired=(), entered=_named(s), start_offset=s.offset)
-    return acquire.acquire_records(begun, _fetch(s, s.offset, 0), choice)
+    return transition(begun, _fetch(s, s.offset, 0), choice, (), 0)
 
 
 def _fetch(s: AnyPartition, first: Term, maximum: int) -> ops.Acquire:
     batches = (OffsetRange(first, first),)
     return ops.Acquire(s.member, AcquireMode.RECORD_LIMIT, 1, maximum, s.offset, batches)
-
-
-def _acquire(s: AnyPartition, before: SharePartition) -> Step:
-    choice = Choice(acquired=_named(s), entered=(), start_offset=s.offset)
-    return acquire.acquire_records(before, _fetch(s, s.offset, 1), choice)
-
-
-def _acknowledges(kind: AcknowledgeType) -> Callable[[AnyPartition, SharePartition], Step]:
-    def operate(s: AnyPartition, before: SharePartition) -> Step:
-        operation = ops.Acknowledge(
-            s.member, (ops.AcknowledgementBatch(s.offset, s.offset, (kind,)),)
-        )
-        return acknowledge.acknowledge_records(before, operation, Choice(refusal=NONE), WAITS, 0)
-
-    return operate
-
-
-def _mark(s: AnyPartition, before: SharePartition) -> Step:
-    batch = ops.ProgressBatch(s.offset, s.offset, 1, s.acquisition)
-    marking = attrs.evolve(before, profile=DRAFT_RESOLVED)
-    return mark_in_progress.mark_in_progress(marking, ops.MarkInProgress(s.member, (batch,)))
-
-
-def _leave(s: AnyPartition, before: SharePartition) -> Step:
-    return release.release_member(before, ops.MemberLeaves(s.member), Choice(), WAITS, 0)
 
 
 def _is_fresh(s: AnyPartition) -> Term:
@@ -165,30 +129,39 @@ def _is_fresh(s: AnyPartition) -> Term:
     return conjunction(s.record.state == IN_PROGRESS, fresh)
 
 
-def _expire(s: AnyPartition, before: SharePartition) -> Step:
-    return expire.expire_locks(before, ops.Expire(_named(s)), WAITS)
+def _by(
+    operation: Callable[[AnyPartition], ops.Operation],
+    choice: Callable[[AnyPartition], Choice] = lambda _s: Choice(),
+) -> Callable[[AnyPartition, SharePartition], Step]:
+    return lambda s, before: transition(before, operation(s), choice(s), (WAITS,), 0)
 
 
-def _finish(s: AnyPartition, before: SharePartition) -> Step:
-    return dead_letters.finish_dead_letters(before, ops.FinishDeadLetter(_named(s)), WAITS)
+def _by_acknowledging(kind: AcknowledgeType) -> Callable[[AnyPartition, SharePartition], Step]:
+    def batch(s: AnyPartition) -> ops.AcknowledgementBatch:
+        return ops.AcknowledgementBatch(s.offset, s.offset, (kind,))
+
+    return _by(lambda s: ops.Acknowledge(s.member, (batch(s),)), lambda _s: Choice(refusal=NONE))
 
 
-def _vanish(s: AnyPartition, before: SharePartition) -> Step:
-    return Step(read.learn(before, _fetch(s, s.offset + 1, 0)))
-
-
-def _abort(s: AnyPartition, before: SharePartition) -> Step:
-    return aborted.archive_aborted_records(before, ops.ArchiveAborted(_named(s)), Choice())
-
-
-def _withhold(s: AnyPartition, before: SharePartition) -> Step:
-    told = (AcquiredRange(s.offset, s.offset, s.record.delivery_count),)
-    operation = ops.ArchiveAborted(_named(s))
-    return aborted.archive_aborted_records(before, operation, Choice(archived=told))
-
-
-def _completes(status: ErrorCode) -> Callable[[AnyPartition, SharePartition], Step]:
-    return lambda _s, before: writes.complete_write(before, ops.CompleteWrite(0, status))
+_acquire = _by(
+    lambda s: _fetch(s, s.offset, 1), lambda s: Choice(_named(s), (), start_offset=s.offset)
+)
+_mark = _by(
+    lambda s: ops.MarkInProgress(
+        s.member, (ops.ProgressBatch(s.offset, s.offset, 1, s.acquisition),)
+    )
+)
+_leave = _by(lambda s: ops.MemberLeaves(s.member))
+_expire = _by(lambda s: ops.Expire(_named(s)))
+_finish = _by(lambda s: ops.FinishDeadLetter(_named(s)))
+_vanish = _by(lambda s: _fetch(s, s.offset + 1, 0), lambda s: Choice((), (), start_offset=s.offset))
+_abort = _by(lambda s: ops.ArchiveAborted(_named(s)))
+_withhold = _by(
+    lambda s: ops.ArchiveAborted(_named(s)),
+    lambda s: Choice(archived=(AcquiredRange(s.offset, s.offset, s.record.delivery_count),)),
+)
+_commit = _by(lambda _s: ops.CompleteWrite(0, NONE))
+_roll_back = _by(lambda _s: ops.CompleteWrite(0, FAILED))
 
 
 def recovered(s: AnyPartition) -> Record | None:
@@ -202,9 +175,14 @@ def recovered(s: AnyPartition) -> Record | None:
 
 
 def _acknowledged(name: str, kind: AcknowledgeType, *enters: RecordState) -> Transition:
-    return Transition(name, "acknowledge", "is_held_by", _acknowledges(kind), enters)
+    return Transition(name, "acknowledge", "is_held_by", _by_acknowledging(kind), enters)
 
 
+def _awaits_its_write(s: AnyPartition) -> Term:
+    return s.record.pending
+
+
+_RENEW, _OUTCOMES = _by_acknowledging(AcknowledgeType.RENEW), (*ENDED, ACKNOWLEDGED)
 TRANSITIONS = (
     Transition("enter", "UNDELIVERED", "", _enter, (AVAILABLE,)),
     Transition("acquire", "acquire", "is_acquirable", _acquire, (ACQUIRED,)),
@@ -212,7 +190,7 @@ TRANSITIONS = (
     _acknowledged("reject", AcknowledgeType.REJECT, ARCHIVING, ARCHIVED),
     _acknowledged("acknowledge as gap", AcknowledgeType.GAP, ARCHIVED),
     _acknowledged("acknowledge as release", AcknowledgeType.RELEASE, *ENDED),
-    Transition("renew", "renew", "can_renew", _acknowledges(AcknowledgeType.RENEW), (ACQUIRED,)),
+    Transition("renew", "renew", "can_renew", _RENEW, (ACQUIRED,)),
     Transition("mark", "mark", "can_mark", _mark, (IN_PROGRESS,)),
     Transition("stay for the grace", "give_grace", "can_stay", _leave, (IN_PROGRESS,), _is_fresh),
     Transition("release", "release", "is_held_by", _leave, ENDED, lambda s: negate(_is_fresh(s))),
@@ -221,22 +199,8 @@ TRANSITIONS = (
     Transition("vanish", "vanish", "can_vanish", _vanish, (ARCHIVED,)),
     Transition("archive aborted", "archive_aborted", "can_archive_aborted", _abort, (ARCHIVED,)),
     Transition("withhold", "withhold", "is_acquirable", _withhold, (ARCHIVED,)),
-    Transition(
-        "commit",
-        "commit",
-        "",
-        _completes(NONE),
-        (AVAILABLE, ACKNOWLEDGED, ARCHIVING, ARCHIVED),
-        lambda s: s.record.pending,
-    ),
-    Transition(
-        "roll back",
-        "roll_back",
-        "",
-        _completes(FAILED),
-        tuple(RecordState),
-        lambda s: s.record.pending,
-    ),
+    Transition("commit", "commit", "", _commit, _OUTCOMES, _awaits_its_write),
+    Transition("roll back", "roll_back", "", _roll_back, tuple(RecordState), _awaits_its_write),
 )
 """Every transition of a record under one leader; a new leader does ``recover``."""
 

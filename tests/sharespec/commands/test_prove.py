@@ -18,7 +18,7 @@ def test_one_line_for_each_transition_and_property() -> None:
     assert result.exit_code == 0
     assert lines[2].startswith("accept preserves owner_iff_held ")
     assert re.search(r" proved \d+\.", lines[2])
-    assert lines[-1].startswith("18 of 18 theorems proved in 56 cases, 18 wit")
+    assert lines[-1].startswith("18 of 18 theorems proved in 55 cases, 18 wit")
 
 
 def test_controls_are_shown() -> None:
