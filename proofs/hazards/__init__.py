@@ -8,9 +8,8 @@ Read in this order:
   ``draft_record``: its rules for one record; ``draft_leader``: the share-partition leader, with
   requests, timers, the sweeper and writes; ``draft_consumer``: the client's queue of marks;
 - ``machine``: one interface to drive and observe the draft and the specification;
-- ``world``: the moves of a small world, and its state;
-- ``acts``: the possible next acts, and their requests to a leader; ``memory``: what a step leaves;
-  ``run``: the first state, and one step;
+- ``world``: the moves of a small world, and its state; ``memory``: what a step leaves;
+- ``run``: the first state, the possible next acts, and one step;
 - ``properties``: what should hold of every step;
 - ``hazard``: a hazard, and searching for its run, its controls, its absence, and for what remains
   where sentences are changed;

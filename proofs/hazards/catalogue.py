@@ -10,9 +10,8 @@ import attrs
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
 from proofs.hazards import properties
-from proofs.hazards.changes import TextChange
 from proofs.hazards.draft_consumer import Given
-from proofs.hazards.hazard import Hazard, HazardCase, reading_of
+from proofs.hazards.hazard import Hazard, HazardCase, TextChange, reading_of
 from proofs.hazards.world import HazardAct, HazardMove, HazardProperty, HazardWorld
 
 

@@ -9,9 +9,8 @@ import attrs
 from model.profile import KIP, LAG_RESOLVED
 from model.states import PERSISTED_STATES, RecordState
 from proofs.hazards.catalogue import CHANGES, HAZARDS
-from proofs.hazards.changes import gone, ranked
 from proofs.hazards.draft_readings import DRAFT_LITERAL, MENDED, Readings
-from proofs.hazards.hazard import Absence, CaseFinding, Hazard, examine
+from proofs.hazards.hazard import Absence, CaseFinding, Hazard, examine, gone, ranked
 from proofs.hazards.page import page
 from proofs.hazards.together import lag_without_marks
 from spec.record import durable_maximum

@@ -9,8 +9,15 @@ import click
 
 from model.errors import InvalidValueError
 from proofs.hazards.catalogue import HAZARDS, hazard_named
-from proofs.hazards.changes import is_gone
-from proofs.hazards.hazard import CaseFinding, Hazard, HazardSearch, as_written, examine, reading_of
+from proofs.hazards.hazard import (
+    CaseFinding,
+    Hazard,
+    HazardSearch,
+    as_written,
+    examine,
+    is_gone,
+    reading_of,
+)
 from proofs.hazards.page import page, property_text
 from proofs.hazards.review import verdict
 from proofs.hazards.together import all_together

@@ -11,11 +11,10 @@ from model.ranges import OffsetRange
 from model.snapshot import DurableState
 from model.states import AcquireMode
 from proofs.exploration.search import search
-from proofs.hazards.acts import acts_in
 from proofs.hazards.catalogue import TOGETHER
 from proofs.hazards.draft_readings import MENDED
 from proofs.hazards.machine import RESOLVED, draft_machine
-from proofs.hazards.run import begin, follow
+from proofs.hazards.run import acts_in, begin, follow
 from proofs.hazards.world import HazardAct, HazardMove, HazardState, HazardWorld
 from tests.proofs.hazards.stage import setting
 

@@ -10,9 +10,8 @@ from model.errors import InvalidValueError
 from proofs.hazards import hazard as module
 from proofs.hazards import properties
 from proofs.hazards.catalogue import CHANGES, HAZARDS, hazard_named
-from proofs.hazards.changes import gone, ranked
 from proofs.hazards.draft_readings import MENDED, NAMES, LimitTest, Siblings
-from proofs.hazards.hazard import Absence, as_written, examine, reading_of
+from proofs.hazards.hazard import Absence, as_written, examine, gone, ranked, reading_of
 from proofs.hazards.page import page
 from proofs.hazards.review import examine_all, parts, verdict
 from proofs.hazards.together import all_together
