@@ -48,8 +48,8 @@ class AnyPartition:
     the offsets whose delivery is complete. ``waiting`` is the id of a write that is
     outstanding, ``write_id`` that of a write of the operation, and ``seq`` names the operation.
     ``awaited`` and ``other_awaited``: such a write is outstanding for the record at that offset.
-    ``after`` and ``other_after`` are what the records become. ``state`` and ``count`` are what the
-    share coordinator has of the first one: AVAILABLE and 0, if it was never written.
+    ``after`` is what the first record becomes, ``state`` and ``count`` what the share coordinator
+    has of it: AVAILABLE and 0, if it was never written.
 
     A fetch at ``fetch_offset`` reads the two ranges, and acquires the offsets ``taken`` to
     ``taken_last`` until ``lock``; ``entered`` to ``entered_last`` enter the window, which ``width``
@@ -98,7 +98,6 @@ class AnyPartition:
     other_awaited: Term = flag()
     finished: Term = any_like(frozenset())
     after: Record = any_like(UNDELIVERED)
-    other_after: Record = any_like(UNDELIVERED)
     log_start: Term = number()
     stable: Term = number()
     hole_first: Term = number()

@@ -105,7 +105,6 @@ class OneLed:
         )  # fmt: skip
         for read, later in ((here.epoch, here.now), (here.epoch + 1, here.now + 20)):
             yield attrs.evolve(here, read=read, later=later)
-            yield attrs.evolve(here, read=read, later=later, both=waits)
 
     states = staticmethod(lru_cache(lambda: runs_of(_run, 25)))
 

@@ -28,9 +28,8 @@ class StateWrites:
     """What is durable at two offsets, and two writes of one state batch each.
 
     A write reports the offsets ``first`` to ``last`` as ``state`` with ``count`` deliveries, at a
-    start offset and with a delivery complete count; -1 is one that it does not know. Who asks has
-    the epochs of a ``writer``, or a ``former_epoch``. A snapshot is ``due`` after so many updates.
-    ``another`` is any number.
+    start offset and with a delivery complete count; -1 is one that it does not know. A snapshot is
+    ``due`` after so many updates; ``former_epoch`` is of one before. ``another`` is any number.
     """
 
     start: Term = number(-1)
@@ -52,8 +51,6 @@ class StateWrites:
     leader_epoch: Term = number()
     state_epoch: Term = number()
     snapshot_epoch: Term = number()
-    writer_leader_epoch: Term = number()
-    writer_state_epoch: Term = number()
     former_epoch: Term = number()
     updates: Term = number()
     due: Term = number(1)
@@ -63,7 +60,6 @@ class StateWrites:
     def reached(cls, state: SharePartition) -> Iterator["StateWrites"]:
         """Yield writes, made or not, to the durable state that a run reached, by any leader."""
         durable = state.durable
-        leader, epoch = durable.leader_epoch, durable.state_epoch
         writes = [waiting.write for waiting in state.outstanding.values()]
         batches = [(write, batch) for write in writes for batch in write.state_batches]
         start = max(durable.start_offset, 0)
@@ -75,15 +71,12 @@ class StateWrites:
                 one_start=start, one_complete=0, two_start=start, two_complete=0,
                 one=StateBatch(offset, offset, RecordState.ACKNOWLEDGED, count + 1),
                 two=StateBatch(offset, offset, RecordState.ARCHIVED, count),
-                leader_epoch=leader, state_epoch=epoch,
-                snapshot_epoch=durable.snapshot_epoch + 1, writer_leader_epoch=leader - 1,
-                writer_state_epoch=epoch - 1, due=5, another=start,
+                leader_epoch=durable.leader_epoch, state_epoch=durable.state_epoch,
+                snapshot_epoch=durable.snapshot_epoch + 1, due=5, another=start,
             )  # fmt: skip
             for one, two in product(batches, batches):
                 named = _fields("one", *one) | _fields("two", *two)
                 yield attrs.evolve(here, **named, another=max(start, one[1].first))
-            newer: Any = {"writer_leader_epoch": leader + 1, "writer_state_epoch": epoch + 1}
-            yield attrs.evolve(here, **newer)
             following, following_count = durable.entries.get(offset + 1, (0, 0))
             both = attrs.evolve(
                 here, other=offset + 1, other_known=offset + 1 in durable.entries,

@@ -12,13 +12,12 @@ import attrs
 
 from model import operations as ops
 from model.checks import MAX_INT64
-from model.config import IsolationLevel
 from model.errors import ErrorCode
 from model.guards import Guard
 from model.outcome import Answer, Choice, Expiry
 from model.ranges import OffsetRange
 from model.states import AcknowledgeType, RecordState
-from proofs.theorems.any_partition import AnyPartition, Place, partition_of, places
+from proofs.theorems.any_partition import AnyPartition, Place, places
 from proofs.theorems.attempts import Refusal
 from proofs.theorems.controls import also_allows, becomes, wrong
 from proofs.theorems.points import Places
@@ -59,11 +58,6 @@ class OperationCase:
     elapses: bool = False
     moves: bool = False
     writes_always: bool = False
-    settings: dict[str, Any] = attrs.Factory(dict)
-
-    def before(self, s: AnyPartition) -> SharePartition:
-        """Return the share-partition before the operation."""
-        return partition_of(s, **self.settings)
 
 
 def waits_for_its_write(s: AnyPartition) -> Answer:
@@ -332,7 +326,6 @@ OTHERS = (
         lambda s, before: done(s, before, ops.ArchiveAborted(_parts(s))),
         _after_abortion,
         writes=lambda _s, _place: False,
-        settings={"isolation_level": IsolationLevel.READ_COMMITTED},
     ),
 )
 CASES = [*ACKNOWLEDGEMENTS, *OTHERS]

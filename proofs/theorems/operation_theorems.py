@@ -60,7 +60,7 @@ def _writes_wrongly(target: str) -> Control:
 
 
 def _step(s: AnyPartition, case: OperationCase) -> tuple[SharePartition, Step | Refusal]:
-    before = case.before(s)
+    before = partition_of(s, isolation_level=IsolationLevel.READ_COMMITTED)
     return before, attempted(lambda: case.operate(s, before))
 
 

@@ -31,7 +31,6 @@ from spec.coordinator import Durable
 from spec.log import Log
 from spec.logic import Term, negate
 from spec.partition import Outstanding, SharePartition, Step
-from spec.record import UNDELIVERED
 
 COMMITTED = IsolationLevel.READ_COMMITTED
 
@@ -87,8 +86,6 @@ class OnePartition(AnyPartition):
             )  # fmt: skip
             yield here
             yield attrs.evolve(here, write_id=one.waiting, furthest=one.offset + 1, succeeds=True)
-            if one.record is UNDELIVERED and one.other_record is UNDELIVERED:
-                yield attrs.evolve(here, marks=False, answered=True)
 
 
 def partition_of(s: OnePartition) -> SharePartition:

@@ -82,7 +82,6 @@ class OneRequest:
         known = cls(True, held, 5, 2, leader + 1, epoch + 1, start, 1, state.now)  # noqa: FBT003 - it is held
         yield known
         yield attrs.evolve(known, present=False)
-        yield attrs.evolve(known, leader_epoch=leader + 2)
 
 
 def _before(s: OneRequest) -> ShareCoordinator:
