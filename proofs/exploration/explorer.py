@@ -9,7 +9,7 @@ forgotten: to merge it again, then or later, changes nothing (checked of each me
 fences all late writes.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 import attrs
@@ -18,7 +18,7 @@ from proofs.exploration.coordinator import Coordinator, DurableForm
 from proofs.exploration.leaders import Edge, Leader, LeaderIndex, Offsets
 from proofs.exploration.moves import MoveKind
 from proofs.exploration.normal import Content
-from proofs.exploration.search import Search, search
+from proofs.exploration.search import Search
 from proofs.exploration.world import NEVER_WRITTEN, SmallWorld
 from spec.coordinator import durable_state
 from spec.log import Log
@@ -137,21 +137,3 @@ class Explorer:
         # What the leader passed and the coordinator has is forgotten: neither ever goes back.
         kept = (o for o in network.confirmed if o >= start or o not in durable.terminal)
         return Network(durable, tuple(sorted(late)), frozenset(kept), network.failed), wrong
-
-    def explore(
-        self,
-        check: Callable[[WorldState], str | None],
-        most_depth: int | None = None,
-        most_bytes: int | None = None,
-        progress: Callable[[int, int], None] = lambda _states, _depth: None,
-    ) -> WorldSearch:
-        """Visit every state, until ``check`` gives a reason to stop."""
-        return search(
-            [self.begin()],
-            self.successors,
-            check,
-            most_states=2**62,
-            progress=progress,
-            most_depth=most_depth,
-            most_bytes=most_bytes,
-        )

@@ -51,7 +51,7 @@ def search(  # noqa: C901, PLR0913, PLR0917 - what is searched, and four bounds
     initial: Iterable[S],
     successors: Callable[[S], Iterable[tuple[L, S]]],
     check: Callable[[S], str | None],
-    most_states: int = 10_000_000,
+    most_states: int | None = None,
     progress: Callable[[int, int], None] = lambda _states, _depth: None,
     most_depth: int | None = None,
     most_bytes: int | None = None,
@@ -87,7 +87,7 @@ def search(  # noqa: C901, PLR0913, PLR0917 - what is searched, and four bounds
         for state, step in arrivals():
             if state in came_from:
                 continue
-            if len(came_from) >= most_states:
+            if len(came_from) == most_states:
                 unfinished = f"more than {most_states:,} states"
                 break
             came_from[state] = step

@@ -16,6 +16,7 @@ from proofs.exploration.explorer import Explorer, WorldSearch
 from proofs.exploration.liveness import ASSUMPTIONS, PROMISES, LivenessPromise
 from proofs.exploration.report import PropertyVerdict, listed, verdicts_of
 from proofs.exploration.run_table import table_of
+from proofs.exploration.search import search
 from proofs.exploration.world import SmallWorld
 from sharespec.commands.options import JSON, Number, OneOf, profile_option
 from sharespec.console import output
@@ -86,7 +87,9 @@ def explore_command(  # noqa: PLR0913 - one argument for each option
     world = SmallWorld(profile=profile_named(profile), **sizes)
     properties, promises = _chosen(name)
     explorer, watch = Explorer(world), PropertyWatch(judged_under(world.profile, properties))
-    found = explorer.explore(watch.check, depth, int(memory * 2**30), progress_reporter())
+    bounds: Any = {"most_depth": depth, "most_bytes": int(memory * 2**30)}
+    begin, ways = [explorer.begin()], explorer.successors
+    found = search(begin, ways, watch.check, progress=progress_reporter(), **bounds)
     verdicts = verdicts_of(explorer, watch, found, promises, without or "")
     if json_lines:
         _print_json(explorer, found, verdicts)

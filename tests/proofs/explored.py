@@ -10,6 +10,7 @@ import attrs
 from model.profile import profile_named
 from proofs.exploration.end_to_end import PROPERTIES, ExploredProperty, PropertyWatch, judged_under
 from proofs.exploration.explorer import Explorer, WorldSearch
+from proofs.exploration.search import search
 from proofs.exploration.world import SmallWorld
 from sharespec.commands.explore import explore_command
 
@@ -67,4 +68,5 @@ def explored(
     properties: tuple[ExploredProperty, ...] = PROPERTIES,
 ) -> tuple[Explorer, PropertyWatch, WorldSearch]:
     explorer, watch = Explorer(world), PropertyWatch(judged_under(world.profile, properties))
-    return explorer, watch, explorer.explore(watch.check, depth)
+    found = search([explorer.begin()], explorer.successors, watch.check, most_depth=depth)
+    return explorer, watch, found
