@@ -180,6 +180,8 @@ _record = Subject(SOURCE, AnyPartition, is_sound, lambda s: s.record.delivery_co
 _recovery = Subject(SOURCE, StateWrites, are_writes)
 ARCHIVING = RecordState.ARCHIVING
 WRITES = frozenset({"acknowledge", "release", "expire", "finish_dead_letter"})
+FINAL = frozenset({"commit", "expire", "finish dead letter"})
+"""The transitions after which a record may be durable as the leader has it."""
 CHANGES = [each for each in TRANSITIONS if each.name != "enter"]
 
 
@@ -208,7 +210,7 @@ def durable_state_stays_behind(s: AnyPartition, transition: Transition) -> Term:
     if after is None:
         return True
     behind = _is_behind(after, s.state, s.count)
-    if transition.is_final:
+    if transition.name in FINAL:
         return conjunction(behind, _is_behind(after, after.state, after.delivery_count))
     return behind
 

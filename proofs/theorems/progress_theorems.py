@@ -8,14 +8,14 @@ from model.errors import ErrorCode
 from model.operations import MarkInProgress, ProgressBatch
 from model.profile import DRAFT_RESOLVED
 from model.states import RecordState
-from proofs.theorems.any_partition import AnyPartition, Place, operated, partition_of, places
+from proofs.theorems.any_partition import AnyPartition, operated, partition_of, places
 from proofs.theorems.attempts import Refusal, attempted
 from proofs.theorems.controls import adds, becomes, changes_nothing, wrong
 from proofs.theorems.effects import changes_to
 from proofs.theorems.record_operations import TRANSITIONS, Transition, is_sound
 from proofs.theorems.record_theorems import lets_through
 from proofs.theorems.records import is_owned_by
-from proofs.theorems.symbolic import conjunction, is_same
+from proofs.theorems.symbolic import conjunction, is_between, is_same
 from proofs.theorems.theorem import Subject
 from spec import mark_in_progress
 from spec import record as rules
@@ -155,17 +155,13 @@ def _mark_batch(s: AnyPartition, span: Span, records: list[Record]) -> ErrorCode
     first, last = span
     if first > last or last >= s.end:
         return ErrorCode.INVALID_REQUEST
-    named = [place for place in places(s) if _is_named(place, first, last)]
+    named = [p for p in places(s) if conjunction(p.tracked, is_between(first, p.offset, last))]
     if not all(_may_mark(s, records[place.index]) for place in named):
         return ErrorCode.INVALID_RECORD_STATE
     for place in named:
         record = records[place.index]
         records[place.index] = rules.mark(record, s.now, s.threshold, s.extension)
     return ErrorCode.NONE
-
-
-def _is_named(place: Place, first: Term, last: Term) -> Term:
-    return conjunction(place.tracked, first <= place.offset, place.offset <= last)
 
 
 def _are_tracked(s: AnyPartition, batches: int) -> Term:

@@ -120,7 +120,6 @@ def _run(chance: random.Random) -> Iterator[SharePartition]:
 
 
 def _switch_the_queue(world: World) -> None:
-    """Switch the dead-letter queue on or off."""
     queue = not world.config.dead_letter_queue
     world.do(AlterConfig(attrs.evolve(world.config, dead_letter_queue=queue)))
 

@@ -84,11 +84,6 @@ class Transition:
     enters: tuple[RecordState, ...]
     given: Callable[[AnyPartition], Term] = lambda _s: True
 
-    @property
-    def is_final(self) -> bool:
-        """Whether the record may be durable after it as the leader has it."""
-        return self.name in {"commit", "expire", "finish dead letter"}
-
     def after(self, s: Any) -> Record | None:  # noqa: ANN401 - a situation with these fields
         """Return the record after the operation, or None if that is refused or leaves it alone."""
         if not self.given(s):

@@ -3,6 +3,7 @@
 import marshal
 from collections.abc import Callable
 from math import perm
+from typing import Any
 
 import attrs
 import pytest
@@ -12,8 +13,8 @@ from impl.partition import FastSharePartition
 from model.operations import AlterConfig, MemberLeaves
 from model.profile import DRAFT_RESOLVED
 from proofs.exploration.coordinator import Coordinator
-from proofs.exploration.explorer import WorldSearch, WorldState
-from proofs.exploration.search import search
+from proofs.exploration.explorer import WorldState
+from proofs.exploration.search import S, Search, search
 from proofs.exploration.world import SmallWorld
 from spec import aborted, acknowledge, acquire, dead_letters, expire, mark_in_progress, read, writes
 from spec import coordinator as durable_rules
@@ -61,8 +62,8 @@ def test_the_document_says_the_same_of_a_world_everywhere() -> None:
     assert f"in each of the {sizes['a coordinator that counts'][0]:,} states of" in DOCUMENT
 
 
-def _depths(found: WorldSearch) -> dict[WorldState, int]:
-    depths: dict[WorldState, int] = {}
+def _depths(found: Search[S, Any]) -> dict[S, int]:
+    depths: dict[S, int] = {}
     for state, step in found.came_from.items():
         depths[state] = 0 if step is None else depths[step[1]] + 1
     return depths
@@ -97,13 +98,10 @@ def test_what_a_state_leaves_out_makes_no_difference(world: SmallWorld, depth: i
         lambda _: None,
         most_depth=depth,
     )
-    depths: dict[object, int] = {}
-    least: dict[Parts, int] = {}
-    for state, step in whole.came_from.items():
-        depths[state] = 0 if step is None else depths[step[1]] + 1
-        least.setdefault(abstract(world, state), depths[state])
+    least, seen = dict[Parts, int](), dict[Parts, int]()
+    for state, at in _depths(whole).items():
+        least.setdefault(abstract(world, state), at)
     _, _, found = explored(world, depth)
-    seen: dict[Parts, int] = {}
     for kept, at in _depths(found).items():
         seen.setdefault(_parts(kept), at)
     assert seen == least
