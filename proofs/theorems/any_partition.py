@@ -14,6 +14,7 @@ from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.outcome import Write
 from model.profile import KAFKA, Profile
+from model.ranges import OffsetRange
 from model.states import RecordState
 from proofs.theorems.points import Points
 from proofs.theorems.records import is_whole
@@ -219,6 +220,11 @@ def is_possible(s: AnyPartition) -> Term:
         s.first <= s.last,
         s.second <= s.second_last,
     )
+
+
+def spans(s: AnyPartition) -> tuple[OffsetRange, ...]:
+    """Return the span that the operation names, as ranges."""
+    return (OffsetRange(s.first, s.last),)
 
 
 def names_no_others(s: AnyPartition) -> Term:

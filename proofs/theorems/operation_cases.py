@@ -17,11 +17,11 @@ from model.guards import Guard
 from model.outcome import Answer, Choice, Expiry
 from model.ranges import OffsetRange
 from model.states import AcknowledgeType, RecordState
-from proofs.theorems.any_partition import AnyPartition, Place, places
+from proofs.theorems.any_partition import AnyPartition, Place, places, spans
 from proofs.theorems.attempts import Refusal
 from proofs.theorems.controls import also_allows, becomes, wrong
 from proofs.theorems.points import Places
-from proofs.theorems.records import has_held_state, is_owned_by
+from proofs.theorems.records import has_held_state, is_fresh, is_owned_by
 from proofs.theorems.symbolic import conjunction, implies, is_between
 from proofs.theorems.theorem import Control
 from spec import record as rules
@@ -77,10 +77,6 @@ def is_named(s: AnyPartition, place: Place) -> Term:
 
 def _is_named_from_the_start(s: AnyPartition, place: Place) -> Term:
     return conjunction(s.start <= place.offset, s.first <= place.offset, place.offset <= s.last)
-
-
-def _parts(s: AnyPartition) -> tuple[OffsetRange, ...]:
-    return (OffsetRange(s.first, s.last),)
 
 
 ANYBODY = wrong(
@@ -169,16 +165,10 @@ ACKNOWLEDGEMENTS = (
 )
 
 
-def _stays(s: AnyPartition, place: Place) -> Term:
-    progress = place.record.last_progress
-    fresh = False if progress is None else s.now < progress + s.threshold
-    return conjunction(place.record.state == RecordState.IN_PROGRESS, fresh)
-
-
 def _after_leaving(s: AnyPartition, place: Place) -> Record | None:
     if negate(conjunction(place.tracked, is_owned_by(place.record, s.member))):
         return None
-    if _stays(s, place):
+    if is_fresh(place.record, s.now, s.threshold):
         return rules.give_grace(place.record, s.now + s.grace)
     return rules.release(place.record, s.limit, failed_state(s))
 
@@ -220,7 +210,7 @@ def _timer(name: str, *, earlier: bool = False, both: bool = False) -> Operation
 
     def ranges(s: AnyPartition) -> tuple[OffsetRange, ...]:
         return (
-            (OffsetRange(s.other, s.other), OffsetRange(s.offset, s.offset)) if both else _parts(s)
+            (OffsetRange(s.other, s.other), OffsetRange(s.offset, s.offset)) if both else spans(s)
         )
 
     def due(s: AnyPartition) -> Term:
@@ -281,7 +271,7 @@ OTHERS = (
         "spec.release:release_member",
         lambda s, before: done(s, before, ops.MemberLeaves(s.member)),
         _after_leaving,
-        writes=lambda s, place: negate(_stays(s, place)),
+        writes=lambda s, place: negate(is_fresh(place.record, s.now, s.threshold)),
         waits=True,
     ),
     OperationCase(
@@ -298,7 +288,7 @@ OTHERS = (
         "chosen locks expire",
         "spec.expire:advance_time",
         lambda s, before: done(
-            s, before, ops.AdvanceTime(s.elapsed), Choice(expired=(Expiry(_parts(s), s.start),))
+            s, before, ops.AdvanceTime(s.elapsed), Choice(expired=(Expiry(spans(s), s.start),))
         ),
         _after_expiry,
         EARLY,
@@ -312,7 +302,7 @@ OTHERS = (
     OperationCase(
         "dead letters are finished",
         "spec.dead_letters:finish_dead_letters",
-        lambda s, before: done(s, before, ops.FinishDeadLetter(_parts(s))),
+        lambda s, before: done(s, before, ops.FinishDeadLetter(spans(s))),
         lambda s, place: (
             rules.finish_dead_letter(place.record) if _is_named_from_the_start(s, place) else None
         ),
@@ -323,7 +313,7 @@ OTHERS = (
     OperationCase(
         "aborted records are archived",
         "spec.aborted:archive_aborted_records",
-        lambda s, before: done(s, before, ops.ArchiveAborted(_parts(s))),
+        lambda s, before: done(s, before, ops.ArchiveAborted(spans(s))),
         _after_abortion,
         writes=lambda _s, _place: False,
     ),

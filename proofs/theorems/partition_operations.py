@@ -19,7 +19,7 @@ from model.ranges import AcquiredRange, OffsetRange, StateBatch
 from model.snapshot import DurableState
 from model.states import AcknowledgeType, AcquireMode, RecordState
 from proofs.theorems import any_partition as two
-from proofs.theorems.any_partition import FAILED, AnyPartition, places
+from proofs.theorems.any_partition import FAILED, AnyPartition, places, spans
 from proofs.theorems.attempts import Refusal, attempted, standing_in
 from proofs.theorems.points import Points
 from proofs.theorems.record_operations import UNSEEN, as_it_is, is_sound
@@ -173,13 +173,9 @@ def _status(s: OnePartition) -> ErrorCode:
     return ErrorCode.NONE if s.succeeds else FAILED
 
 
-def _range(s: OnePartition) -> tuple[OffsetRange, ...]:
-    return (OffsetRange(s.first, s.last),)
-
-
 def _chosen(s: OnePartition) -> Choice:
     archived = (AcquiredRange(s.first, s.last, s.elapsed),)
-    return Choice(archived=archived, expired=(Expiry(_range(s)),), written=s.answered)
+    return Choice(archived=archived, expired=(Expiry(spans(s)),), written=s.answered)
 
 
 def _acknowledge(s: OnePartition) -> ops.Acknowledge:
@@ -187,7 +183,7 @@ def _acknowledge(s: OnePartition) -> ops.Acknowledge:
 
 
 def _fetch(s: OnePartition) -> ops.Acquire:
-    return ops.Acquire(s.member, AcquireMode.RECORD_LIMIT, 1, 2, s.start, _range(s))
+    return ops.Acquire(s.member, AcquireMode.RECORD_LIMIT, 1, 2, s.start, spans(s))
 
 
 def _mark(s: OnePartition) -> ops.MarkInProgress:
@@ -210,12 +206,12 @@ TRANSITIONS = (
     _applied("member leaves", lambda s: ops.MemberLeaves(s.member), _chosen),
     _applied("time passes", lambda s: ops.AdvanceTime(s.elapsed)),
     _applied("chosen locks expire", lambda s: ops.AdvanceTime(s.elapsed), _chosen),
-    _applied("a timer ends locks", lambda s: ops.Expire(_range(s))),
-    _applied("dead letters are finished", lambda s: ops.FinishDeadLetter(_range(s))),
-    _applied("aborted records are archived", lambda s: ops.ArchiveAborted(_range(s)), _chosen),
+    _applied("a timer ends locks", lambda s: ops.Expire(spans(s))),
+    _applied("dead letters are finished", lambda s: ops.FinishDeadLetter(spans(s))),
+    _applied("aborted records are archived", lambda s: ops.ArchiveAborted(spans(s)), _chosen),
     PartitionTransition("read", lambda s, p: Step(read.learn(p, _fetch(s))), "spec.read:learn"),
-    _applied("acquire", _fetch, lambda s: Choice(_range(s), ())),
-    _applied("let enter", _fetch, lambda s: Choice((), _range(s))),
+    _applied("acquire", _fetch, lambda s: Choice(spans(s), ())),
+    _applied("let enter", _fetch, lambda s: Choice((), spans(s))),
     _applied("skip acquire", lambda s: ops.SkipAcquire(s.member)),
     _applied("write is answered", lambda s: ops.CompleteWrite(s.write_id, _status(s))),
     _applied("mark", _mark),
@@ -227,7 +223,7 @@ TRANSITIONS = (
     _applied(
         "produce", lambda s: ops.Produce((OffsetRange(s.second, s.second_last),), s.second_last + 1)
     ),
-    _applied("compact", lambda s: ops.Compact(_range(s)), _chosen),
+    _applied("compact", lambda s: ops.Compact(spans(s)), _chosen),
     PartitionTransition(
         "move start", lambda _s, p: step.conclude(Step(p), Choice()), "spec.step:conclude"
     ),

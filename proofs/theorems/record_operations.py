@@ -22,6 +22,7 @@ from model.states import AcknowledgeType, AcquireMode, RecordState
 from proofs.theorems.any_partition import FAILED, AnyPartition, config_of
 from proofs.theorems.attempts import Refusal, attempted, standing_in
 from proofs.theorems.points import Points
+from proofs.theorems.records import is_fresh
 from proofs.theorems.symbolic import conjunction
 from spec import initialize, window, writes
 from spec.coordinator import Durable
@@ -117,13 +118,6 @@ def _fetch(s: AnyPartition, first: Term, maximum: int) -> ops.Acquire:
     return ops.Acquire(s.member, AcquireMode.RECORD_LIMIT, 1, maximum, s.offset, batches)
 
 
-def _is_fresh(s: AnyPartition) -> Term:
-    """Whether the record is in progress and was lately seen to be."""
-    last = s.record.last_progress
-    fresh = False if last is None else s.now < last + s.threshold
-    return conjunction(s.record.state == IN_PROGRESS, fresh)
-
-
 def _by(
     operation: Callable[[AnyPartition], ops.Operation],
     choice: Callable[[AnyPartition], Choice] = lambda _s: Choice(),
@@ -169,6 +163,10 @@ def recovered(s: AnyPartition) -> Record | None:
     return record
 
 
+def _stays(s: AnyPartition) -> Term:
+    return is_fresh(s.record, s.now, s.threshold)
+
+
 def _acknowledged(name: str, kind: AcknowledgeType, *enters: RecordState) -> Transition:
     return Transition(name, "acknowledge", "is_held_by", _by_acknowledging(kind), enters)
 
@@ -187,8 +185,8 @@ TRANSITIONS = (
     _acknowledged("acknowledge as release", AcknowledgeType.RELEASE, *ENDED),
     Transition("renew", "renew", "can_renew", _RENEW, (ACQUIRED,)),
     Transition("mark", "mark", "can_mark", _mark, (IN_PROGRESS,)),
-    Transition("stay for the grace", "give_grace", "can_stay", _leave, (IN_PROGRESS,), _is_fresh),
-    Transition("release", "release", "is_held_by", _leave, ENDED, lambda s: negate(_is_fresh(s))),
+    Transition("stay for the grace", "give_grace", "can_stay", _leave, (IN_PROGRESS,), _stays),
+    Transition("release", "release", "is_held_by", _leave, ENDED, lambda s: negate(_stays(s))),
     Transition("expire", "expire", "is_lock_over", _expire, ENDED),
     Transition("finish dead letter", "finish_dead_letter", "is_dead_letter", _finish, (ARCHIVED,)),
     Transition("vanish", "vanish", "can_vanish", _vanish, (ARCHIVED,)),

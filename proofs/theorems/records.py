@@ -30,3 +30,10 @@ def is_owned_by(record: Record, member: Term) -> Term:
 def is_complete(record: Record) -> Term:
     """Whether the delivery of the record is complete."""
     return (record.state == RecordState.ACKNOWLEDGED) | (record.state == RecordState.ARCHIVED)
+
+
+def is_fresh(record: Record, now: Term, threshold: Term) -> Term:
+    """Whether the record is in progress, and was seen to be for less than the threshold."""
+    last = record.last_progress
+    fresh = False if last is None else now < last + threshold
+    return conjunction(record.state == RecordState.IN_PROGRESS, fresh)
