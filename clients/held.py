@@ -196,6 +196,23 @@ class Holdings:
         topics = (*self._deleted[place[0]], place[0])
         return [held for topic in topics for held in self.of((topic, place[1]), offset)]
 
+    def given_by(self, broker: int, known: list[Held]) -> list[Held]:
+        """Return the acquisitions of a record by a broker, latest first.
+
+        Where it was renewed there a poll may have returned that one, and not the one of the same
+        delivery count that another broker has given since: what is sent where tells.
+        """
+        here = [held for held in reversed(known) if held.broker == broker]
+        others = [h for h in known if h.broker != broker and h.due is not None and h.sent is None]
+        for held in here:
+            same = next((other for other in others if other.count == held.count), None)
+            if same is None or held.due is not None or held.fate is not Fate.RENEWED:
+                continue
+            held.due, held.said = same.due, same.said
+            if held.renewed is not None:  # Polls returned one of both so far.
+                held.renewed = same.delivered = same.due = None
+        return here
+
     def of(self, place: Place, offset: int) -> list[Held]:
         """Return the acquisitions of a record, oldest first."""
         return self._by_offset.get((place, offset), [])

@@ -186,7 +186,7 @@ class _Judging:
             if not known:
                 self.violated(Duty.HELD, f"{where} is acknowledged and was never acquired for it")
                 continue
-            here = [held for held in reversed(known) if held.broker == broker]
+            here = self.holdings.given_by(broker, known)
             fitting = next((held for held in here if self._fits(held, given)), None)
             if not here:
                 fitting = known[-1]

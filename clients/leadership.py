@@ -50,6 +50,7 @@ class Leadership:
         """Take note of a deleted topic, whose partitions go by its former name now.
 
         How often it is asked for is not judged: only its refusals tell a client that it is gone.
+        Until the next assignment a client may take that of a topic for the next of its name.
         """
         self._deleted.add(former)
 
@@ -59,7 +60,7 @@ class Leadership:
         for broker, places in self._sessions.items():
             self._sessions[broker] = {later(place) for place in places}
         if self._assigned is not None:
-            self._assigned = frozenset(map(later, self._assigned))
+            self._assigned |= frozenset(map(later, self._assigned))
         for key in [key for key in self._told if key[1][0] == topic]:
             del self._told[key]
         for place in [place for place in self._unvisited if place[0] == topic]:

@@ -426,6 +426,18 @@ def test_a_record_acquired_anew_is_not_taken_for_the_one_that_was_renewed_before
     assert found(JOINS, *taken(1, 1, RENEW), Moved(0, PLACE, 2), *taken(2, 3, ACCEPT)) == []
 
 
+def test_a_poll_may_return_what_was_renewed_though_the_next_leader_gave_the_record_again() -> None:
+    renewed = (says(RENEW), SAID, sends(2, RENEW), Answered(0, 2), Moved(0, PLACE, 2))
+    again = (fetch(3, 0, broker=2), gives(3), POLL, returns(0), says(ACCEPT), SAID)
+    of = (Duty.NOTHING_UNSAID, Duty.HELD, Duty.OWN_LEADER, Duty.ONCE)
+    events = (JOINS, *HELD, *renewed, *again, sends(4, ACCEPT), POLL, returns(0))
+    assert found(*events, says(ACCEPT), SAID, sends(5, ACCEPT, broker=2), of=of) == []
+    assert found(*events, POLL, returns(0), of=of) == [Duty.ONCE]
+    both = (*again, POLL, returns(0), says(ACCEPT), SAID)
+    sent = (sends(4, ACCEPT), sends(5, ACCEPT, broker=2))
+    assert found(JOINS, *HELD, *renewed, *both, *sent, of=of) == []
+
+
 @pytest.mark.parametrize(
     ("place", "expected"), [(("t~1", 0), []), (PLACE, [Duty.NOTHING_UNSAID])], ids=str
 )

@@ -50,6 +50,8 @@ def test_a_deleted_topic_is_asked_for_no_more_once_the_next_of_its_name_is_assig
     leadership.deleted("t", "t~1")
     assert list(leadership.starved(10_000)) == []
     assert leadership.assigns(former)
+    assert leadership.assigns(PLACE)
+    leadership.assigned(())
     assert not leadership.assigns(PLACE)
     leadership.assigned((PLACE,))
     assert list(leadership.missed((PLACE,))) == ["no fetch asks for t-0, which is assigned to it"]
