@@ -295,7 +295,7 @@ class _Judging:
             self.holdings.lose(self.position, event.broker)
             if event.why in (RESTARTED, HUNG_UP):  # Connections end next, if there are any.
                 self.were_cut.add(event.broker)
-                self.sessions[event.broker].disconnected()
+                self.sessions[event.broker].disconnected(restarts=event.why == RESTARTED)
                 self.membership.cut()
             return
         hung_up = self.closing and event.broker not in self.were_cut

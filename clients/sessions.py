@@ -18,7 +18,9 @@ class Session:
     epoch may have moved on or not. ``abandoned``: it may give its session up, and open another, as
     it was told that its member is gone; ``given_up``: it has not gone on with it since it joined
     again. ``hung_up``: it ended its connection as it closes, and has sent no final epoch, which may
-    come on another one where the former was idle for long.
+    come on another one where the former was idle for long. ``leaderless``: its broker starts again,
+    and Metadata says for a while that nobody leads its partitions, so that it may give up one
+    session more than the one that ended.
     """
 
     epoch: int | None = None
@@ -27,6 +29,7 @@ class Session:
     abandoned: bool = False
     given_up: bool = False
     hung_up: bool = False
+    leaderless: bool = False
     throttle: Throttle = attrs.field(factory=Throttle)
     _asked: dict[int, int] = attrs.field(factory=dict)
 
@@ -35,7 +38,8 @@ class Session:
         if self.epoch is None:
             return {INITIAL_EPOCH, *((FINAL_EPOCH,) if self.ended else ())}
         if self.sure:
-            return {self.epoch, FINAL_EPOCH, *((INITIAL_EPOCH,) if self.abandoned else ())}
+            gives_up = self.abandoned or self.leaderless
+            return {self.epoch, FINAL_EPOCH, *((INITIAL_EPOCH,) if gives_up else ())}
         return {INITIAL_EPOCH, FINAL_EPOCH, self.epoch, max(INITIAL_EPOCH, self.epoch - 1)}
 
     @property
@@ -46,6 +50,8 @@ class Session:
     def asked(self, number: int, epoch: int, *, is_member: bool = True) -> None:
         """Take note of a request; one that goes on with it after joining again has not given up."""
         self._asked[number] = epoch
+        if epoch == INITIAL_EPOCH and self.is_open:
+            self.leaderless = False
         self.hung_up = self.hung_up and epoch != FINAL_EPOCH
         if is_member and epoch not in (INITIAL_EPOCH, FINAL_EPOCH):
             self.given_up = False
@@ -71,9 +77,10 @@ class Session:
         self.epoch = INITIAL_EPOCH if epoch == FINAL_EPOCH else next_epoch(epoch)
         self.sure = False
 
-    def disconnected(self, *, hung_up: bool = False) -> None:
+    def disconnected(self, *, hung_up: bool = False, restarts: bool = False) -> None:
         """Take note of the end of a connection, which the client may know of, or hung up."""
         ending = FINAL_EPOCH in self._asked.values()
         self.hung_up = self.hung_up or (hung_up and self.is_open and not ending)
         self.sure, self.ended = self.epoch is None, True
+        self.leaderless = self.leaderless or restarts
         self.throttle = Throttle()

@@ -44,6 +44,16 @@ def test_a_client_whose_member_is_gone_may_open_another_session_once() -> None:
     assert session.allowed() == {1, FINAL_EPOCH}
 
 
+def test_a_client_whose_broker_starts_again_may_give_up_one_session_more() -> None:
+    session = after((0, 0))
+    session.disconnected(restarts=True)
+    session.disconnected()
+    for number, expected in enumerate(({0, 1, FINAL_EPOCH}, {1, FINAL_EPOCH})):
+        session.asked(number, 0)
+        session.answered(number, 0)
+        assert session.allowed() == expected
+
+
 def test_the_end_of_a_connection_says_nothing_of_a_session_that_never_was() -> None:
     session = Session()
     session.disconnected()
