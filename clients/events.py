@@ -140,6 +140,10 @@ class Deleted(Event):
     topic: str
     former: str
 
+    def place_of(self, place: Place) -> Place:
+        """Return where a partition is since then, by the former name if it was of the topic."""
+        return (self.former, place[1]) if place[0] == self.topic else place
+
 
 @attrs.frozen
 class Drained(Event):

@@ -6,7 +6,7 @@ from enum import Enum
 
 import attrs
 
-from clients.events import RENEW, Granted, Place, place_name
+from clients.events import RENEW, Deleted, Granted, Place, place_name
 
 
 class Fate(Enum):
@@ -175,21 +175,17 @@ class Holdings:
             if held.lost is None and broker in (0, held.broker) and place in (None, held.place):
                 held.lost = position
 
-    def delete(self, position: int, topic: str, former: str) -> None:
+    def delete(self, position: int, gone: Deleted) -> None:
         """Take note that nothing is held of a deleted topic, which goes by its former name now."""
-        for held in [held for held in self.every() if held.place[0] == topic]:
-            held.place, held.confirmed = (former, held.place[1]), False
+        for held in [held for held in self.every() if held.place[0] == gone.topic]:
+            held.place, held.confirmed = gone.place_of(held.place), False
             held.lost = position if held.lost is None else held.lost
-        self._by_offset = defaultdict(
-            list,
-            {
-                ((former, place[1]) if place[0] == topic else place, offset): known
-                for (place, offset), known in self._by_offset.items()
-            },
-        )
+        former = self._by_offset.items()
+        later = {(gone.place_of(place), offset): known for (place, offset), known in former}
+        self._by_offset = defaultdict(list, later)
         for odd in (self._removed, self._corrupt):
-            odd -= {(place, offset) for place, offset in odd if place[0] == topic}
-        self._deleted[topic].append(former)
+            odd -= {(place, offset) for place, offset in odd if place[0] == gone.topic}
+        self._deleted[gone.topic].append(gone.former)
 
     def known(self, place: Place, offset: int) -> list[Held]:
         """Return the acquisitions that an application may mean, of deleted topics first."""

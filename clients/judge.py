@@ -276,8 +276,8 @@ class _Judging:
 
     def deleted(self, event: Deleted) -> None:
         """Take note of a topic that was deleted, with all that was acquired of it."""
-        self.leadership.deleted(event.topic, event.former)
-        self.holdings.delete(self.position, event.topic, event.former)
+        self.leadership.deleted(event)
+        self.holdings.delete(self.position, event)
 
     def drained(self, event: Drained) -> None:
         """Judge polls that brought nothing to a member for long, and gaps that all has passed."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import attrs
 
 from clients.duties import Duty
-from clients.events import Answered, Asked, Moved, Place, place_name
+from clients.events import Answered, Asked, Deleted, Moved, Place, place_name
 from model.share_messages import INITIAL_EPOCH
 
 MOST_ASKED = 50
@@ -46,24 +46,20 @@ class Leadership:
         self._unvisited[event.place] = event.broker
         self._told.pop((event.broker, event.place), None)
 
-    def deleted(self, topic: str, former: str) -> None:
+    def deleted(self, event: Deleted) -> None:
         """Take note of a deleted topic, whose partitions go by its former name now.
 
         How often it is asked for is not judged: only its refusals tell a client that it is gone.
         Until the next assignment a client may take that of a topic for the next of its name.
         """
-        self._deleted.add(former)
-
-        def later(place: Place) -> Place:
-            return (former, place[1]) if place[0] == topic else place
-
+        self._deleted.add(event.former)
         for broker, places in self._sessions.items():
-            self._sessions[broker] = {later(place) for place in places}
+            self._sessions[broker] = set(map(event.place_of, places))
         if self._assigned is not None:
-            self._assigned |= frozenset(map(later, self._assigned))
-        for key in [key for key in self._told if key[1][0] == topic]:
+            self._assigned |= frozenset(map(event.place_of, self._assigned))
+        for key in [key for key in self._told if key[1][0] == event.topic]:
             del self._told[key]
-        for place in [place for place in self._unvisited if place[0] == topic]:
+        for place in [place for place in self._unvisited if place[0] == event.topic]:
             del self._unvisited[place]
 
     def asked(self, event: Asked) -> Iterator[tuple[Duty, str]]:

@@ -1,7 +1,7 @@
 import attrs
 
 from clients.duties import Duty
-from clients.events import Acknowledgement, Answered, Asked, Moved
+from clients.events import Acknowledgement, Answered, Asked, Deleted, Moved
 from clients.leadership import MOST_ASKED, MOST_UNASSIGNED, Leadership
 
 PLACE = ("t", 0)
@@ -47,7 +47,7 @@ def test_a_deleted_topic_is_asked_for_no_more_once_the_next_of_its_name_is_assig
     leadership, former = opened(), ("t~1", 0)
     leadership.assigned((PLACE,))
     leadership.moved(Moved(0, PLACE, 2))
-    leadership.deleted("t", "t~1")
+    leadership.deleted(Deleted(0, "t", "t~1"))
     assert list(leadership.starved(10_000)) == []
     assert leadership.assigns(former)
     assert leadership.assigns(PLACE)
