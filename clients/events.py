@@ -54,7 +54,8 @@ class Asked(Event):
     """A ShareFetch or a ShareAcknowledge to a broker, before it takes effect.
 
     ``fetches``: it asks for records, at most ``max_records`` of them. ``named`` are the partitions
-    that a fetch adds to the session, ``forgotten`` those it takes out.
+    that a fetch adds to the session, ``forgotten`` those it takes out. ``says_renewal``: it says
+    that it renews (IsRenewAck).
     """
 
     number: int
@@ -66,6 +67,12 @@ class Asked(Event):
     broker: int = 1
     named: tuple[Place, ...] = ()
     forgotten: tuple[Place, ...] = ()
+    says_renewal: bool = False
+
+    @property
+    def renews(self) -> bool:
+        """Whether an acknowledgement of it renews."""
+        return any(RENEW in batch.types for batch in self.acknowledgements)
 
 
 @attrs.frozen

@@ -104,7 +104,8 @@ class Journal:
         named = self._named(body.topics) if api == "share_fetch" else ()
         forgotten = self._named(getattr(body, "forgotten_topics_data", ()))
         event = Asked(self.now(), number, member, epoch, fetches, most, batches, broker)
-        self.note(attrs.evolve(event, named=named, forgotten=forgotten))
+        says = bool(getattr(body, "is_renew_ack", False))
+        self.note(attrs.evolve(event, named=named, forgotten=forgotten, says_renewal=says))
 
     def _named(self, topics: Iterable[Any]) -> tuple[Place, ...]:
         """Return the partitions of topics; the run is full where they are too many."""

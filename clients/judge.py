@@ -162,16 +162,15 @@ class _Judging:
             if event.max_records > most:
                 text = f"a fetch asks for {event.max_records} records, max.poll.records is {most}"
                 self.violated(Duty.AT_MOST, text)
-        sent = list(self._sent(event))
+        if event.renews and not event.says_renewal:
+            self.violated(Duty.RENEWED, "a request renews, and does not say so by IsRenewAck")
+        batches = event.acknowledgements
+        sent = [pair for batch in batches for pair in self._acknowledged(batch, event.broker)]
         for held, given in sent:
             held.sent, held.fate, held.given = self.position, Fate.OPEN, given
             held.owed = held.untold
             held.renewing = max(0, held.renewing - (given == RENEW))
         self.requests[event.number] = (event, sent)
-
-    def _sent(self, event: Asked) -> Iterator[tuple[Held, int]]:
-        for batch in event.acknowledgements:
-            yield from self._acknowledged(batch, event.broker)
 
     def _acknowledged(self, batch: Acknowledgement, broker: int) -> Iterator[tuple[Held, int]]:
         """Judge acknowledgements to a broker; yield the acquisitions, each with its type."""

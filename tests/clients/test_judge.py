@@ -154,8 +154,9 @@ def says(type_: int) -> Called:
 
 
 def sends(number: int, type_: int, broker: int = 1) -> Asked:
-    batch = (Acknowledgement(PLACE, 0, 0, (type_,)),)
-    return Asked(0, number, "m", 1, fetches=False, acknowledgements=batch, broker=broker)
+    batch, renews = (Acknowledgement(PLACE, 0, 0, (type_,)),), type_ == RENEW
+    asked = Asked(0, number, "m", 1, fetches=False, acknowledgements=batch, broker=broker)
+    return attrs.evolve(asked, says_renewal=renews)
 
 
 JOINS, POLL, SAID = Heartbeat(0, "m", 0, given=1), Called(0, "poll"), Returned(0, "acknowledge")

@@ -273,7 +273,7 @@ class ShareClient:
             group_id=GROUP,
             member_id=self.member_id,
             share_session_epoch=epoch,
-            is_renew_ack=RENEW in due.values(),
+            is_renew_ack=RENEW in due.values() and not self.has(Fault.RENEWS_UNSAID),
             topics=batches(self.with_due([], due), due, self.fault),
         )
         body, errors = self.exchange(seat, asked, due, "error_code")

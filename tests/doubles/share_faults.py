@@ -48,6 +48,7 @@ class Fault(Enum):
     TO_NEW_LEADER = "it acknowledges to a new leader what the former one gave"
     STAYS_WITH_COORDINATOR = "it sends every heartbeat to the broker that was its coordinator first"
     RENEWS_NOTHING = "it sends no renewals"
+    RENEWS_UNSAID = "its requests do not say that they renew"
     RENEWAL_ENDS = "it forgets a record whose lock it renews"
     FREEZES = "it delivers nothing more after a renewal if the last answer renewed nothing"
     GIVES_UP = "it fetches nothing more once a broker refuses its session"
