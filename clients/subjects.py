@@ -34,6 +34,7 @@ VERSIONS: Mapping[str, tuple[str, ...]] = {
     "kafkit": ("0.1.9",),
     "kafrust": ("0.5.0",),
     "krabka": ("0.7.1",),
+    "kacrab": ("0.4.0",),
     "spring-kafka": ("4.1.0", "4.1.1", "4.1.2"),
 }
 """The releases of each client that can be driven; of librdkafka the wheels of confluent-kafka."""
@@ -209,5 +210,6 @@ _COMMANDS: Mapping[str, Callable[[str | None], str]] = {
     "kafkit": _crate("kafkit"),
     "kafrust": _crate("kafrust"),
     "krabka": _crate("krabka", "--ignore-rust-version"),  # It asks for 1.98.1.
+    "kacrab": _crate("kacrab"),
     "spring-kafka": _spring_kafka,
 }

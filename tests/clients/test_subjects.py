@@ -38,7 +38,7 @@ from tests.clients.controls import (
 )
 from tests.conformance.unbuilt import skip_unbuilt
 
-CRATES = ("krafka", "kafkit", "kafrust", "krabka")
+CRATES = ("krafka", "kafkit", "kafrust", "krabka", "kacrab")
 """The clients that take so long to build that tests do not do it."""
 
 DOUBLE = f"{sys.executable} -m tests.doubles.share_client"
