@@ -15,6 +15,9 @@ RETRY_MS = 30_000
 """How long an initialization may wait for its answer before it must be tried again, as
 group.share.initialize.retry.interval.ms of Apache Kafka; KIP-932 has no number."""
 
+HEARTBEAT_MS = 7_000
+"""The heartbeat interval that the coordinator is set to, which is no default."""
+
 SETTLED = 2
 """After how many heartbeats of every member an assignment must be complete; KIP-932 has no number.
 The first raises the group epoch, the second brings each member what the first has computed."""

@@ -11,6 +11,7 @@ import attrs
 from immutables import Map
 
 from conformance.coordinators.group_belief import (
+    HEARTBEAT_MS,
     RETRY_MS,
     SETTLED,
     GroupBelief,
@@ -105,6 +106,8 @@ def _heartbeat(belief: GroupBelief, request: Request, reply: GroupReply) -> Grou
     _require(reply.result.status in names, "REQUEST_ANSWER", reply.result.status, _any(names))
     if reply.result.status != NONE:
         return _refused(belief, reply)
+    given_ms = reply.result.heartbeat_ms
+    _require(given_ms == HEARTBEAT_MS, "HEARTBEAT_INTERVAL", f"{given_ms} ms", f"{HEARTBEAT_MS} ms")
     topics = belief.subscriptions[member] if named is None else frozenset(named)
     plan = subscribe(world(belief), member, ids_of(belief, topics))
     is_new = belief.subscriptions.get(member) != topics

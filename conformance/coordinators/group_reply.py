@@ -65,12 +65,14 @@ class DescribedGroup:
 class GroupResult:
     """The answer to the request; what the request has not is empty.
 
+    ``heartbeat_ms`` is the heartbeat interval that a member is given.
     ``partitions`` and ``topics`` are the parts that AlterShareGroupOffsets and
     DeleteShareGroupOffsets answer, ``offsets`` those that DescribeShareGroupOffsets does.
     """
 
     status: str = ErrorCode.NONE.name
     member_epoch: int = 0
+    heartbeat_ms: int = 0
     assignment: tuple[tuple[str, int], ...] | None = None
     partitions: tuple[tuple[str, int, str], ...] = ()
     topics: tuple[tuple[str, str], ...] = ()

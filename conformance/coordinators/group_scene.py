@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 
 from conformance.coordinators import group_asks as asks
-from conformance.coordinators.group_belief import SETTLED, GroupBelief
+from conformance.coordinators.group_belief import HEARTBEAT_MS, SETTLED, GroupBelief
 from conformance.coordinators.group_judge import BrokenRuleError, Request, call_text, judged
 from conformance.coordinators.group_reply import GroupReply, reply_from
 from conformance.coordinators.share_asks import FailOver, PassTime
@@ -54,7 +54,8 @@ class GroupScene(Stage[asks.GroupAsk]):
     def ask(self, command: asks.GroupAsk) -> Finding | None:
         """Send what a command asks, and judge each answer. Raises TargetError."""
         if isinstance(command, asks.Begin):
-            self._target.reset(max_members=command.max_members, session_ms=SESSION_MS)
+            times = {"session_ms": SESSION_MS, "heartbeat_ms": HEARTBEAT_MS}
+            self._target.reset(max_members=command.max_members, **times)
             self.belief = attrs.evolve(self.belief, max_members=command.max_members)
         for request in self._requests(command):
             if found := self._asked(request, command):

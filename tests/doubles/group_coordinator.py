@@ -50,6 +50,7 @@ FAULTS = {
     "a member cannot join again": "REQUEST_ANSWER",
     "a group is never full": "REQUEST_ANSWER",
     "offsets of a group with members are altered": "REQUEST_ANSWER",
+    "members get the default interval": "HEARTBEAT_INTERVAL",
     "sessions do not end": "SESSION_TIMEOUT",
     "sessions end early": "SESSION_TIMEOUT",
     "changed topics are not taken up": "MEMBERS",
@@ -79,10 +80,11 @@ class GroupCoordinatorDouble:
 
     def __init__(self, fault: str = "") -> None:
         self.fault = fault
-        self._begin(6, 45_000)
+        self._begin(6, 45_000, 5_000)
 
-    def _begin(self, most: int, session_ms: int) -> None:
-        self.most, self.session_ms, self.now, self.next_id = most, session_ms, 0, 0
+    def _begin(self, most: int, session_ms: int, heartbeat_ms: int) -> None:
+        self.most, self.session_ms, self.heartbeat_ms = most, session_ms, heartbeat_ms
+        self.now, self.next_id = 0, 0
         self.world, self.names = Coordinators(), dict[str, str]()
         self.subscriptions, self.members = dict[str, frozenset[str]](), Members()
         self.target: dict[str, frozenset[TopicPartition]] = {}
@@ -101,7 +103,8 @@ class GroupCoordinatorDouble:
                 texts = {"name": "double", "version": "1", "profile": "kafka"}
                 return {"protocol": 1, **texts, "capabilities": {}}
             case "reset":
-                self._begin(message["max_members"], message["session_ms"])
+                times = message["session_ms"], message["heartbeat_ms"]
+                self._begin(message["max_members"], *times)
                 return {}
         request, self.answers = message["operation"], list(message["answers"])
         self.calls: list[Reply] = []
@@ -148,7 +151,10 @@ class GroupCoordinatorDouble:
             "a member is not told what it is assigned later"
         )
         assigned = {"assignment": _plain(self.current[member])} if told else {}
-        return {"status": "NONE", "member_epoch": epoch, **assigned}
+        interval = (
+            5_000 if self.is_faulty("members get the default interval") else self.heartbeat_ms
+        )
+        return {"status": "NONE", "member_epoch": epoch, "heartbeat_ms": interval, **assigned}
 
     def _refusal(self, member: str, epoch: int) -> ErrorCode | None:
         members = None if self.world.group is None else self.members

@@ -23,7 +23,8 @@ public final class GroupDriver {
                 return reply;
             }
             case "reset" -> {
-                world = new GroupWorld(request.get("max_members").asInt(), request.get("session_ms").asInt());
+                world = new GroupWorld(request.get("max_members").asInt(), request.get("session_ms").asInt(),
+                    request.get("heartbeat_ms").asInt());
                 return JsonLines.JSON.createObjectNode();
             }
             case "apply" -> {

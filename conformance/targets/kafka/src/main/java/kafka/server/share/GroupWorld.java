@@ -48,9 +48,10 @@ final class GroupWorld {
     private GroupNode node;
     private int epoch = 1;
 
-    GroupWorld(int maxMembers, int sessionMs) {
+    GroupWorld(int maxMembers, int sessionMs, int heartbeatMs) {
         config = GroupCoordinatorConfig.fromProps(Map.of("group.share.max.size", maxMembers,
-            "group.share.session.timeout.ms", sessionMs, "group.share.assignment.interval.ms", 0));
+            "group.share.session.timeout.ms", sessionMs, "group.share.heartbeat.interval.ms", heartbeatMs,
+            "group.share.assignment.interval.ms", 0));
         begin();
     }
 
@@ -101,7 +102,8 @@ final class GroupWorld {
             request.setSubscribedTopicNames(names);
         }
         answered(node.service.shareGroupHeartbeat(context(), request), result, (answer, into) -> {
-            into.put("status", name(answer.errorCode())).put("member_epoch", answer.memberEpoch());
+            into.put("status", name(answer.errorCode())).put("member_epoch", answer.memberEpoch())
+                .put("heartbeat_ms", answer.heartbeatIntervalMs());
             if (answer.assignment() != null) {
                 ArrayNode assigned = into.putArray("assignment");
                 answer.assignment().topicPartitions().forEach(topic -> add(assigned, topic.topicId(), topic.partitions()));
