@@ -55,7 +55,7 @@ class Asked(Event):
 
     ``fetches``: it asks for records, at most ``max_records`` of them. ``named`` are the partitions
     that a fetch adds to the session, ``forgotten`` those it takes out. ``says_renewal``: it says
-    that it renews (IsRenewAck).
+    that it renews (IsRenewAck), and asks for no records with it.
     """
 
     number: int

@@ -104,7 +104,8 @@ class Journal:
         named = self._named(body.topics) if api == "share_fetch" else ()
         forgotten = self._named(getattr(body, "forgotten_topics_data", ()))
         event = Asked(self.now(), number, member, epoch, fetches, most, batches, broker)
-        says = bool(getattr(body, "is_renew_ack", False))
+        asks = any(getattr(body, size, 0) for size in ("min_bytes", "max_bytes", "max_records"))
+        says = bool(getattr(body, "is_renew_ack", False)) and not asks
         self.note(attrs.evolve(event, named=named, forgotten=forgotten, says_renewal=says))
 
     def _named(self, topics: Iterable[Any]) -> tuple[Place, ...]:

@@ -163,7 +163,8 @@ class _Judging:
                 text = f"a fetch asks for {event.max_records} records, max.poll.records is {most}"
                 self.violated(Duty.AT_MOST, text)
         if event.renews and not event.says_renewal:
-            self.violated(Duty.RENEWED, "a request renews, and does not say so by IsRenewAck")
+            text = "a request renews without saying so by IsRenewAck, or asks for records with it"
+            self.violated(Duty.RENEWED, text)
         batches = event.acknowledgements
         sent = [pair for batch in batches for pair in self._acknowledged(batch, event.broker)]
         for held, given in sent:

@@ -58,6 +58,7 @@ RENEWED = script(
     "explicit: produce 5, poll, renew 3, commit, accept 2, commit, poll-once, accept, "
     "poll-once, accept, commit, drain"
 )
+RENEWED_BY_POLL = script("explicit: produce 5, poll, renew, poll-once, accept, commit, drain")
 NOT_RENEWED = script("explicit: produce 5, poll, refuse-renewals, renew 2, commit, accept, commit")
 RENEWED_LATE = script("explicit: produce 5, poll, renew 2, accept, lapse, commit, drain")
 RENEWED_CUT = script("explicit: produce 5, poll, renew 2, cut-acknowledged, commit, accept, commit")
@@ -168,6 +169,7 @@ CONTROLS: tuple[tuple[Fault, Duty, Script], ...] = (
     (Fault.RENEWS_NOTHING, Duty.ALL_SENT, RENEWED),
     (Fault.RENEWAL_ENDS, Duty.RENEWED, RENEWED),
     (Fault.RENEWS_UNSAID, Duty.RENEWED, RENEWED),
+    (Fault.RENEWS_AND_FETCHES, Duty.RENEWED, RENEWED_BY_POLL),
     (Fault.TELLS_SUCCESS, Duty.REFUSAL_TOLD, NOT_RENEWED),
     (Fault.CUT_IS_SUCCESS, Duty.REFUSAL_TOLD, RENEWED_CUT),
     (Fault.TELLS_SUCCESS, Duty.REFUSAL_TOLD, RENEWED_LATE),

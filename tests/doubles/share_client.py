@@ -375,7 +375,7 @@ class ShareClient:
         if self.has(Fault.BUSY):
             for _ in range(MANY):
                 self.fetch_once(leading[0], {}, 0)
-        if RENEW in self.pending.values():  # A fetch that renews brings no records.
+        if RENEW in self.pending.values() and not self.has(Fault.RENEWS_AND_FETCHES):
             self.acknowledge_apart()
         split, moved = self.split(self.due())
         if moved:
@@ -409,6 +409,7 @@ class ShareClient:
             max_records=most,
             batch_size=most,
             share_acquire_mode=int(limit and not self.has(Fault.RETURNS_MORE)),
+            is_renew_ack=RENEW in due.values(),
             topics=batches(self.with_due(led, due), due, self.fault),
             forgotten_topics_data=[
                 {"topic_id": topic, "partitions": [partition]} for topic, _, partition in gone

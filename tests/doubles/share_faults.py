@@ -49,6 +49,7 @@ class Fault(Enum):
     STAYS_WITH_COORDINATOR = "it sends every heartbeat to the broker that was its coordinator first"
     RENEWS_NOTHING = "it sends no renewals"
     RENEWS_UNSAID = "its requests do not say that they renew"
+    RENEWS_AND_FETCHES = "it asks for records with renewals"
     RENEWAL_ENDS = "it forgets a record whose lock it renews"
     FREEZES = "it delivers nothing more after a renewal if the last answer renewed nothing"
     GIVES_UP = "it fetches nothing more once a broker refuses its session"
