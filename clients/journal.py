@@ -37,6 +37,9 @@ MOST_ACKNOWLEDGEMENTS = 200_000
 
 _SHARE = ("share_fetch", "share_acknowledge")
 _HEARTBEAT = "share_group_heartbeat"
+_SIZES = ("max_wait", "min_bytes", "max_bytes", "max_records")
+"""What a ShareFetch asks for, of which one that renews has nothing (spec.share_session)."""
+
 _LONGEST_ID = 1000
 
 
@@ -104,7 +107,7 @@ class Journal:
         named = self._named(body.topics) if api == "share_fetch" else ()
         forgotten = self._named(getattr(body, "forgotten_topics_data", ()))
         event = Asked(self.now(), number, member, epoch, fetches, most, batches, broker)
-        asks = any(getattr(body, size, 0) for size in ("min_bytes", "max_bytes", "max_records"))
+        asks = any(getattr(body, size, 0) for size in _SIZES)
         says = bool(getattr(body, "is_renew_ack", False)) and not asks
         self.note(attrs.evolve(event, named=named, forgotten=forgotten, says_renewal=says))
 

@@ -178,3 +178,17 @@ def test_a_fetch_of_very_many_partitions_fills_the_record() -> None:
     )
     journal.asked(1, 1, "c", "share_fetch", body)
     assert journal.record(Settings()).full
+
+
+@pytest.mark.parametrize("size", [None, "max_wait", "min_bytes", "max_bytes", "max_records"])
+def test_a_renewing_fetch_that_asks_for_anything_does_not_say_that_it_renews(
+    size: str | None,
+) -> None:
+    journal = Journal(cluster())
+    body = acknowledging(uuid4(), 1, type_=RENEW)
+    asks = dict.fromkeys(("max_wait", "min_bytes", "max_bytes", "max_records"), 0)
+    vars(body).update(asks | ({size: 1} if size else {}), is_renew_ack=True)
+    journal.asked(1, 1, "c", "share_fetch", body)
+    (asked,) = (each for each in journal.record(Settings()).events if isinstance(each, Asked))
+    assert asked.renews
+    assert asked.says_renewal is (size is None)
