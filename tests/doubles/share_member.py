@@ -33,7 +33,7 @@ class ShareMember:
         self._lock = threading.Lock()
         self._over = threading.Event()
         self._interval = self._quiet_until = 0.0
-        self._told = True
+        self._told = topics
         self.assigned: list[SimpleNamespace] = []
         self._thread = threading.Thread(target=self._beat_on, name="heartbeats")
 
@@ -52,7 +52,7 @@ class ShareMember:
 
     def subscribe(self, topics: list[str]) -> None:
         """Tell the next heartbeat of other topics."""
-        self._topics, self._told = topics, False
+        self._topics = topics
 
     def leave(self) -> None:
         """Leave the group, if it is in it."""
@@ -112,13 +112,14 @@ class ShareMember:
 
     def _beat(self, epoch: int) -> Any:  # noqa: ANN401 - a response
         """Send a heartbeat. Raises TargetError."""
+        topics = self._topics  # which may change before the answer is here
         asked = request(
             "share_group_heartbeat",
             1,
             group_id=GROUP,
             member_id=self.id,
             member_epoch=epoch,
-            subscribed_topic_names=None if self._told and epoch != JOIN else self._topics,
+            subscribed_topic_names=None if self._told == topics and epoch != JOIN else topics,
         )
         with self._lock:
             while True:
@@ -127,7 +128,8 @@ class ShareMember:
                 self._quiet_until = time.monotonic() + body.throttle_time / 1000
                 stays = self._fault is Fault.LEAVES_ONCE and epoch == LEAVE
                 if body.error_code != NOT_COORDINATOR or self._fault is _FAITHFUL or stays:
-                    self._told = self._told or body.error_code not in UNHEARD
+                    if body.error_code not in UNHEARD:
+                        self._told = topics
                     return body
                 coordinator.close()
                 self._coordinator = None
