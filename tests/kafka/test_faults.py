@@ -83,6 +83,14 @@ SHOWN = {
         "what is answered of topics"
         " ==> expected: <[topic UNKNOWN_TOPIC_OR_PARTITION]> but was: <[]>"
     ),
+    "GroupCoordinatorShardShareOffsetsTest"
+    ".testDeletingGroupDeletesStateWhoseInitializationWasAnsweredWithError": (
+        "whose durable state is deleted with the group ==> expected: <[0]> but was: <[]>"
+    ),
+    "GroupCoordinatorShardShareOffsetsTest.testLateAnswerIsNoneOfGroupThatCameAgain": (
+        "what is initialized of a topic that the new group subscribes to"
+        " ==> expected: <[0 at -1]> but was: <[]>"
+    ),
     "ShareCoordinatorShardStateTest.testRepeatedInitializeKeepsState": (
         "what is durable after the same initialization came again"
         " ==> expected: <[0-0]> but was: <[]>"
@@ -102,6 +110,9 @@ SHOWN = {
     "ShareCoordinatorShardStateTest.testUnknownDeliveryCompleteCountReplacesFormer": (
         "what is durable"
         " ==> expected: <start offset 5, count -1> but was: <start offset 5, count 3>"
+    ),
+    "ShareCoordinatorShardStateTest.testFormerLeaderIsFencedAfterFailover": (
+        "the answer to a former leader ==> expected: <FENCED_LEADER_EPOCH> but was: <NONE>"
     ),
     "PersisterStateManagerMergedWritesTest.testRequestHasOneWriteOfASharePartition": (
         "the writes of one share-partition in one request"
@@ -144,8 +155,8 @@ CONTROLS = {
     "DelayedShareFetchDisconnectTest": 4,
     "ShareCoordinatorServiceMergedWritesTest": 1,
     "PersisterStateManagerMergedWritesTest": 1,
-    "GroupCoordinatorShardShareOffsetsTest": 3,
-    "ShareCoordinatorShardStateTest": 2,
+    "GroupCoordinatorShardShareOffsetsTest": 5,
+    "ShareCoordinatorShardStateTest": 3,
     "SharePartitionManagerLateFailureTest": 2,
     "ShareConsumerRenewalTest": 1,
     "ShareConsumerRepeatedRecordTest": 3,

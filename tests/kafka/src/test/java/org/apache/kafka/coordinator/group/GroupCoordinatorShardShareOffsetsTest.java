@@ -40,7 +40,7 @@ import org.apache.kafka.timeline.SnapshotRegistry;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What a group coordinator makes of the start offsets of a share group; the share coordinators serve at once. */
+/** What a group coordinator makes of the start offsets of a share group and of their durable state. */
 public class GroupCoordinatorShardShareOffsetsTest {
     private static final String GROUP = "group";
     private static final Uuid TOPIC = Uuid.randomUuid();
@@ -92,6 +92,46 @@ public class GroupCoordinatorShardShareOffsetsTest {
         join("topic that is not there");
         leave();
         assertEquals(List.of("topic UNKNOWN_TOPIC_OR_PARTITION"), delete(), "what is answered of topics");
+    }
+
+    /** The share coordinator serves the initialization, and its answer is lost. */
+    @Test
+    public void testDeletingGroupDeletesStateWhoseInitializationWasAnsweredWithError() {
+        join("topic");
+        leave();
+        applied(shard.uninitializeShareGroupState(GROUP, Map.of(TOPIC, Set.of(0))));
+        assertEquals(List.of("0"), deleteGroup(), "whose durable state is deleted with the group");
+    }
+
+    /** The share coordinator initializes it, the group is deleted, and with it the state; then the answer comes. */
+    @Test
+    public void testLateAnswerIsNoneOfGroupThatCameAgain() {
+        join("topic");
+        leave();
+        deleteGroup();
+        int epoch = join("wide").memberEpoch();
+        initialized(TOPIC);
+        assertEquals(List.of("0 at -1"), initializing(heartbeat(epoch, List.of("topic"))),
+            "what is initialized of a topic that the new group subscribes to");
+    }
+
+    /** The control, without the error: passes. */
+    @Test
+    public void testControlDeletingGroupDeletesState() {
+        join("topic");
+        leave();
+        initialized(TOPIC);
+        assertEquals(List.of("0"), deleteGroup());
+    }
+
+    /** The control, without the late answer: passes. */
+    @Test
+    public void testControlGroupThatCameAgainInitializes() {
+        join("topic");
+        leave();
+        deleteGroup();
+        int epoch = join("wide").memberEpoch();
+        assertEquals(List.of("0 at -1"), initializing(heartbeat(epoch, List.of("topic"))));
     }
 
     /** The control, before the time of the first initialization is over: passes. */
@@ -186,6 +226,15 @@ public class GroupCoordinatorShardShareOffsetsTest {
                 new DeleteShareGroupOffsetsRequestData().setGroupId(GROUP).setTopics(List.of(topic))))
             .errorTopicResponseList().stream()
             .map(answer -> answer.topicName() + " " + Errors.forCode(answer.errorCode())).toList();
+    }
+
+    /** Returns the partitions whose durable state is deleted; then the group is. */
+    private List<String> deleteGroup() {
+        var deleted = applied(shard.sharePartitionDeleteRequests(List.of(GROUP))).values().stream()
+            .flatMap(asked -> asked.getKey().groupTopicPartitionData().topicsData().stream())
+            .flatMap(topic -> topic.partitions().stream()).map(part -> "" + part.partition()).toList();
+        applied(shard.deleteGroups(mock(AuthorizableRequestContext.class), List.of(GROUP)));
+        return deleted;
     }
 
     private ShareGroupDescribeResponseData.DescribedGroup described() {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.when;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -13,6 +14,7 @@ import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.message.InitializeShareGroupStateRequestData;
 import org.apache.kafka.common.message.ReadShareGroupStateRequestData;
+import org.apache.kafka.common.message.ReadShareGroupStateResponseData;
 import org.apache.kafka.common.message.ReadShareGroupStateSummaryRequestData;
 import org.apache.kafka.common.message.WriteShareGroupStateRequestData;
 import org.apache.kafka.common.protocol.Errors;
@@ -21,6 +23,7 @@ import org.apache.kafka.common.utils.internals.LogContext;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorMetadataImage;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorResult;
+import org.apache.kafka.coordinator.share.generated.ShareSnapshotKey;
 import org.apache.kafka.coordinator.share.metrics.ShareCoordinatorMetrics;
 import org.apache.kafka.timeline.SnapshotRegistry;
 import org.junit.jupiter.api.BeforeEach;
@@ -31,6 +34,7 @@ public class ShareCoordinatorShardStateTest {
     private static final String GROUP = "group";
     private static final Uuid TOPIC = Uuid.randomUuid();
 
+    private final List<CoordinatorRecord> log = new ArrayList<>();
     private ShareCoordinatorShard shard;
 
     @Test
@@ -70,6 +74,26 @@ public class ShareCoordinatorShardStateTest {
         assertEquals("start offset 5, count -1", summary(), "what is durable");
     }
 
+    /** The start offset is altered, the topic is pruned up to the snapshot of that, and the coordinator fails over. */
+    @Test
+    public void testFormerLeaderIsFencedAfterFailover() {
+        initialize(1, 0);
+        read(2);
+        initialize(2, 5);
+        failOver();
+        assertEquals(Errors.FENCED_LEADER_EPOCH, Errors.forCode(read(1).errorCode()),
+            "the answer to a former leader");
+    }
+
+    /** The control, where no start offset is altered: passes. */
+    @Test
+    public void testControlFormerLeaderIsFencedAfterFailover() {
+        initialize(1, 0);
+        read(2);
+        failOver();
+        assertEquals(Errors.FENCED_LEADER_EPOCH, Errors.forCode(read(1).errorCode()));
+    }
+
     /** The control, each in the state epoch and with the start offset that there are: passes. */
     @Test
     public void testControlWritesOfOneStateEpochAreKept() {
@@ -92,6 +116,17 @@ public class ShareCoordinatorShardStateTest {
 
     @BeforeEach
     public void setUp() {
+        log.clear();
+        load();
+    }
+
+    /** Another node has what is in the log. */
+    private void failOver() {
+        load();
+        log.forEach(record -> shard.replay(0, -1, (short) -1, record));
+    }
+
+    private void load() {
         ShareCoordinatorConfig config = new ShareCoordinatorConfig(
             new AbstractConfig(ShareCoordinatorConfig.CONFIG_DEF, Map.of(), false));
         shard = (ShareCoordinatorShard) new ShareCoordinatorShard.Builder(config)
@@ -125,13 +160,16 @@ public class ShareCoordinatorShardStateTest {
             .results().get(0).partitions().get(0).errorCode());
     }
 
-    /** What a leader reads; those of one delivery count may be joined, so that neighbours have different ones. */
-    private List<String> batches() {
+    private ReadShareGroupStateResponseData.PartitionResult read(int leaderEpoch) {
         return applied(shard.readStateAndMaybeUpdateLeaderEpoch(new ReadShareGroupStateRequestData().setGroupId(GROUP)
             .setTopics(List.of(new ReadShareGroupStateRequestData.ReadStateData().setTopicId(TOPIC).setPartitions(
-                List.of(new ReadShareGroupStateRequestData.PartitionData().setLeaderEpoch(1)))))))
-            .results().get(0).partitions().get(0).stateBatches().stream()
-            .map(batch -> batch.firstOffset() + "-" + batch.lastOffset()).toList();
+                List.of(new ReadShareGroupStateRequestData.PartitionData().setLeaderEpoch(leaderEpoch)))))))
+            .results().get(0).partitions().get(0);
+    }
+
+    /** What a leader reads; those of one delivery count may be joined, so that neighbours have different ones. */
+    private List<String> batches() {
+        return read(1).stateBatches().stream().map(batch -> batch.firstOffset() + "-" + batch.lastOffset()).toList();
     }
 
     private String summary() {
@@ -142,8 +180,15 @@ public class ShareCoordinatorShardStateTest {
         return "start offset " + part.startOffset() + ", count " + part.deliveryCompleteCount();
     }
 
+    /** A snapshot takes the place of what was there: the topic is pruned. */
     private <T> T applied(CoordinatorResult<T, CoordinatorRecord> result) {
-        result.records().forEach(record -> shard.replay(0, -1, (short) -1, record));
+        result.records().forEach(record -> {
+            if (record.key() instanceof ShareSnapshotKey) {
+                log.clear();
+            }
+            log.add(record);
+            shard.replay(0, -1, (short) -1, record);
+        });
         return result.response();
     }
 }
