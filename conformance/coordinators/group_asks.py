@@ -58,6 +58,14 @@ class RemoveTopic:
 
 
 @attrs.frozen
+class ConfigureGroup:
+    """Give the group a heartbeat interval and a session timeout of its own, in ms."""
+
+    heartbeat_ms: int
+    session_ms: int
+
+
+@attrs.frozen
 class MemberHeartbeat:
     """A member joins, also again, stays, or changes its topics; None leaves them as they are."""
 
@@ -115,6 +123,7 @@ GroupAsk = (
     | CreateTopic
     | AddPartitions
     | RemoveTopic
+    | ConfigureGroup
     | MemberHeartbeat
     | Leave
     | PassTime

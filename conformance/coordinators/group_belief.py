@@ -8,7 +8,7 @@ from immutables import Map
 from conformance.coordinators.group_reply import DescribedGroup
 from model.share_messages import TopicPartition
 from spec.coordinator import Durable
-from spec.group_membership import Members
+from spec.group_membership import SESSION_MS, Members, beat, restarted
 from spec.share_group import Coordinators, PartitionMetadata, Partitions, ShareGroup
 
 RETRY_MS = 30_000
@@ -16,7 +16,8 @@ RETRY_MS = 30_000
 group.share.initialize.retry.interval.ms of Apache Kafka; KIP-932 has no number."""
 
 HEARTBEAT_MS = 7_000
-"""The heartbeat interval that the coordinator is set to, which is no default."""
+"""The heartbeat interval that the coordinator is set to, which is no default; a group may have its
+own."""
 
 SETTLED = 2
 """After how many heartbeats of every member an assignment must be complete; KIP-932 has no number.
@@ -29,15 +30,20 @@ class GroupBelief:
 
     ``topics`` has the partitions of each topic by its id, ``names`` the id of each that exists;
     ``subscriptions`` are names. ``widths`` are the partitions that a topic had when the group began
-    to initialize it, ``begun`` when each share-partition was last initialized. ``waiting`` are the
+    to initialize it, ``begun`` when each share-partition was last initialized, ``starts`` at which
+    start offset. ``waiting`` are the
     calls without an answer. ``seen`` is what the group epoch was last raised for of the subscribed
     topics; ``changed``: what is initialized changed since; ``beats`` counts heartbeats since
-    anything changed. ``told`` is what each member was last told that it is assigned. ``group`` is
-    the last description.
+    anything changed. ``heard`` is when each member last sent one. Where the session timeout has
+    changed since, KIP-932 leaves open which holds: ``earliest`` is when a session may end, and
+    ``members`` when it must. ``told`` is what each member was last told that it is assigned.
+    ``group`` is the last description.
     """
 
     initializes: bool = True
     max_members: int = 6
+    heartbeat_ms: int = HEARTBEAT_MS
+    session_ms: int = SESSION_MS
     now_ms: int = 0
     topics: Map[str, int] = Map()
     names: Map[str, str] = Map()
@@ -45,10 +51,13 @@ class GroupBelief:
     epoch: int = 0
     subscriptions: Map[str, frozenset[str]] = Map()
     members: Members = Map()
+    heard: Map[str, int] = Map()
+    earliest: Map[str, int] = Map()
     metadata: PartitionMetadata = attrs.field(factory=PartitionMetadata)
     states: Map[TopicPartition, Durable] = Map()
     widths: Map[str, int] = Map()
     begun: Map[TopicPartition, int] = Map()
+    starts: Map[TopicPartition, int] = Map()
     waiting: Map[int, Partitions] = Map()
     seen: frozenset[tuple[str, int]] = frozenset()
     changed: bool = False
@@ -80,13 +89,15 @@ def first_offsets(belief: GroupBelief, key: TopicPartition) -> frozenset[int]:
     """Return the start offsets with which a share-partition may be initialized (decisions 92, 93).
 
     -1 leaves it to the first leader: what the topic had when the group began with it. What was
-    added later starts at 0, and where nothing of the topic is initialized yet, at either.
+    added later starts at 0, and where nothing of the topic is initialized yet, at either. What is
+    tried again may start where it was tried before, as altered.
     """
+    again = {belief.starts[key]} if key in belief.metadata.initializing else set[int]()
     width = belief.widths.get(key.topic_id)
     if width is None or key.partition < width:
-        return frozenset({-1})
+        return frozenset({-1} | again)
     known = any(other.topic_id == key.topic_id for other in belief.metadata.initialized)
-    return frozenset({0}) if known else frozenset({0, -1})
+    return frozenset({0} | again) if known else frozenset({0, -1} | again)
 
 
 def without(belief: GroupBelief, keys: Partitions, *, states: Partitions) -> GroupBelief:
@@ -117,7 +128,7 @@ def initialized_now(belief: GroupBelief, keys: Partitions) -> GroupBelief:
     return attrs.evolve(belief, metadata=metadata, changed=True, beats=Map())
 
 
-def begun_now(belief: GroupBelief, key: TopicPartition) -> GroupBelief:
+def begun_now(belief: GroupBelief, key: TopicPartition, start_offset: int) -> GroupBelief:
     """Return the belief once the group coordinator has begun to initialize a share-partition."""
     now, topic = belief.metadata, key.topic_id
     widths, known = belief.widths, now.initializing | now.initialized
@@ -125,5 +136,50 @@ def begun_now(belief: GroupBelief, key: TopicPartition) -> GroupBelief:
         widths = widths.set(topic, belief.topics[topic])
     begun = now.initializing | ({key} - now.initialized)
     metadata = PartitionMetadata(begun, now.initialized, now.deleting - {key})
-    times = belief.begun.set(key, belief.now_ms)
-    return attrs.evolve(belief, metadata=metadata, widths=widths, begun=times)
+    return attrs.evolve(
+        belief,
+        metadata=metadata,
+        widths=widths,
+        begun=belief.begun.set(key, belief.now_ms),
+        starts=belief.starts.set(key, start_offset),
+    )
+
+
+def heard_now(belief: GroupBelief, member: str, epoch: int) -> GroupBelief:
+    """Return the belief once a heartbeat was answered with a member epoch."""
+    now, session = belief.now_ms, belief.session_ms
+    return attrs.evolve(
+        belief,
+        members=beat(belief.members, member, epoch, now, session),
+        heard=belief.heard.set(member, now),
+        earliest=belief.earliest.set(member, now + session),
+    )
+
+
+def restarted_now(belief: GroupBelief) -> GroupBelief:
+    """Return the belief once another group coordinator has taken over."""
+    now, session = belief.now_ms, belief.session_ms
+    return attrs.evolve(
+        belief,
+        members=restarted(belief.members, now, session),
+        heard=Map(dict.fromkeys(belief.members, now)),
+        earliest=Map(dict.fromkeys(belief.members, now + session)),
+        # What waits was called by the instance before, and its answers come to nobody.
+        waiting=Map(dict.fromkeys(belief.waiting, frozenset())),
+    )
+
+
+def configured_now(belief: GroupBelief, heartbeat_ms: int, session_ms: int) -> GroupBelief:
+    """Return the belief once the group has settings of its own."""
+    ends = {name: belief.heard[name] + session_ms for name in belief.members}
+    latest = {
+        name: attrs.evolve(member, ends_ms=max(member.ends_ms, ends[name]))
+        for name, member in belief.members.items()
+    }
+    return attrs.evolve(
+        belief,
+        heartbeat_ms=heartbeat_ms,
+        session_ms=session_ms,
+        members=Members(latest),
+        earliest=Map({name: min(belief.earliest[name], end) for name, end in ends.items()}),
+    )

@@ -7,10 +7,11 @@ from typing import Any
 import attrs
 
 from conformance.coordinators import group_asks as asks
-from conformance.coordinators.group_belief import GroupBelief
+from conformance.coordinators.group_belief import HEARTBEAT_MS, GroupBelief
 from conformance.coordinators.group_scene import GroupCapabilities, GroupScene
 from conformance.coordinators.share_asks import FailOver, PassTime
 from model.errors import ErrorCode
+from spec.group_membership import SESSION_MS
 
 _ALWAYS: dict[type[Any], float] = {asks.MemberHeartbeat: 12.0, asks.Leave: 1.5}
 _SOMETIMES: dict[type[Any], float] = {
@@ -18,6 +19,7 @@ _SOMETIMES: dict[type[Any], float] = {
     asks.CreateTopic: 0.7,
     asks.AddPartitions: 1.0,
     asks.RemoveTopic: 0.7,
+    asks.ConfigureGroup: 1.0,
     asks.AlterOffsets: 1.0,
     asks.DeleteOffsets: 1.0,
     asks.DeleteGroup: 1.0,
@@ -34,6 +36,9 @@ _ONCE_MORE = 20.0
 
 TIMES = (7_001, 20_002, 31_003, 46_004)
 """In ms: sums of them are never 30 s or 45 s, so that it is clear what is over."""
+
+_HEARTBEATS, _SESSIONS = (HEARTBEAT_MS, 12_000), (SESSION_MS, 55_000)
+"""In ms: what a group may have for its own, as sums of the times above never are."""
 
 _BESIDE = 0.2
 """How likely a partition is named that the topic does not have, half the times one below 0."""
@@ -58,7 +63,8 @@ class GroupMixture:
 def begin(random: Random, can: GroupCapabilities) -> tuple[GroupMixture, asks.Begin]:
     """Return a random mixture of what a group coordinator can do, and the first command."""
     optional = {kind: weight for kind, weight in _SOMETIMES.items() if random.random() < 0.5}
-    for kind in _OF_OFFSETS if not can.offsets else ():
+    cannot = (*_OF_OFFSETS,) * (not can.offsets) + (asks.ConfigureGroup,) * (not can.configures)
+    for kind in cannot:
         optional.pop(kind, None)
     late = can.initializes and asks.AnswerCall in optional
     failures = _FAILURES if random.random() < 0.3 else ()
@@ -140,6 +146,14 @@ def _alter(random: Random, mix: GroupMixture, belief: GroupBelief) -> asks.Group
     return asks.AlterOffsets(offsets, _certain(random, mix))
 
 
+def _delete(random: Random, mix: GroupMixture, belief: GroupBelief) -> asks.GroupAsk:
+    """Choose a topic whose deletion has failed, if there is one."""
+    failed = {key.topic_id for key in belief.metadata.deleting}
+    names = sorted(name for name, topic in belief.names.items() if topic in failed)
+    topic = int(random.choice(names)[1:]) if names else random.randint(0, mix.topics)
+    return asks.DeleteOffsets((topic,), _certain(random, mix))
+
+
 def _answer(random: Random, mix: GroupMixture, _belief: GroupBelief) -> asks.GroupAsk:
     statuses = tuple(each for each in mix.answers if each is not ErrorCode.PENDING)
     return asks.AnswerCall(random.randint(0, 2), random.choice(statuses))
@@ -156,10 +170,11 @@ _MAKERS: dict[type[Any], Callable[[Random, GroupMixture, GroupBelief], asks.Grou
         random.randrange(mix.topics), random.randint(1, 2)
     ),
     asks.RemoveTopic: lambda random, mix, _b: asks.RemoveTopic(random.randint(0, mix.topics)),
-    asks.AlterOffsets: _alter,
-    asks.DeleteOffsets: lambda random, mix, _b: asks.DeleteOffsets(
-        (random.randint(0, mix.topics),), _certain(random, mix)
+    asks.ConfigureGroup: lambda random, _mix, _b: asks.ConfigureGroup(
+        random.choice(_HEARTBEATS), random.choice(_SESSIONS)
     ),
+    asks.AlterOffsets: _alter,
+    asks.DeleteOffsets: _delete,
     asks.DeleteGroup: lambda random, mix, _b: asks.DeleteGroup(_certain(random, mix)),
     asks.DescribeOffsets: lambda _random, _mix, _b: asks.DescribeOffsets(),
     asks.AnswerCall: _answer,

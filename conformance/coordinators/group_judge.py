@@ -11,14 +11,16 @@ import attrs
 from immutables import Map
 
 from conformance.coordinators.group_belief import (
-    HEARTBEAT_MS,
     RETRY_MS,
     SETTLED,
     GroupBelief,
     begun_now,
+    configured_now,
     first_offsets,
+    heard_now,
     ids_of,
     initialized_now,
+    restarted_now,
     subscribed,
     without,
     world,
@@ -40,11 +42,8 @@ from spec.group_lifecycle import (
 from spec.group_membership import (
     JOINING,
     LEAVING,
-    SESSION_MS,
-    beat,
     ended,
     heartbeat_answers,
-    restarted,
     unassigned,
     uneven,
 )
@@ -106,23 +105,22 @@ def _heartbeat(belief: GroupBelief, request: Request, reply: GroupReply) -> Grou
     _require(reply.result.status in names, "REQUEST_ANSWER", reply.result.status, _any(names))
     if reply.result.status != NONE:
         return _refused(belief, reply)
-    given_ms = reply.result.heartbeat_ms
-    _require(given_ms == HEARTBEAT_MS, "HEARTBEAT_INTERVAL", f"{given_ms} ms", f"{HEARTBEAT_MS} ms")
+    given, due = reply.result.heartbeat_ms, belief.heartbeat_ms
+    _require(given == due, "HEARTBEAT_INTERVAL", f"{given} ms", f"{due} ms")
     topics = belief.subscriptions[member] if named is None else frozenset(named)
     plan = subscribe(world(belief), member, ids_of(belief, topics))
     is_new = belief.subscriptions.get(member) != topics
     after = attrs.evolve(
-        belief,
+        heard_now(belief, member, reply.result.member_epoch),
         exists=True,
         subscriptions=belief.subscriptions.set(member, topics),
-        members=beat(belief.members, member, reply.result.member_epoch, belief.now_ms, SESSION_MS),
     )
-    due = is_new or subscribed(after) != belief.seen
-    after = _raised(after, reply, must=due, may=belief.changed)
-    beats = Map[str, int]() if due else after.beats
+    is_due = is_new or subscribed(after) != belief.seen
+    after = _raised(after, reply, must=is_due, may=belief.changed)
+    beats = Map[str, int]() if is_due else after.beats
     after = attrs.evolve(after, changed=False, beats=beats.set(member, beats.get(member, 0) + 1))
     after = _initialized(after, plan, reply)
-    return _assigned(after, member, reply, rested=not due, joins=request["epoch"] == JOINING)
+    return _assigned(after, member, reply, rested=not is_due, joins=request["epoch"] == JOINING)
 
 
 def _left(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:
@@ -134,12 +132,14 @@ def _left(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBeli
 
 def _time_passed(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:
     later = attrs.evolve(belief, now_ms=belief.now_ms + request["ms"])
-    gone = ended(later.members, later.now_ms)
     _no_calls(reply)
+    named = frozenset(reply.group.by_name) if reply.group else frozenset[str]()
+    may_stay = frozenset(later.members) - ended(later.members, later.now_ms)
+    must_stay = {name for name in may_stay if later.earliest[name] > later.now_ms}
+    holds = must_stay <= named <= may_stay
+    _require(holds, "SESSION_TIMEOUT", _members(named), _members(may_stay))
+    gone = frozenset(later.members) - named
     after = _without_members(later, gone)
-    named = frozenset(reply.group.by_name) if reply.group else frozenset()
-    expected = frozenset(after.members)
-    _require(named == expected, "SESSION_TIMEOUT", _members(named), _members(expected))
     return _raised(after, reply, must=bool(gone)) if belief.exists else after
 
 
@@ -243,7 +243,7 @@ def _served(belief: GroupBelief, reply: GroupReply) -> GroupBelief:
     for call in reply.calls:
         expected = f"state epoch {belief.epoch}"
         _require(call.state_epoch == belief.epoch, "STATE_EPOCH", call_text(call), expected)
-        belief = begun_now(belief, call.key)
+        belief = begun_now(belief, call.key, call.start_offset)
         if call.status not in (NONE, ErrorCode.PENDING.name):
             continue
         effect = CallInitialize(call.key, call.start_offset, call.state_epoch)
@@ -387,11 +387,13 @@ def _call_answered(belief: GroupBelief, request: Request, reply: GroupReply) -> 
 def _failed_over(belief: GroupBelief, _request: Request, reply: GroupReply) -> GroupBelief:
     _no_calls(reply)
     _require(_plain(reply) == _plain(belief), "REPLAYED", _plain(reply), _plain(belief))
-    members = restarted(belief.members, belief.now_ms, SESSION_MS)
-    # What waits was called by the instance before, and its answers come to nobody.
-    return attrs.evolve(
-        belief, members=members, waiting=Map(dict.fromkeys(belief.waiting, frozenset()))
-    )
+    return restarted_now(belief)
+
+
+def _configured(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:
+    _no_calls(reply)
+    after = configured_now(belief, request["heartbeat_ms"], request["session_ms"])
+    return _raised(after, reply, must=False) if belief.exists else after
 
 
 _JUDGES: Mapping[str, Callable[[GroupBelief, Request, GroupReply], GroupBelief]] = {
@@ -406,6 +408,7 @@ _JUDGES: Mapping[str, Callable[[GroupBelief, Request, GroupReply], GroupBelief]]
     "delete_topic": _topic_gone,
     "answer": _call_answered,
     "fail_over": _failed_over,
+    "configure": _configured,
 }
 
 

@@ -7,20 +7,27 @@ from random import Random
 import attrs
 
 from conformance.coordinators import group_asks as asks
-from conformance.coordinators.group_belief import RETRY_MS, SETTLED
+from conformance.coordinators.group_belief import HEARTBEAT_MS, RETRY_MS, SETTLED
 from conformance.coordinators.group_generate import TIMES, begin, next_ask
 from conformance.coordinators.group_scene import GroupCapabilities, GroupHello, GroupScene
 from conformance.coordinators.share_asks import PassTime
 from conformance.cores.protocol import DriverTarget
 from conformance.kit import Kit, less_of
+from model.errors import ErrorCode
+from spec.group_membership import SESSION_MS
 
 _ANSWERED = asks.MemberHeartbeat | asks.AlterOffsets | asks.DeleteOffsets | asks.DeleteGroup
 _OF_OFFSETS = asks.AlterOffsets | asks.DeleteOffsets | asks.DescribeOffsets
+
+_PLAIN_FAILURE = ErrorCode.NOT_COORDINATOR
+"""The error that stands for any in a shrunk sequence."""
 
 
 def _need(ask: asks.GroupAsk) -> str:
     if isinstance(ask, _OF_OFFSETS):
         return "offsets"
+    if isinstance(ask, asks.ConfigureGroup):
+        return "configures"
     waits = isinstance(ask, asks.MemberHeartbeat) and ask.answers
     return "initializes" if waits or isinstance(ask, asks.AnswerCall) else ""
 
@@ -52,6 +59,8 @@ class GroupCoordinators(
         """Yield the first member and topic, fewer of what is named, less time and no answers."""
         if isinstance(ask, _ANSWERED) and ask.answers:
             yield attrs.evolve(ask, answers=())
+            if _PLAIN_FAILURE not in ask.answers and ErrorCode.PENDING not in ask.answers:
+                yield attrs.evolve(ask, answers=(_PLAIN_FAILURE,))
         match ask:
             case asks.MemberHeartbeat():
                 yield attrs.evolve(ask, member=1)
@@ -61,6 +70,12 @@ class GroupCoordinators(
                 yield asks.Leave(1)
             case PassTime(ms):
                 yield from (PassTime(less) for less in TIMES if less < ms)
+            case asks.ConfigureGroup(heartbeat_ms, session_ms):
+                yield from (
+                    asks.ConfigureGroup(*each)
+                    for each in ((HEARTBEAT_MS, session_ms), (heartbeat_ms, SESSION_MS))
+                    if each != (heartbeat_ms, session_ms)
+                )
             case asks.AlterOffsets(offsets):
                 yield from (attrs.evolve(ask, offsets=(each,)) for each in offsets)
                 yield attrs.evolve(ask, offsets=tuple((t, p, 0) for t, p, _start in offsets))

@@ -27,16 +27,18 @@ class GroupCapabilities:
     """What a group coordinator can do; the kit does not ask for the rest.
 
     ``initializes``: it initializes share-partitions itself, since 4.1. ``offsets``: offsets of a
-    group can be altered, deleted and described.
+    group can be altered, deleted and described. ``configures``: a group can have a heartbeat
+    interval and a session timeout of its own.
     """
 
     initializes: bool = True
     offsets: bool = True
+    configures: bool = False
 
 
 GroupHello = Hello[GroupCapabilities]
 
-_NOISE = ("now_ms", "group", "beats", "seen", "changed")
+_NOISE = ("now_ms", "group", "beats", "seen", "changed", "heard", "earliest", "starts")
 """What of a belief changes with nearly every request."""
 
 
@@ -127,6 +129,7 @@ _REQUESTS: Mapping[type[Any], Callable[[GroupBelief, Any], Request]] = {
     asks.MemberHeartbeat: _beating,
     asks.Leave: lambda _belief, ask: _heartbeat(f"m{ask.member}", LEAVING, None),
     PassTime: lambda _belief, ask: {"op": "advance_time", "ms": ask.ms},
+    asks.ConfigureGroup: lambda _belief, ask: {"op": "configure", **attrs.asdict(ask)},
     asks.AlterOffsets: _altering,
     asks.DeleteOffsets: lambda _belief, ask: {"op": "delete_offsets", "topics": _names(ask.topics)},
     asks.DeleteGroup: lambda _belief, _ask: {"op": "delete_group"},

@@ -51,6 +51,8 @@ FAULTS = {
     "a group is never full": "REQUEST_ANSWER",
     "offsets of a group with members are altered": "REQUEST_ANSWER",
     "members get the default interval": "HEARTBEAT_INTERVAL",
+    "a group has no interval of its own": "HEARTBEAT_INTERVAL",
+    "a group has no session timeout of its own": "SESSION_TIMEOUT",
     "sessions do not end": "SESSION_TIMEOUT",
     "sessions end early": "SESSION_TIMEOUT",
     "changed topics are not taken up": "MEMBERS",
@@ -101,7 +103,7 @@ class GroupCoordinatorDouble:
         match message["do"]:
             case "hello":
                 texts = {"name": "double", "version": "1", "profile": "kafka"}
-                return {"protocol": 1, **texts, "capabilities": {}}
+                return {"protocol": 1, **texts, "capabilities": {"configures": True}}
             case "reset":
                 times = message["session_ms"], message["heartbeat_ms"]
                 self._begin(message["max_members"], *times)
@@ -419,6 +421,12 @@ class GroupCoordinatorDouble:
             stages = metadata.initializing, metadata.initialized, metadata.deleting
             kept = (frozenset(k for k in stage if k.topic_id != topic) for stage in stages)
             self._metadata(PartitionMetadata(*kept))
+
+    def _configure(self, request: Reply) -> None:
+        if not self.is_faulty("a group has no interval of its own"):
+            self.heartbeat_ms = request["heartbeat_ms"]
+        if not self.is_faulty("a group has no session timeout of its own"):
+            self.session_ms = request["session_ms"]
 
     def _fail_over(self, _request: Reply) -> None:
         self.instance += 1

@@ -70,6 +70,10 @@ SHOWN = {
     "GroupCoordinatorShardShareOffsetsTest.testInitializationThatIsTriedAgainHasNoStartOffset": (
         "what is initialized again ==> expected: <[0 at -1]> but was: <[0 at 0]>"
     ),
+    "GroupCoordinatorShardShareOffsetsTest"
+    ".testInitializationThatFailedHasNoStartOffsetOnceTopicGrew": (
+        "what is initialized after an error ==> expected: <[0 at -1]> but was: <[0 at 0]>"
+    ),
     "GroupCoordinatorShardShareOffsetsTest.testPartitionBesideAlteredOneHasNoStartOffset": (
         "what is initialized beside it ==> expected: <[1 at -1]> but was: <[1 at 0]>"
     ),
@@ -86,6 +90,10 @@ SHOWN = {
     "GroupCoordinatorShardShareOffsetsTest"
     ".testDeletingGroupDeletesStateWhoseInitializationWasAnsweredWithError": (
         "whose durable state is deleted with the group ==> expected: <[0]> but was: <[]>"
+    ),
+    "GroupCoordinatorShardShareOffsetsTest"
+    ".testDeletingGroupDeletesStateThatCouldNotBeDeletedBefore": (
+        "whose durable state is deleted at last ==> expected: <[0]> but was: <[]>"
     ),
     "GroupCoordinatorShardShareOffsetsTest.testLateAnswerIsNoneOfGroupThatCameAgain": (
         "what is initialized of a topic that the new group subscribes to"
@@ -155,7 +163,7 @@ CONTROLS = {
     "DelayedShareFetchDisconnectTest": 4,
     "ShareCoordinatorServiceMergedWritesTest": 1,
     "PersisterStateManagerMergedWritesTest": 1,
-    "GroupCoordinatorShardShareOffsetsTest": 5,
+    "GroupCoordinatorShardShareOffsetsTest": 7,
     "ShareCoordinatorShardStateTest": 3,
     "SharePartitionManagerLateFailureTest": 2,
     "ShareConsumerRenewalTest": 1,

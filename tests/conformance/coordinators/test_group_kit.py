@@ -30,7 +30,7 @@ def test_a_correct_group_coordinator_conforms() -> None:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_each_fault_is_found_by_its_rule(fault: str) -> None:
     rules = set[str]()
-    for seed in range(12):
+    for seed in range(60):
         rules |= {found.deviation.name for found in searched(fault, 5, seed).faults}
         if FAULTS[fault] in rules:
             return

@@ -19,7 +19,7 @@ public final class GroupDriver {
             case "hello" -> {
                 ObjectNode reply = JsonLines.hello("Apache Kafka GroupCoordinatorService");
                 boolean offsets = Assembled.has(GroupCoordinatorService.class, "alterShareGroupOffsets");
-                reply.putObject("capabilities").put("initializes", offsets).put("offsets", offsets);
+                reply.putObject("capabilities").put("initializes", offsets).put("offsets", offsets).put("configures", true);
                 return reply;
             }
             case "reset" -> {

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Properties;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import org.apache.kafka.common.TopicPartition;
@@ -38,8 +39,12 @@ import org.apache.kafka.storage.internals.log.LogConfig;
 final class GroupNode implements CoordinatorLoader<CoordinatorRecord> {
     private static final GroupCoordinatorRecordSerde SERDE = new GroupCoordinatorRecordSerde();
 
+    static final String HEARTBEAT = "share.heartbeat.interval.ms";
+    static final String SESSION = "share.session.timeout.ms";
+
     final GroupCoordinatorService service;
     private final List<MemoryRecords> log;
+    private final GroupConfigManager settings;
     private final TopicPartition partition = new TopicPartition("__consumer_offsets", 0);
     private final int epoch;
     private PartitionWriter.Listener listener;
@@ -49,7 +54,9 @@ final class GroupNode implements CoordinatorLoader<CoordinatorRecord> {
         this.log = log;
         this.epoch = epoch;
         GroupCoordinatorMetrics metrics = new GroupCoordinatorMetrics(new MetricsRegistry(), new Metrics());
-        GroupConfigManager settings = Assembled.create(GroupConfigManager.class, List.of(config, Map.of()));
+        Map<String, Integer> broker = Map.of(HEARTBEAT, config.shareGroupHeartbeatIntervalMs(),
+            SESSION, config.shareGroupSessionTimeoutMs());
+        settings = Assembled.create(GroupConfigManager.class, List.of(config, broker));
         CoordinatorShardBuilderSupplier<GroupCoordinatorShard, CoordinatorRecord> shards = () -> {
             GroupCoordinatorShard.Builder shard = new GroupCoordinatorShard.Builder(config, settings);
             for (String name : List.of("withAuthorizer", "withAuthorizerPlugin")) {
@@ -67,6 +74,11 @@ final class GroupNode implements CoordinatorLoader<CoordinatorRecord> {
         service = Assembled.create(GroupCoordinatorService.class, List.of(
             config, runtime, metrics, settings, persister, timer, Optional.empty()));
         service.startup(() -> 1);
+    }
+
+    /** Gives a group settings of its own, as the broker does when those of the cluster's metadata change. */
+    void configure(String group, Properties own) {
+        settings.updateGroupConfig(group, own);
     }
 
     /** Loads the log, once the metadata of the cluster is known. */

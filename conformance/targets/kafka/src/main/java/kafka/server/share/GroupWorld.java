@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Properties;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
@@ -44,6 +45,7 @@ final class GroupWorld {
     private final Map<String, Uuid> topics = new TreeMap<>();
     private final Map<String, Integer> widths = new TreeMap<>();
     private final StatePersister persister = new StatePersister(labels);
+    private final Properties settings = new Properties();
     private MetadataImage image = MetadataImage.EMPTY;
     private GroupNode node;
     private int epoch = 1;
@@ -70,6 +72,11 @@ final class GroupWorld {
             case "delete_group" -> answered(node.service.deleteGroups(context(), List.of(GROUP), null), result,
                 (all, into) -> into.put("status", name(all.find(GROUP).errorCode())));
             case "answer" -> result.put("waited", persister.answer(operation.get("id").asInt(), operation.get("status").asText()));
+            case "configure" -> {
+                settings.setProperty(GroupNode.HEARTBEAT, operation.get("heartbeat_ms").asText());
+                settings.setProperty(GroupNode.SESSION, operation.get("session_ms").asText());
+                node.configure(GROUP, settings);
+            }
             case "fail_over" -> {
                 node.resign();
                 begin();
@@ -83,6 +90,9 @@ final class GroupWorld {
 
     private void begin() {
         node = new GroupNode(log, timer, persister, config, epoch++);
+        if (!settings.isEmpty()) {
+            node.configure(GROUP, settings);
+        }
         MetadataDelta delta = new MetadataDelta.Builder().setImage(image).build();
         node.update(image, delta, List.of());
         node.lead();

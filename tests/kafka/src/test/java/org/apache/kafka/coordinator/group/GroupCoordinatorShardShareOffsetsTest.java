@@ -28,6 +28,7 @@ import org.apache.kafka.coordinator.common.runtime.CoordinatorExecutor;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorResult;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorTimer;
+import org.apache.kafka.coordinator.common.runtime.KRaftCoordinatorMetadataDelta;
 import org.apache.kafka.coordinator.common.runtime.KRaftCoordinatorMetadataImage;
 import org.apache.kafka.coordinator.group.metrics.GroupCoordinatorMetrics;
 import org.apache.kafka.coordinator.group.metrics.GroupCoordinatorMetricsShard;
@@ -48,6 +49,7 @@ public class GroupCoordinatorShardShareOffsetsTest {
     private static final int RETRY_MS = 30_000;
 
     private final Time time = mock(Time.class);
+    private MetadataImage image;
     private GroupCoordinatorShard shard;
 
     /** KAFKA-20910: who has read in the state epoch of before is not fenced. */
@@ -67,6 +69,17 @@ public class GroupCoordinatorShardShareOffsetsTest {
         int epoch = join("topic").memberEpoch();
         when(time.milliseconds()).thenReturn((long) RETRY_MS + 1);
         assertEquals(List.of("0 at -1"), initializing(heartbeat(epoch, null)), "what is initialized again");
+    }
+
+    /** Partition 1 is added and initialized before the initialization of partition 0 is answered, with an error. */
+    @Test
+    public void testInitializationThatFailedHasNoStartOffsetOnceTopicGrew() {
+        int epoch = join("topic").memberEpoch();
+        addPartition();
+        epoch = heartbeat(epoch, null).getKey().memberEpoch();
+        applied(shard.initializeShareGroupState(GROUP, Map.of(TOPIC, Set.of(1))));
+        applied(shard.uninitializeShareGroupState(GROUP, Map.of(TOPIC, Set.of(0))));
+        assertEquals(List.of("0 at -1"), initializing(heartbeat(epoch, null)), "what is initialized after an error");
     }
 
     @Test
@@ -100,7 +113,20 @@ public class GroupCoordinatorShardShareOffsetsTest {
         join("topic");
         leave();
         applied(shard.uninitializeShareGroupState(GROUP, Map.of(TOPIC, Set.of(0))));
-        assertEquals(List.of("0"), deleteGroup(), "whose durable state is deleted with the group");
+        assertEquals(List.of("0"), deleting(), "whose durable state is deleted with the group");
+    }
+
+    /** A share coordinator cannot delete it, nor initialize it again when a member joins. */
+    @Test
+    public void testDeletingGroupDeletesStateThatCouldNotBeDeletedBefore() {
+        join("topic");
+        initialized(TOPIC);
+        leave();
+        deleting();
+        join("topic");
+        applied(shard.uninitializeShareGroupState(GROUP, Map.of(TOPIC, Set.of(0))));
+        leave();
+        assertEquals(List.of("0"), deleting(), "whose durable state is deleted at last");
     }
 
     /** The share coordinator initializes it, the group is deleted, and with it the state; then the answer comes. */
@@ -121,7 +147,17 @@ public class GroupCoordinatorShardShareOffsetsTest {
         join("topic");
         leave();
         initialized(TOPIC);
-        assertEquals(List.of("0"), deleteGroup());
+        assertEquals(List.of("0"), deleting());
+    }
+
+    /** The control, where nobody joins meanwhile: passes. */
+    @Test
+    public void testControlDeletionThatFailedIsTriedAgain() {
+        join("topic");
+        initialized(TOPIC);
+        leave();
+        deleting();
+        assertEquals(List.of("0"), deleting());
     }
 
     /** The control, without the late answer: passes. */
@@ -132,6 +168,14 @@ public class GroupCoordinatorShardShareOffsetsTest {
         deleteGroup();
         int epoch = join("wide").memberEpoch();
         assertEquals(List.of("0 at -1"), initializing(heartbeat(epoch, List.of("topic"))));
+    }
+
+    /** The control, where the topic does not grow: passes. */
+    @Test
+    public void testControlInitializationThatFailedHasNoStartOffset() {
+        int epoch = join("topic").memberEpoch();
+        applied(shard.uninitializeShareGroupState(GROUP, Map.of(TOPIC, Set.of(0))));
+        assertEquals(List.of("0 at -1"), initializing(heartbeat(epoch, null)));
     }
 
     /** The control, before the time of the first initialization is over: passes. */
@@ -165,7 +209,15 @@ public class GroupCoordinatorShardShareOffsetsTest {
         delta.replay(new TopicRecord().setName("topic").setTopicId(TOPIC));
         delta.replay(new TopicRecord().setName("wide").setTopicId(WIDE));
         Stream.of(partition(TOPIC, 0), partition(WIDE, 0), partition(WIDE, 1)).forEach(delta::replay);
-        shard.onLoaded(new KRaftCoordinatorMetadataImage(delta.apply(MetadataProvenance.EMPTY)));
+        image = delta.apply(MetadataProvenance.EMPTY);
+        shard.onLoaded(new KRaftCoordinatorMetadataImage(image));
+    }
+
+    private void addPartition() {
+        MetadataDelta delta = new MetadataDelta.Builder().setImage(image).build();
+        delta.replay(partition(TOPIC, 1));
+        image = delta.apply(MetadataProvenance.EMPTY);
+        shard.onMetadataUpdate(new KRaftCoordinatorMetadataDelta(delta), new KRaftCoordinatorMetadataImage(image));
     }
 
     private static PartitionRecord partition(Uuid topic, int index) {
@@ -228,13 +280,16 @@ public class GroupCoordinatorShardShareOffsetsTest {
             .map(answer -> answer.topicName() + " " + Errors.forCode(answer.errorCode())).toList();
     }
 
-    /** Returns the partitions whose durable state is deleted; then the group is. */
-    private List<String> deleteGroup() {
-        var deleted = applied(shard.sharePartitionDeleteRequests(List.of(GROUP))).values().stream()
+    /** Returns the partitions whose durable state is to be deleted before the group is. */
+    private List<String> deleting() {
+        return applied(shard.sharePartitionDeleteRequests(List.of(GROUP))).values().stream()
             .flatMap(asked -> asked.getKey().groupTopicPartitionData().topicsData().stream())
             .flatMap(topic -> topic.partitions().stream()).map(part -> "" + part.partition()).toList();
+    }
+
+    private void deleteGroup() {
+        deleting();
         applied(shard.deleteGroups(mock(AuthorizableRequestContext.class), List.of(GROUP)));
-        return deleted;
     }
 
     private ShareGroupDescribeResponseData.DescribedGroup described() {
