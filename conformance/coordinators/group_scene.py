@@ -8,7 +8,8 @@ import attrs
 
 from conformance.coordinators import group_asks as asks
 from conformance.coordinators.group_belief import HEARTBEAT_MS, SETTLED, GroupBelief
-from conformance.coordinators.group_judge import BrokenRuleError, Request, call_text, judged
+from conformance.coordinators.group_checks import BrokenRuleError, Request, call_text
+from conformance.coordinators.group_judge import judged
 from conformance.coordinators.group_reply import GroupReply, reply_from
 from conformance.coordinators.share_asks import FailOver, PassTime
 from conformance.cores.malformed import error_text

@@ -1,0 +1,133 @@
+"""Judge what a group coordinator answers administrators."""
+
+from collections.abc import Mapping
+
+import attrs
+from immutables import Map
+
+from conformance.coordinators.group_belief import GroupBelief, first_offsets, without, world
+from conformance.coordinators.group_checks import (
+    NONE,
+    Request,
+    any_text,
+    call_text,
+    is_answered,
+    is_refused,
+    keys_text,
+    offset_is,
+    raised,
+    refused,
+    require,
+    served,
+)
+from conformance.coordinators.group_reply import GroupReply
+from model.errors import ErrorCode
+from model.share_messages import TopicPartition
+from spec.group_lifecycle import alter_offsets, delete_group, delete_offsets, describe_offsets
+from spec.share_group import CallInitialize, PartitionMetadata, listed
+
+_UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.name
+
+
+def offsets_altered(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:
+    """Judge the answer to AlterShareGroupOffsets. Raises BrokenRuleError."""
+    asked = request["offsets"]
+    offsets = {_key(belief, name, part): start for name, part, start in asked if part >= 0}
+    below = [call_text(call) for call in reply.calls if call.partition < 0]
+    require(not below, "NEW_IS_INITIALIZED", "; ".join(below), "no call", "a partition below 0")
+    plan = alter_offsets(world(belief), offsets)
+    if is_refused(plan, reply):
+        return refused(belief, reply)
+    failed = {call.key for call in reply.calls if call.status != NONE}
+    for name, part, status in reply.result.partitions:
+        key = _key(belief, name, part) if part >= 0 else None
+        unknown = key is None or key in plan.refused
+        told = {_UNKNOWN} if unknown else set() if key in failed else {NONE}
+        # Where the call fails with an exception, all that the request names may have its error.
+        holds = status in told or (failed and told != {NONE} and status != NONE)
+        require(holds, "REQUEST_ANSWER", f"{name}:{part} {status}", any_text(told or {"an error"}))
+    told_of = {(name, part) for name, part, _status in reply.result.partitions}
+    untold = [f"{n}:{part}" for n, part, _start in asked if not failed and (n, part) not in told_of]
+    require(not untold, "REQUEST_ANSWER", f"nothing of {untold}", "an answer for each")
+    altered = {key: start for key, start in offsets.items() if key not in plan.refused}
+    if not altered:
+        return refused(belief, reply)
+    after = raised(attrs.evolve(belief, exists=True), reply, must=True)
+    begun = {each.topic_partition for each in plan.effects if isinstance(each, CallInitialize)}
+    for call in reply.calls:
+        require(
+            call.key in begun,
+            "NEW_IS_INITIALIZED",
+            call_text(call),
+            f"calls for {keys_text(begun)}",
+        )
+        starts = {altered[call.key]} if call.key in altered else first_offsets(belief, call.key)
+        offset_is(call, starts)
+    missing = set(altered) - {call.key for call in reply.calls}
+    require(not missing, "NEW_IS_INITIALIZED", f"no call for {keys_text(missing)}", "a call")
+    return served(after, reply)
+
+
+def offsets_deleted(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:
+    """Judge the answer to DeleteShareGroupOffsets. Raises BrokenRuleError."""
+    ids = {name: belief.names.get(name, name) for name in request["topics"]}
+    plan = delete_offsets(world(belief), tuple(ids.values()))
+    if is_refused(plan, reply):
+        return refused(belief, reply)
+    called, after = {call.key for call in reply.calls}, belief
+    told = dict(reply.result.topics)
+    for name, topic in ids.items():
+        status = told.get(name, reply.result.status)
+        keys = listed(belief.metadata, (topic,))
+        certain = keys - belief.metadata.initializing
+        failed = any(c.status != NONE for c in reply.calls if c.topic == topic)
+        allowed = {_UNKNOWN} if not certain else set()
+        allowed |= {NONE} if keys and not failed else set()
+        holds = status in allowed or (failed and status != NONE)
+        require(holds, "REQUEST_ANSWER", f"{name} {status}", any_text(allowed or {"an error"}))
+        gone = certain | (keys & called)
+        if failed:
+            now = after.metadata
+            stages = now.initializing - gone, now.initialized - gone, now.deleting | gone
+            after = attrs.evolve(after, metadata=PartitionMetadata(*stages), changed=True)
+        elif status == NONE:
+            left = (certain & set(belief.states)) - called
+            require(not left, "STATE_IS_DELETED", f"state left of {keys_text(left)}", "none")
+            after = without(after, gone, states=keys & called)
+    return after
+
+
+def group_deleted(belief: GroupBelief, _request: Request, reply: GroupReply) -> GroupBelief:
+    """Judge the answer to the deletion of the group. Raises BrokenRuleError."""
+    if is_refused(delete_group(world(belief)), reply):
+        return refused(belief, reply)
+    keys = listed(belief.metadata)
+    if any(call.status != NONE for call in reply.calls):
+        require(reply.result.status != NONE, "REQUEST_ANSWER", NONE, "an error")
+        metadata = PartitionMetadata(deleting=keys)
+        return attrs.evolve(belief, metadata=metadata, widths=Map(), begun=Map())
+    left = set(belief.states) - {call.key for call in reply.calls}
+    kind = "what was initialized" if left & keys else "what an error left"
+    require(not left, "STATE_IS_DELETED", f"state left of {keys_text(left)}", "none", kind)
+    after = without(belief, keys, states=frozenset(belief.states))
+    return attrs.evolve(after, exists=False, epoch=0, seen=frozenset(), changed=False)
+
+
+def offsets_described(belief: GroupBelief, _request: Request, reply: GroupReply) -> GroupBelief:
+    """Judge the answer to DescribeShareGroupOffsets. Raises BrokenRuleError."""
+    missing = ErrorCode.GROUP_ID_NOT_FOUND.name
+    if not (reply.result.status == missing and not belief.exists):
+        is_answered(reply, ErrorCode.NONE)
+    told = {TopicPartition(topic, part): start for topic, part, start in reply.result.offsets}
+    durable = describe_offsets(world(belief)).items()
+    expected = {key: -1 if start is None else start for key, start in durable}
+    require(told == expected, "OFFSETS_DESCRIBED", _starts(told), _starts(expected))
+    return belief
+
+
+def _key(belief: GroupBelief, name: str, partition: int) -> TopicPartition:
+    return TopicPartition(belief.names.get(name, name), partition)
+
+
+def _starts(starts: Mapping[TopicPartition, int]) -> str:
+    return ", ".join(f"{keys_text((key,))} at {starts[key]}" for key in sorted(starts)) or "none"
