@@ -1,6 +1,6 @@
 """Judge what a group coordinator answers administrators."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import attrs
 from immutables import Map
@@ -24,8 +24,9 @@ from conformance.coordinators.group_reply import GroupReply
 from model.errors import ErrorCode
 from model.share_messages import TopicPartition
 from spec.group_lifecycle import alter_offsets, delete_group, delete_offsets, describe_offsets
-from spec.share_group import CallInitialize, PartitionMetadata, listed
+from spec.share_group import CallInitialize, PartitionMetadata, Partitions, listed
 
+PENDING = ErrorCode.PENDING.name
 _UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.name
 
 
@@ -81,6 +82,7 @@ def offsets_deleted(belief: GroupBelief, request: Request, reply: GroupReply) ->
         keys = listed(belief.metadata, (topic,))
         certain = keys - belief.metadata.initializing
         failed = any(c.status != NONE for c in reply.calls if c.topic == topic)
+        waits = any(c.status == PENDING for c in reply.calls if c.topic == topic)
         allowed = {_UNKNOWN} if not certain else set()
         allowed |= {NONE} if keys and not failed else set()
         holds = status in allowed or (failed and status != NONE)
@@ -90,6 +92,7 @@ def offsets_deleted(belief: GroupBelief, request: Request, reply: GroupReply) ->
             now = after.metadata
             stages = now.initializing - gone, now.initialized - gone, now.deleting | gone
             after = attrs.evolve(after, metadata=PartitionMetadata(*stages), changed=True)
+            after = _ending(after, reply, gone) if waits else after
         elif status == NONE:
             left = (certain & set(belief.states)) - called
             require(not left, "STATE_IS_DELETED", f"state left of {keys_text(left)}", "none")
@@ -105,12 +108,51 @@ def group_deleted(belief: GroupBelief, _request: Request, reply: GroupReply) -> 
     if any(call.status != NONE for call in reply.calls):
         require(reply.result.status != NONE, "REQUEST_ANSWER", NONE, "an error")
         metadata = PartitionMetadata(deleting=keys)
-        return attrs.evolve(belief, metadata=metadata, widths=Map(), begun=Map())
+        after = attrs.evolve(belief, metadata=metadata, widths=Map(), begun=Map())
+        return _ending(after, reply, None)
     left = set(belief.states) - {call.key for call in reply.calls}
     kind = "what was initialized" if left & keys else "what an error left"
+    return _without_group(belief, left, kind)
+
+
+def _without_group(belief: GroupBelief, left: Collection[TopicPartition], kind: str) -> GroupBelief:
     require(not left, "STATE_IS_DELETED", f"state left of {keys_text(left)}", "none", kind)
-    after = without(belief, keys, states=frozenset(belief.states))
+    after = without(belief, listed(belief.metadata), states=frozenset(belief.states))
     return attrs.evolve(after, exists=False, epoch=0, seen=frozenset(), changed=False)
+
+
+def _ending(belief: GroupBelief, reply: GroupReply, keys: Partitions | None) -> GroupBelief:
+    """Take up the calls that wait; share coordinators have served them."""
+    late = {call.id: keys for call in reply.calls if call.status == PENDING}
+    deleted = {call.key for call in reply.calls if call.status == PENDING}
+    states = Map({key: state for key, state in belief.states.items() if key not in deleted})
+    return attrs.evolve(belief, ending=belief.ending.update(late), states=states)
+
+
+def deletion_answered(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:
+    """Judge how a deletion ends whose call is answered late. Raises BrokenRuleError.
+
+    Meanwhile members may have joined, and the group may be another one of its name.
+    """
+    keys = belief.ending[request["id"]]
+    after = attrs.evolve(belief, ending=belief.ending.delete(request["id"]))
+    statuses = {reply.result.status, *(status for _topic, status in reply.result.topics)}
+    served = request["status"] == NONE
+    if keys is not None:
+        named = all(name is not None for name, _status in reply.result.topics)
+        require(named, "REQUEST_ANSWER", "a topic without a name", "its name", "no name")
+        require(served or statuses != {NONE}, "REQUEST_ANSWER", NONE, "an error")
+        now = after.metadata
+        left = now.deleting - keys if statuses == {NONE} else now.deleting
+        return attrs.evolve(after, metadata=attrs.evolve(now, deleting=left))
+    if not belief.exists or reply.group is not None:
+        holds = statuses != {NONE} or not belief.exists
+        require(holds, "REQUEST_ANSWER", NONE, "an error, as the group is there")
+        return after
+    require(served, "REQUEST_ANSWER", "the group is deleted", "an error")
+    members = f"members {', '.join(sorted(belief.members))}"
+    require(not belief.members, "MEMBERS", "no group", members, "a late answer")
+    return _without_group(after, set(belief.states), "a late answer")
 
 
 def offsets_described(belief: GroupBelief, _request: Request, reply: GroupReply) -> GroupBelief:

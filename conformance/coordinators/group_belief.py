@@ -32,12 +32,13 @@ class GroupBelief:
     ``subscriptions`` are names. ``widths`` are the partitions that a topic had when the group began
     to initialize it, ``begun`` when each share-partition was last initialized, ``starts`` at which
     start offset. ``waiting`` are the
-    calls without an answer. ``seen`` is what the group epoch was last raised for of the subscribed
-    topics; ``changed``: what is initialized changed since; ``beats`` counts heartbeats since
-    anything changed. ``heard`` is when each member last sent one. Where the session timeout has
-    changed since, KIP-932 leaves open which holds: ``earliest`` is when a session may end, and
-    ``members`` when it must. ``told`` is what each member was last told that it is assigned.
-    ``group`` is the last description.
+    calls without an answer that initialize, ``ending`` those that delete: share-partitions of some
+    topics, or, where that is None, of the whole group. ``seen`` is what the group epoch was last
+    raised for of the subscribed topics; ``changed``: what is initialized changed since; ``beats``
+    counts heartbeats since anything changed. ``heard`` is when each member last sent one. Where the
+    session timeout has changed since, KIP-932 leaves open which holds: ``earliest`` is when a
+    session may end, and ``members`` when it must. ``told`` is what each member was last told that
+    it is assigned. ``group`` is the last description.
     """
 
     initializes: bool = True
@@ -59,11 +60,17 @@ class GroupBelief:
     begun: Map[TopicPartition, int] = Map()
     starts: Map[TopicPartition, int] = Map()
     waiting: Map[int, Partitions] = Map()
+    ending: Map[int, Partitions | None] = Map()
     seen: frozenset[tuple[str, int]] = frozenset()
     changed: bool = False
     beats: Map[str, int] = Map()
     told: Map[str, Partitions] = Map()
     group: DescribedGroup | None = None
+
+    @property
+    def unanswered(self) -> list[int]:
+        """Return the ids of all calls without an answer, the oldest first."""
+        return sorted((*self.waiting, *self.ending))
 
 
 def ids_of(belief: GroupBelief, names: Iterable[str]) -> frozenset[str]:

@@ -58,6 +58,7 @@ class GroupMixture:
     topics: int
     alike: bool
     answers: tuple[ErrorCode, ...]
+    waits: bool
 
 
 def begin(random: Random, can: GroupCapabilities) -> tuple[GroupMixture, asks.Begin]:
@@ -76,6 +77,7 @@ def begin(random: Random, can: GroupCapabilities) -> tuple[GroupMixture, asks.Be
         topics,
         alike=random.random() < 0.6,
         answers=(*(ErrorCode.NONE,) * 3, *(ErrorCode.PENDING,) * 2 * late, *failures),
+        waits=can.waits,
     )
     partitions = tuple(random.choice((1, 2, 2, 3, 5)) for _topic in range(topics))
     return mix, asks.Begin(partitions, random.choice((2, 6, 6)))
@@ -94,7 +96,7 @@ def _factor(kind: type[Any], belief: GroupBelief) -> float:
         return _ONCE_MORE
     if kind in _OF_NOBODY:
         return 0.3 if belief.members else 4.0 if belief.exists else 1.0
-    if kind is asks.AnswerCall and not belief.waiting:
+    if kind is asks.AnswerCall and not belief.unanswered:
         return 0.05
     return 1.0
 
@@ -130,8 +132,10 @@ def _answers(random: Random, mix: GroupMixture) -> asks.Answers:
     return (random.choice(mix.answers),)
 
 
-def _certain(random: Random, mix: GroupMixture) -> asks.Answers:
-    """Choose answers of which none is late: the request waits for them."""
+def _awaited(random: Random, mix: GroupMixture) -> asks.Answers:
+    """Choose answers for which the request waits: late ones only where it may, and then often."""
+    if mix.waits and ErrorCode.PENDING in mix.answers and random.random() < 0.5:
+        return (ErrorCode.PENDING,)
     return tuple(each for each in _answers(random, mix) if each is not ErrorCode.PENDING)
 
 
@@ -143,7 +147,7 @@ def _alter(random: Random, mix: GroupMixture, belief: GroupBelief) -> asks.Group
     if beside < _BESIDE / 2:
         parts = [-1 if part == width - 1 else part for part in parts]
     offsets = tuple((topic, part, random.choice((0, 1, 100))) for part in sorted(parts))
-    return asks.AlterOffsets(offsets, _certain(random, mix))
+    return asks.AlterOffsets(offsets, _awaited(random, mix))
 
 
 def _delete(random: Random, mix: GroupMixture, belief: GroupBelief) -> asks.GroupAsk:
@@ -151,7 +155,7 @@ def _delete(random: Random, mix: GroupMixture, belief: GroupBelief) -> asks.Grou
     failed = {key.topic_id for key in belief.metadata.deleting}
     names = sorted(name for name, topic in belief.names.items() if topic in failed)
     topic = int(random.choice(names)[1:]) if names else random.randint(0, mix.topics)
-    return asks.DeleteOffsets((topic,), _certain(random, mix))
+    return asks.DeleteOffsets((topic,), _awaited(random, mix))
 
 
 def _answer(random: Random, mix: GroupMixture, _belief: GroupBelief) -> asks.GroupAsk:
@@ -175,7 +179,7 @@ _MAKERS: dict[type[Any], Callable[[Random, GroupMixture, GroupBelief], asks.Grou
     ),
     asks.AlterOffsets: _alter,
     asks.DeleteOffsets: _delete,
-    asks.DeleteGroup: lambda random, mix, _b: asks.DeleteGroup(_certain(random, mix)),
+    asks.DeleteGroup: lambda random, mix, _b: asks.DeleteGroup(_awaited(random, mix)),
     asks.DescribeOffsets: lambda _random, _mix, _b: asks.DescribeOffsets(),
     asks.AnswerCall: _answer,
     FailOver: lambda _random, _mix, _b: FailOver(),

@@ -10,6 +10,7 @@ import attrs
 from immutables import Map
 
 from conformance.coordinators.group_admin import (
+    deletion_answered,
     group_deleted,
     offsets_altered,
     offsets_deleted,
@@ -235,10 +236,14 @@ def _cluster_changed(belief: GroupBelief, after: GroupBelief, reply: GroupReply)
 
 def _call_answered(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:
     no_calls(reply)
+    if request["id"] in belief.ending:
+        return deletion_answered(belief, request, reply)
+    failed = request["status"] != NONE
+    told = {status for _name, _part, status in reply.result.partitions}
+    require(not failed or NONE not in told, "REQUEST_ANSWER", NONE, "an error")
     keys = belief.waiting.get(request["id"], frozenset()) & belief.metadata.initializing
     after = attrs.evolve(belief, waiting=belief.waiting.delete(request["id"]))
-    served = request["status"] == NONE and belief.exists
-    return initialized_now(after, keys) if served else after
+    return initialized_now(after, keys) if belief.exists and not failed else after
 
 
 def _failed_over(belief: GroupBelief, _request: Request, reply: GroupReply) -> GroupBelief:

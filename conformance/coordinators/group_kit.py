@@ -17,6 +17,7 @@ from model.errors import ErrorCode
 from spec.group_membership import SESSION_MS
 
 _ANSWERED = asks.MemberHeartbeat | asks.AlterOffsets | asks.DeleteOffsets | asks.DeleteGroup
+_OF_ADMINISTRATORS = asks.AlterOffsets | asks.DeleteOffsets | asks.DeleteGroup
 _OF_OFFSETS = asks.AlterOffsets | asks.DeleteOffsets | asks.DescribeOffsets
 
 _PLAIN_FAILURE = ErrorCode.NOT_COORDINATOR
@@ -28,6 +29,8 @@ def _need(ask: asks.GroupAsk) -> str:
         return "offsets"
     if isinstance(ask, asks.ConfigureGroup):
         return "configures"
+    if isinstance(ask, _OF_ADMINISTRATORS) and ErrorCode.PENDING in ask.answers:
+        return "waits"
     waits = isinstance(ask, asks.MemberHeartbeat) and ask.answers
     return "initializes" if waits or isinstance(ask, asks.AnswerCall) else ""
 

@@ -67,7 +67,8 @@ class GroupResult:
 
     ``heartbeat_ms`` is the heartbeat interval that a member is given.
     ``partitions`` and ``topics`` are the parts that AlterShareGroupOffsets and
-    DeleteShareGroupOffsets answer, ``offsets`` those that DescribeShareGroupOffsets does.
+    DeleteShareGroupOffsets answer, null for a topic without a name; ``offsets`` those that
+    DescribeShareGroupOffsets does.
     """
 
     status: str = ErrorCode.NONE.name
@@ -75,7 +76,7 @@ class GroupResult:
     heartbeat_ms: int = 0
     assignment: tuple[tuple[str, int], ...] | None = None
     partitions: tuple[tuple[str, int, str], ...] = ()
-    topics: tuple[tuple[str, str], ...] = ()
+    topics: tuple[tuple[str | None, str], ...] = ()
     offsets: tuple[tuple[str, int, int], ...] = ()
     waited: bool = False
 

@@ -29,12 +29,14 @@ class GroupCapabilities:
 
     ``initializes``: it initializes share-partitions itself, since 4.1. ``offsets``: offsets of a
     group can be altered, deleted and described. ``configures``: a group can have a heartbeat
-    interval and a session timeout of its own.
+    interval and a session timeout of its own. ``waits``: a request of an administrator may wait
+    for share coordinators; the answer to ``answer`` has how it ends.
     """
 
     initializes: bool = True
     offsets: bool = True
     configures: bool = False
+    waits: bool = False
 
 
 GroupHello = Hello[GroupCapabilities]
@@ -104,8 +106,7 @@ class GroupScene(Stage[asks.GroupAsk]):
                 yield {"op": "add_partitions", "topic": f"t{topic}", "partitions": partitions}
             case asks.RemoveTopic(topic) if f"t{topic}" in names:
                 yield {"op": "delete_topic", "topic": f"t{topic}"}
-            case asks.AnswerCall(nth, status) if self.belief.waiting:
-                ids = sorted(self.belief.waiting)
+            case asks.AnswerCall(nth, status) if ids := self.belief.unanswered:
                 yield {"op": "answer", "id": ids[nth % len(ids)], "status": status.name}
             case _ if make := _REQUESTS.get(type(command)):
                 yield make(self.belief, command)

@@ -28,9 +28,11 @@ from spec.share_group import (
     CallDelete,
     CallInitialize,
     Coordinators,
+    EraseGroup,
     PartitionMetadata,
     ShareGroup,
     WriteGroup,
+    WriteMetadata,
     assignable,
     group_of,
     perform,
@@ -45,6 +47,7 @@ FAULTS = {
     "altered offsets are off by one": "FIRST_OFFSET",
     "deleting a group leaves its state": "STATE_IS_DELETED",
     "deleting offsets leaves their state": "STATE_IS_DELETED",
+    "a deletion that waited takes what came since": "STATE_IS_DELETED",
     "a deletion of offsets that failed is not completed": "STATE_IS_DELETED",
     "no member epoch is fenced": "REQUEST_ANSWER",
     "a member cannot join again": "REQUEST_ANSWER",
@@ -94,6 +97,7 @@ class GroupCoordinatorDouble:
         self.begun: dict[TopicPartition, int] = {}
         self.starts: dict[TopicPartition, int] = {}
         self.waiting: dict[int, tuple[int, set[TopicPartition]]] = {}
+        self.ending: dict[int, tuple[int, frozenset[TopicPartition], list[str]]] = {}
         self.seen: object = None
         self._was: object = frozenset()
         self.instance = 0
@@ -103,7 +107,7 @@ class GroupCoordinatorDouble:
         match message["do"]:
             case "hello":
                 texts = {"name": "double", "version": "1", "profile": "kafka"}
-                return {"protocol": 1, **texts, "capabilities": {"configures": True}}
+                return {"protocol": 1, **texts, "capabilities": {"configures": True, "waits": True}}
             case "reset":
                 times = message["session_ms"], message["heartbeat_ms"]
                 self._begin(message["max_members"], *times)
@@ -305,11 +309,42 @@ class GroupCoordinatorDouble:
         return (each for each in plan.effects if isinstance(each, kind))
 
     def _answer(self, request: Reply) -> Reply:
+        if request["id"] in self.ending:
+            return {"waited": True, **self._ended(request)}
         instance, keys = self.waiting.pop(request["id"])
         if request["status"] == "NONE" and instance == self.instance and self.world.group:
             keys &= group_of(self.world).metadata.initializing
             self._end(frozenset(keys))
         return {"waited": True}
+
+    def _ended(self, request: Reply) -> Reply:
+        instance, keys, names = self.ending.pop(request["id"])
+        status = request["status"] if instance == self.instance else "NOT_COORDINATOR"
+        if status == "NONE" and self.world.group is None:
+            status = "GROUP_ID_NOT_FOUND"
+        known = PartitionMetadata() if self.world.group is None else self.world.group.metadata
+        if names:
+            if status == "NONE":
+                self._metadata(attrs.evolve(known, deleting=known.deleting - keys))
+            return {"status": "NONE", "topics": [[name, status] for name in names]}
+        came = known.initialized | known.initializing
+        if self.is_faulty("a deletion that waited takes what came since"):
+            came = frozenset()
+        if status == "NONE" and (came or self.subscriptions):
+            status = "NON_EMPTY_GROUP"
+        if status == "NONE":
+            self._erase((WriteMetadata(), EraseGroup()))
+        return {"status": status}
+
+    def _erase(self, effects: Iterable[Any]) -> None:
+        self.world = carry_out(self.world, tuple(effects))
+        self.target, self.current, self.seen = {}, {}, None
+
+    def _waits(self, plan: GroupPlan, names: list[str]) -> None:
+        """Take up that a call which deletes waits for its answer, though it is served."""
+        keys = frozenset(each.topic_partition for each in self._calls_of(plan, CallDelete))
+        self.ending[self.next_id - 1] = (self.instance, keys, names)
+        self.world = carry_out(self._named(), (plan.effects[0], *self._calls_of(plan, CallDelete)))
 
     def _delete(self, plan: GroupPlan) -> str:
         keys = {each.topic_partition for each in self._calls_of(plan, CallDelete)}
@@ -375,6 +410,9 @@ class GroupCoordinatorDouble:
         effects = plan.effects if status == "NONE" else plan.effects[:1]
         self.world = carry_out(self._named(), effects)
         self._forget(each.topic_partition for each in self._calls_of(plan, CallDelete))
+        if status == "PENDING":
+            self._waits(plan, [name for name, topic in ids.items() if topic not in plan.refused])
+            return {"status": status}
         refused = {name: topic in plan.refused for name, topic in ids.items()}
         told = {n: "UNKNOWN_TOPIC_OR_PARTITION" if bad else status for n, bad in refused.items()}
         return {"status": "NONE", "topics": [list(each) for each in told.items()]}
@@ -385,10 +423,12 @@ class GroupCoordinatorDouble:
             return {"status": plan.error.name}
         leaves = self.is_faulty("deleting a group leaves its state")
         status = "NONE" if leaves else self._delete(plan)
-        effects = plan.effects if status == "NONE" else plan.effects[:1]
-        self.world = carry_out(self.world, effects)
         if status == "NONE":
-            self.target, self.current, self.seen = {}, {}, None
+            self._erase(plan.effects)
+        elif status == "PENDING":
+            self._waits(plan, [])
+        else:
+            self.world = carry_out(self.world, plan.effects[:1])
         self._forget(tuple(self.begun))
         return {"status": status}
 

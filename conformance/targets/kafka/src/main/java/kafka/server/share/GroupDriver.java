@@ -19,7 +19,8 @@ public final class GroupDriver {
             case "hello" -> {
                 ObjectNode reply = JsonLines.hello("Apache Kafka GroupCoordinatorService");
                 boolean offsets = Assembled.has(GroupCoordinatorService.class, "alterShareGroupOffsets");
-                reply.putObject("capabilities").put("initializes", offsets).put("offsets", offsets).put("configures", true);
+                reply.putObject("capabilities").put("initializes", offsets).put("offsets", offsets).put("configures", true)
+                    .put("waits", offsets);
                 return reply;
             }
             case "reset" -> {

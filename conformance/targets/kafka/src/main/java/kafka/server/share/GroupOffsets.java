@@ -2,7 +2,6 @@ package kafka.server.share;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -22,20 +21,20 @@ final class GroupOffsets {
     private GroupOffsets() { }
 
     static void apply(
-        GroupCoordinatorService service, RequestContext context, JsonNode operation, ObjectNode result, Map<Uuid, String> labels
+        GroupCoordinatorService service, RequestContext context, JsonNode operation, GroupWorld world, Map<Uuid, String> labels
     ) {
         switch (operation.get("op").asText()) {
             // From here on only since 4.1.
-            case "alter_offsets" -> alter(service, context, operation.get("offsets"), result);
-            case "delete_offsets" -> delete(service, context, operation.get("topics"), result);
-            case "describe_offsets" -> describe(service, context, result, labels);
+            case "alter_offsets" -> alter(service, context, operation.get("offsets"), world);
+            case "delete_offsets" -> delete(service, context, operation.get("topics"), world);
+            case "describe_offsets" -> describe(service, context, world, labels);
             // End of what is only since 4.1.
             default -> throw new IllegalArgumentException("unknown operation " + operation);
         }
     }
     // From here on only since 4.1.
 
-    private static void alter(GroupCoordinatorService service, RequestContext context, JsonNode offsets, ObjectNode result) {
+    private static void alter(GroupCoordinatorService service, RequestContext context, JsonNode offsets, GroupWorld world) {
         AlterShareGroupOffsetsRequestTopicCollection topics = new AlterShareGroupOffsetsRequestTopicCollection();
         offsets.forEach(each -> {
             String name = each.get(0).asText();
@@ -47,7 +46,7 @@ final class GroupOffsets {
         });
         AlterShareGroupOffsetsRequestData request = new AlterShareGroupOffsetsRequestData()
             .setGroupId(GroupWorld.GROUP).setTopics(topics);
-        GroupWorld.answered(service.alterShareGroupOffsets(context, GroupWorld.GROUP, request), result, (answer, into) -> {
+        world.answered(service.alterShareGroupOffsets(context, GroupWorld.GROUP, request), (answer, into) -> {
             into.put("status", GroupWorld.name(answer.errorCode()));
             ArrayNode parts = into.putArray("partitions");
             answer.responses().forEach(topic -> topic.partitions().forEach(part -> parts.addArray()
@@ -55,12 +54,12 @@ final class GroupOffsets {
         });
     }
 
-    private static void delete(GroupCoordinatorService service, RequestContext context, JsonNode names, ObjectNode result) {
+    private static void delete(GroupCoordinatorService service, RequestContext context, JsonNode names, GroupWorld world) {
         List<DeleteShareGroupOffsetsRequestTopic> topics = new ArrayList<>();
         names.forEach(name -> topics.add(new DeleteShareGroupOffsetsRequestTopic().setTopicName(name.asText())));
         DeleteShareGroupOffsetsRequestData request = new DeleteShareGroupOffsetsRequestData()
             .setGroupId(GroupWorld.GROUP).setTopics(topics);
-        GroupWorld.answered(service.deleteShareGroupOffsets(context, request), result, (answer, into) -> {
+        world.answered(service.deleteShareGroupOffsets(context, request), (answer, into) -> {
             into.put("status", GroupWorld.name(answer.errorCode()));
             ArrayNode parts = into.putArray("topics");
             answer.responses().forEach(topic ->
@@ -69,11 +68,11 @@ final class GroupOffsets {
     }
 
     private static void describe(
-        GroupCoordinatorService service, RequestContext context, ObjectNode result, Map<Uuid, String> labels
+        GroupCoordinatorService service, RequestContext context, GroupWorld world, Map<Uuid, String> labels
     ) {
         DescribeShareGroupOffsetsRequestGroup request = new DescribeShareGroupOffsetsRequestGroup()
             .setGroupId(GroupWorld.GROUP).setTopics(null);
-        GroupWorld.answered(service.describeShareGroupAllOffsets(context, request), result, (answer, into) -> {
+        world.answered(service.describeShareGroupAllOffsets(context, request), (answer, into) -> {
             into.put("status", GroupWorld.name(answer.errorCode()));
             ArrayNode parts = into.putArray("offsets");
             answer.topics().forEach(topic -> topic.partitions().forEach(part -> parts.addArray()

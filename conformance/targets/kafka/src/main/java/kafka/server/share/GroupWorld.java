@@ -48,6 +48,7 @@ final class GroupWorld {
     private final Properties settings = new Properties();
     private MetadataImage image = MetadataImage.EMPTY;
     private GroupNode node;
+    private ObjectNode result;
     private int epoch = 1;
 
     GroupWorld(int maxMembers, int sessionMs, int heartbeatMs) {
@@ -62,14 +63,14 @@ final class GroupWorld {
         List<String> statuses = new ArrayList<>();
         answers.forEach(status -> statuses.add(status.asText()));
         persister.script(statuses, reply.putArray("calls"));
-        ObjectNode result = reply.putObject("result");
+        result = reply.putObject("result");
         switch (operation.get("op").asText()) {
-            case "heartbeat" -> heartbeat(operation, result);
+            case "heartbeat" -> heartbeat(operation);
             case "advance_time" -> settle(operation.get("ms").asLong());
             case "create_topic" -> grow(operation, 0);
             case "add_partitions" -> grow(operation, widths.get(operation.get("topic").asText()));
             case "delete_topic" -> deleteTopic(operation.get("topic").asText());
-            case "delete_group" -> answered(node.service.deleteGroups(context(), List.of(GROUP), null), result,
+            case "delete_group" -> answered(node.service.deleteGroups(context(), List.of(GROUP), null),
                 (all, into) -> into.put("status", name(all.find(GROUP).errorCode())));
             case "answer" -> result.put("waited", persister.answer(operation.get("id").asInt(), operation.get("status").asText()));
             case "configure" -> {
@@ -81,7 +82,7 @@ final class GroupWorld {
                 node.resign();
                 begin();
             }
-            default -> GroupOffsets.apply(node.service, context(), operation, result, labels);
+            default -> GroupOffsets.apply(node.service, context(), operation, this, labels);
         }
         settle(0);
         reply.set("group", described());
@@ -103,7 +104,7 @@ final class GroupWorld {
         while (timer.runNext(until)) { }
     }
 
-    private void heartbeat(JsonNode operation, ObjectNode result) {
+    private void heartbeat(JsonNode operation) {
         ShareGroupHeartbeatRequestData request = new ShareGroupHeartbeatRequestData().setGroupId(GROUP)
             .setMemberId(operation.get("member").asText()).setMemberEpoch(operation.get("epoch").asInt());
         if (operation.get("topics").isArray()) {
@@ -111,7 +112,7 @@ final class GroupWorld {
             operation.get("topics").forEach(topic -> names.add(topic.asText()));
             request.setSubscribedTopicNames(names);
         }
-        answered(node.service.shareGroupHeartbeat(context(), request), result, (answer, into) -> {
+        answered(node.service.shareGroupHeartbeat(context(), request), (answer, into) -> {
             into.put("status", name(answer.errorCode())).put("member_epoch", answer.memberEpoch())
                 .put("heartbeat_ms", answer.heartbeatIntervalMs());
             if (answer.assignment() != null) {
@@ -175,17 +176,16 @@ final class GroupWorld {
         partitions.forEach(index -> assigned.addArray().add(labels.getOrDefault(topic, topic.toString())).add(index));
     }
 
-    /** Puts an answer into a result: the status PENDING until there is one. */
-    static <R> void answered(CompletableFuture<R> future, ObjectNode result, BiConsumer<R, ObjectNode> put) {
-        if (!future.isDone()) {
-            result.put("status", "PENDING");
-            return;
-        }
-        try {
-            put.accept(future.get(), result);
-        } catch (InterruptedException | java.util.concurrent.ExecutionException error) {
-            result.put("status", Errors.forException(error.getCause()).name());
-        }
+    /** Puts an answer into the result of the operation that brings it, and the status PENDING into this one until then. */
+    <R> void answered(CompletableFuture<R> future, BiConsumer<R, ObjectNode> put) {
+        result.put("status", "PENDING");
+        future.whenComplete((answer, error) -> {
+            if (error == null) {
+                put.accept(answer, result);
+            } else {
+                result.put("status", Errors.forException(Errors.maybeUnwrapException(error)).name());
+            }
+        });
     }
 
     static String name(short code) {

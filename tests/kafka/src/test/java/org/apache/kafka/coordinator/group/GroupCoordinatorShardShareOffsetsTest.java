@@ -1,6 +1,7 @@
 package org.apache.kafka.coordinator.group;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.mockito.ArgumentMatchers.any;
 import static org.mockito.Mockito.mock;
@@ -83,6 +84,13 @@ public class GroupCoordinatorShardShareOffsetsTest {
     }
 
     @Test
+    public void testAlteredStartOffsetIsKeptWhenInitializationIsTriedAgain() {
+        alter("topic", 0);
+        when(time.milliseconds()).thenReturn((long) RETRY_MS + 1);
+        assertEquals(List.of("0 at 5"), initializing(heartbeat(0, List.of("topic"))), "what is initialized as altered");
+    }
+
+    @Test
     public void testPartitionBesideAlteredOneHasNoStartOffset() {
         alter("wide", 0);
         initialized(WIDE);
@@ -129,6 +137,19 @@ public class GroupCoordinatorShardShareOffsetsTest {
         assertEquals(List.of("0"), deleting(), "whose durable state is deleted at last");
     }
 
+    /** A member joins and leaves while the share coordinators delete. */
+    @Test
+    public void testGroupIsNotDeletedWithWhatWasInitializedMeanwhile() {
+        join("topic");
+        initialized(TOPIC);
+        leave();
+        deleting();
+        join("topic");
+        initialized(TOPIC);
+        leave();
+        assertNotEquals(Errors.NONE, deleted(), "the deletion of a group of which one partition is initialized");
+    }
+
     /** The share coordinator initializes it, the group is deleted, and with it the state; then the answer comes. */
     @Test
     public void testLateAnswerIsNoneOfGroupThatCameAgain() {
@@ -148,6 +169,23 @@ public class GroupCoordinatorShardShareOffsetsTest {
         leave();
         initialized(TOPIC);
         assertEquals(List.of("0"), deleting());
+    }
+
+    /** The control, before the time of its initialization is over: passes. */
+    @Test
+    public void testControlAlteredStartOffsetIsNotTriedAgainAtOnce() {
+        alter("topic", 0);
+        assertEquals(List.of(), initializing(heartbeat(0, List.of("topic"))));
+    }
+
+    /** The control, where nobody joins meanwhile: passes. */
+    @Test
+    public void testControlGroupIsDeleted() {
+        join("topic");
+        initialized(TOPIC);
+        leave();
+        deleting();
+        assertEquals(Errors.NONE, deleted());
     }
 
     /** The control, where nobody joins meanwhile: passes. */
@@ -287,9 +325,14 @@ public class GroupCoordinatorShardShareOffsetsTest {
             .flatMap(topic -> topic.partitions().stream()).map(part -> "" + part.partition()).toList();
     }
 
+    private Errors deleted() {
+        return Errors.forCode(applied(shard.deleteGroups(mock(AuthorizableRequestContext.class), List.of(GROUP)))
+            .find(GROUP).errorCode());
+    }
+
     private void deleteGroup() {
         deleting();
-        applied(shard.deleteGroups(mock(AuthorizableRequestContext.class), List.of(GROUP)));
+        deleted();
     }
 
     private ShareGroupDescribeResponseData.DescribedGroup described() {
