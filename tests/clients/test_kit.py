@@ -111,6 +111,10 @@ LONG = {
     *(Fault.KEEPS_ASSIGNMENT, Fault.STAYS_WITH_LEADER, Fault.SUBSCRIBES_ONCE, Fault.COUNTS_ONE),
     *(Fault.CUTS_VALUES, Fault.DROPS_FAR, Fault.DROPS_REVOKED, Fault.EAGER, Fault.FOUR_BROKERS),
     *(Fault.NEVER_LEARNS, Fault.REPEATS, Fault.SILENT_ABOUT_GAPS, Fault.STAYS, Fault.UNSAID),
+    *(Fault.DROPS_BESIDE, Fault.FREEZES, Fault.GIVES_UP, Fault.HASTY, Fault.KEEPS_LONGEST),
+    *(Fault.LOSES_SOME, Fault.NEW_MEMBER_ID, Fault.OLD_EPOCH, Fault.OPENS_WITH_ACKNOWLEDGEMENTS),
+    *(Fault.RENEWS_AND_FETCHES, Fault.STAYS_WITH_COORDINATOR, Fault.STOPS_AT_EMPTY),
+    Fault.TELLS_SUCCESS,
 }
 """Of the duty that each violates but the first two, another fault is found; a script shows each."""
 

@@ -177,6 +177,7 @@ def test_kafkats_acknowledges_with_the_epoch_that_opens_a_session(driver: Kept) 
     assert Duty.EPOCHS in violated(driver, script(f"explicit: {steps}"))
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.broker
 @of("kafka")

@@ -26,8 +26,13 @@ LONG = {
     *(WireFault.LAG_IS_OFF_AT_TWO.name, "acknowledges what is released"),
     *(WireFault.LATER_BATCH_IS_LOST.name,),
     "acknowledges what is available before what is accepted",
+    *(WireFault.LAG_IS_LOST.name, WireFault.DURATION_IS_A_MINUTE.name),
+    *(WireFault.DURATION_IS_LATEST.name, WireFault.LATEST_IS_EARLIEST.name),
+    *(WireFault.CLOSING_IS_REFUSED.name, "acquires what another member holds"),
+    *("does not extend a lock that is renewed", "lets a lock expire after half its duration"),
 }
-"""Those that many searches are needed for; the same in a request log or a core is found sooner."""
+"""Those that many searches are needed for: the same in a request log or a core is found sooner, or
+another fault by the same rules."""
 
 
 def test_every_fault_breaks_one_promise() -> None:

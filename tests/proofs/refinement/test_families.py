@@ -76,6 +76,9 @@ LONG = {
     ("kip", "four offsets that are fetched"),
     ("kip", "four offsets that are acknowledged"),
     ("kip", "four batches"),
+    ("kip", "two offsets"),
+    ("kip", "three members that ask"),
+    ("kip", "four offsets that are asked for"),
 }
 """The largest, and those that differ from another in the profile or the durable state alone."""
 

@@ -29,6 +29,7 @@ LONG = {
     "takes durable available records for archived",
     "takes the fourth member for the first",
     "delivers acknowledged records again beyond offset 1,000",
+    "delivers acknowledged records again beyond 31 bits",
     "delivers acknowledged records again beyond 40 bits",
     "delivers acknowledged records again beyond 62 bits",
 }
