@@ -76,28 +76,26 @@ def offsets_deleted(belief: GroupBelief, request: Request, reply: GroupReply) ->
     if is_refused(plan, reply):
         return refused(belief, reply)
     called, after = {call.key for call in reply.calls}, belief
-    told = dict(reply.result.topics)
+    told, waits = dict(reply.result.topics), _waits(reply)
     for name, topic in ids.items():
         status = told.get(name, reply.result.status)
         keys = listed(belief.metadata, (topic,))
         certain = keys - belief.metadata.initializing
         failed = any(c.status != NONE for c in reply.calls if c.topic == topic)
-        waits = any(c.status == PENDING for c in reply.calls if c.topic == topic)
         allowed = {_UNKNOWN} if not certain else set()
         allowed |= {NONE} if keys and not failed else set()
-        holds = status in allowed or (failed and status != NONE)
+        holds = status in allowed or ((failed or waits) and status != NONE)
         require(holds, "REQUEST_ANSWER", f"{name} {status}", any_text(allowed or {"an error"}))
         gone = certain | (keys & called)
         if failed:
             now = after.metadata
             stages = now.initializing - gone, now.initialized - gone, now.deleting | gone
             after = attrs.evolve(after, metadata=PartitionMetadata(*stages), changed=True)
-            after = _ending(after, reply, gone) if waits else after
         elif status == NONE:
             left = (certain & set(belief.states)) - called
             require(not left, "STATE_IS_DELETED", f"state left of {keys_text(left)}", "none")
             after = without(after, gone, states=keys & called)
-    return after
+    return _ending(after, reply, frozenset(called)) if waits else after
 
 
 def group_deleted(belief: GroupBelief, _request: Request, reply: GroupReply) -> GroupBelief:
@@ -109,7 +107,7 @@ def group_deleted(belief: GroupBelief, _request: Request, reply: GroupReply) -> 
         require(reply.result.status != NONE, "REQUEST_ANSWER", NONE, "an error")
         metadata = PartitionMetadata(deleting=keys)
         after = attrs.evolve(belief, metadata=metadata, widths=Map(), begun=Map())
-        return _ending(after, reply, None)
+        return _ending(after, reply, None) if _waits(reply) else after
     left = set(belief.states) - {call.key for call in reply.calls}
     kind = "what was initialized" if left & keys else "what an error left"
     return _without_group(belief, left, kind)
@@ -121,11 +119,15 @@ def _without_group(belief: GroupBelief, left: Collection[TopicPartition], kind: 
     return attrs.evolve(after, exists=False, epoch=0, seen=frozenset(), changed=False)
 
 
+def _waits(reply: GroupReply) -> bool:
+    return any(call.status == PENDING for call in reply.calls)
+
+
 def _ending(belief: GroupBelief, reply: GroupReply, keys: Partitions | None) -> GroupBelief:
-    """Take up the calls that wait; share coordinators have served them."""
-    late = {call.id: keys for call in reply.calls if call.status == PENDING}
-    deleted = {call.key for call in reply.calls if call.status == PENDING}
+    """Take up a call that waits; share coordinators have served it."""
+    deleted = {call.key for call in reply.calls}
     states = Map({key: state for key, state in belief.states.items() if key not in deleted})
+    late = dict.fromkeys((call.id for call in reply.calls), keys)
     return attrs.evolve(belief, ending=belief.ending.update(late), states=states)
 
 
@@ -136,17 +138,17 @@ def deletion_answered(belief: GroupBelief, request: Request, reply: GroupReply) 
     """
     keys = belief.ending[request["id"]]
     after = attrs.evolve(belief, ending=belief.ending.delete(request["id"]))
-    statuses = {reply.result.status, *(status for _topic, status in reply.result.topics)}
-    served = request["status"] == NONE
+    served, done = request["status"] == NONE, reply.result.status == NONE
     if keys is not None:
+        done = done and any(status == NONE for _name, status in reply.result.topics)
         named = all(name is not None for name, _status in reply.result.topics)
         require(named, "REQUEST_ANSWER", "a topic without a name", "its name", "no name")
-        require(served or statuses != {NONE}, "REQUEST_ANSWER", NONE, "an error")
+        require(served or not done, "REQUEST_ANSWER", NONE, "an error")
         now = after.metadata
-        left = now.deleting - keys if statuses == {NONE} else now.deleting
+        left = now.deleting - keys if done else now.deleting
         return attrs.evolve(after, metadata=attrs.evolve(now, deleting=left))
     if not belief.exists or reply.group is not None:
-        holds = statuses != {NONE} or not belief.exists
+        holds = not (done and belief.exists)
         require(holds, "REQUEST_ANSWER", NONE, "an error, as the group is there")
         return after
     require(served, "REQUEST_ANSWER", "the group is deleted", "an error")

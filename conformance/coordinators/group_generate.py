@@ -151,11 +151,12 @@ def _alter(random: Random, mix: GroupMixture, belief: GroupBelief) -> asks.Group
 
 
 def _delete(random: Random, mix: GroupMixture, belief: GroupBelief) -> asks.GroupAsk:
-    """Choose a topic whose deletion has failed, if there is one."""
+    """Choose a topic whose deletion has failed, if there is one, and sometimes others beside it."""
     failed = {key.topic_id for key in belief.metadata.deleting}
     names = sorted(name for name, topic in belief.names.items() if topic in failed)
     topic = int(random.choice(names)[1:]) if names else random.randint(0, mix.topics)
-    return asks.DeleteOffsets((topic,), _awaited(random, mix))
+    more = [other for other in range(mix.topics + 1) if other != topic and random.random() < 0.2]
+    return asks.DeleteOffsets((topic, *more), _awaited(random, mix))
 
 
 def _answer(random: Random, mix: GroupMixture, _belief: GroupBelief) -> asks.GroupAsk:

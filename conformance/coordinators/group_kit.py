@@ -16,8 +16,8 @@ from conformance.kit import Kit, less_of
 from model.errors import ErrorCode
 from spec.group_membership import SESSION_MS
 
-_ANSWERED = asks.MemberHeartbeat | asks.AlterOffsets | asks.DeleteOffsets | asks.DeleteGroup
 _OF_ADMINISTRATORS = asks.AlterOffsets | asks.DeleteOffsets | asks.DeleteGroup
+_ANSWERED = asks.MemberHeartbeat | _OF_ADMINISTRATORS
 _OF_OFFSETS = asks.AlterOffsets | asks.DeleteOffsets | asks.DescribeOffsets
 
 _PLAIN_FAILURE = ErrorCode.NOT_COORDINATOR
@@ -33,6 +33,17 @@ def _need(ask: asks.GroupAsk) -> str:
         return "waits"
     waits = isinstance(ask, asks.MemberHeartbeat) and ask.answers
     return "initializes" if waits or isinstance(ask, asks.AnswerCall) else ""
+
+
+def _with_less(ask: asks.GroupAsk) -> Iterator[asks.GroupAsk]:
+    """Yield a command without answers, with one that stands for any error, and with one topic."""
+    if isinstance(ask, _ANSWERED) and ask.answers:
+        yield attrs.evolve(ask, answers=())
+        if _PLAIN_FAILURE not in ask.answers and ErrorCode.PENDING not in ask.answers:
+            yield attrs.evolve(ask, answers=(_PLAIN_FAILURE,))
+    if isinstance(ask, asks.MemberHeartbeat | asks.DeleteOffsets):
+        topics = ask.topics or ()
+        yield from (attrs.evolve(ask, topics=(topic,)) for topic in topics if len(topics) > 1)
 
 
 @attrs.frozen
@@ -60,15 +71,11 @@ class GroupCoordinators(
 
     def simpler(self, ask: asks.GroupAsk) -> Iterator[asks.GroupAsk]:
         """Yield the first member and topic, fewer of what is named, less time and no answers."""
-        if isinstance(ask, _ANSWERED) and ask.answers:
-            yield attrs.evolve(ask, answers=())
-            if _PLAIN_FAILURE not in ask.answers and ErrorCode.PENDING not in ask.answers:
-                yield attrs.evolve(ask, answers=(_PLAIN_FAILURE,))
+        yield from _with_less(ask)
         match ask:
             case asks.MemberHeartbeat():
                 yield attrs.evolve(ask, member=1)
                 yield attrs.evolve(ask, epoch=asks.MemberEpoch.CURRENT)
-                yield from (attrs.evolve(ask, topics=(topic,)) for topic in ask.topics or ())
             case asks.Leave() if ask.member > 1:
                 yield asks.Leave(1)
             case PassTime(ms):

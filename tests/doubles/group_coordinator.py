@@ -283,7 +283,7 @@ class GroupCoordinatorDouble:
             about = {"start_offset": start, "state_epoch": epoch, "status": status}
             self.calls.append({"id": call, "call": "initialize", **_named_key(key), **about})
             self.begun[key] = self.now
-            self.starts.setdefault(key, start)
+            self.starts[key] = start
             if status in ("NONE", "PENDING"):
                 _error, self.world = perform(self.world, CallInitialize(key, start, epoch))
         metadata = group_of(self.world).metadata

@@ -2,14 +2,18 @@
 
 from typing import Any
 
+import attrs
 import pytest
 
-from conformance.campaign import Campaign, Limits, campaign
+from conformance.campaign import Campaign, Limits, alone, campaign
+from conformance.coordinators import group_asks as asks
 from conformance.coordinators.group_kit import GROUP_COORDINATORS
 from conformance.coordinators.group_scene import GroupCapabilities
+from conformance.coordinators.share_asks import PassTime
 from conformance.cores.protocol import DriverTarget
 from conformance.goals import GoalKind
 from conformance.target import TargetError
+from model.errors import ErrorCode
 from tests.doubles.group_coordinator import FAULTS, GroupCoordinatorDouble
 
 
@@ -35,6 +39,54 @@ def test_each_fault_is_found_by_its_rule(fault: str) -> None:
         if FAULTS[fault] in rules:
             return
     pytest.fail(f"only {sorted(rules)}")
+
+
+JOINED = (asks.Begin((1,)), asks.MemberHeartbeat(1, asks.MemberEpoch.JOIN, (0,)))
+
+
+def shown(double: GroupCoordinatorDouble, *commands: asks.GroupAsk) -> list[str]:
+    """Return the rules that a coordinator breaks in a sequence once a member has joined."""
+    target = DriverTarget(double, GroupCapabilities)
+    result = alone(target, (*JOINED, *commands), GROUP_COORDINATORS)
+    return [fault.deviation.name for fault in result.faults]
+
+
+class AtOnce(GroupCoordinatorDouble):
+    """It ends the sessions that there are by the new timeout."""
+
+    def _configure(self, request: dict[str, Any]) -> None:
+        before = self.session_ms
+        super()._configure(request)
+        for name, member in self.members.items():
+            ends_ms = member.ends_ms - before + self.session_ms
+            self.members = self.members.set(name, attrs.evolve(member, ends_ms=ends_ms))
+
+
+@pytest.mark.parametrize("double", [GroupCoordinatorDouble, AtOnce])
+def test_either_session_timeout_may_hold_until_the_next_heartbeat(
+    double: type[GroupCoordinatorDouble],
+) -> None:
+    longer, passes = asks.ConfigureGroup(7_000, 55_000), PassTime(46_004)
+    shorter = asks.ConfigureGroup(7_000, 45_000)
+    assert shown(double(), longer, passes, PassTime(20_002)) == []
+    beat = asks.MemberHeartbeat(1)
+    assert shown(double(), longer, beat, shorter, passes, PassTime(20_002)) == []
+    ignores = "a group has no session timeout of its own"
+    assert shown(double(ignores), longer, beat, passes) == ["SESSION_TIMEOUT"]
+    assert shown(double("sessions do not end"), longer, passes) == []
+    assert shown(double("sessions do not end"), longer, passes, passes) == ["SESSION_TIMEOUT"]
+
+
+def test_a_deletion_that_waited_is_refused_where_the_group_is_in_use_again() -> None:
+    leaves, answer = asks.Leave(1), asks.AnswerCall(0)
+    waits = leaves, asks.DeleteGroup((ErrorCode.PENDING,))
+    hasty = "a deletion that waited takes what came since"
+    assert shown(GroupCoordinatorDouble(hasty), *waits, answer) == []
+    for again in (JOINED[1:], (*JOINED[1:], leaves)):
+        assert shown(GroupCoordinatorDouble(), *waits, *again, answer) == []
+    assert shown(GroupCoordinatorDouble(hasty), *waits, *JOINED[1:], leaves, answer) == [
+        "STATE_IS_DELETED"
+    ]
 
 
 def test_an_answer_that_cannot_be_read_stops_the_run() -> None:
