@@ -138,18 +138,20 @@ def deletion_answered(belief: GroupBelief, request: Request, reply: GroupReply) 
     """
     keys = belief.ending[request["id"]]
     after = attrs.evolve(belief, ending=belief.ending.delete(request["id"]))
-    served, done = request["status"] == NONE, reply.result.status == NONE
+    served, done, now = request["status"] == NONE, reply.result.status == NONE, after.metadata
     if keys is not None:
         done = done and any(status == NONE for _name, status in reply.result.topics)
         named = all(name is not None for name, _status in reply.result.topics)
         require(named, "REQUEST_ANSWER", "a topic without a name", "its name", "no name")
         require(served or not done, "REQUEST_ANSWER", NONE, "an error")
-        now = after.metadata
         left = now.deleting - keys if done else now.deleting
         return attrs.evolve(after, metadata=attrs.evolve(now, deleting=left))
     if not belief.exists or reply.group is not None:
         holds = not (done and belief.exists)
         require(holds, "REQUEST_ANSWER", NONE, "an error, as the group is there")
+        unused = not (belief.members or belief.states or now.initializing) and now.deleting
+        refusal = reply.result.status
+        require(not (served and unused), "REQUEST_ANSWER", refusal, f"{NONE}, as nobody came")
         return after
     require(served, "REQUEST_ANSWER", "the group is deleted", "an error")
     members = f"members {', '.join(sorted(belief.members))}"

@@ -9,7 +9,7 @@ from conformance.campaign import Campaign, Limits, alone, campaign
 from conformance.coordinators import group_asks as asks
 from conformance.coordinators.group_kit import GROUP_COORDINATORS
 from conformance.coordinators.group_scene import GroupCapabilities
-from conformance.coordinators.share_asks import PassTime
+from conformance.coordinators.share_asks import FailOver, PassTime
 from conformance.cores.protocol import DriverTarget
 from conformance.goals import GoalKind
 from conformance.target import TargetError
@@ -51,6 +51,14 @@ def shown(double: GroupCoordinatorDouble, *commands: asks.GroupAsk) -> list[str]
     return [fault.deviation.name for fault in result.faults]
 
 
+class Forgetful(GroupCoordinatorDouble):
+    """It never ends a deletion that waited."""
+
+    def _ended(self, request: dict[str, Any]) -> dict[str, Any]:
+        self.ending.pop(request["id"])
+        return {"status": ErrorCode.NOT_COORDINATOR.name}
+
+
 class AtOnce(GroupCoordinatorDouble):
     """It ends the sessions that there are by the new timeout."""
 
@@ -82,6 +90,8 @@ def test_a_deletion_that_waited_is_refused_where_the_group_is_in_use_again() -> 
     waits = leaves, asks.DeleteGroup((ErrorCode.PENDING,))
     hasty = "a deletion that waited takes what came since"
     assert shown(GroupCoordinatorDouble(hasty), *waits, answer) == []
+    assert shown(Forgetful(), *waits, answer) == ["REQUEST_ANSWER"]
+    assert shown(Forgetful(), *waits, FailOver(), answer) == []
     for again in (JOINED[1:], (*JOINED[1:], leaves)):
         assert shown(GroupCoordinatorDouble(), *waits, *again, answer) == []
     assert shown(GroupCoordinatorDouble(hasty), *waits, *JOINED[1:], leaves, answer) == [
