@@ -8,6 +8,7 @@ from immutables import Map
 from conformance.coordinators.group_belief import GroupBelief, first_offsets, without, world
 from conformance.coordinators.group_checks import (
     NONE,
+    PENDING,
     Request,
     any_text,
     call_text,
@@ -26,7 +27,6 @@ from model.share_messages import TopicPartition
 from spec.group_lifecycle import alter_offsets, delete_group, delete_offsets, describe_offsets
 from spec.share_group import CallInitialize, PartitionMetadata, Partitions, listed
 
-PENDING = ErrorCode.PENDING.name
 _UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.name
 
 
@@ -87,13 +87,13 @@ def offsets_deleted(belief: GroupBelief, request: Request, reply: GroupReply) ->
         holds = status in allowed or ((failed or waits) and status != NONE)
         require(holds, "REQUEST_ANSWER", f"{name} {status}", any_text(allowed or {"an error"}))
         gone = certain | (keys & called)
+        left = (certain & set(belief.states)) - called if waits or status == NONE else ()
+        require(not left, "STATE_IS_DELETED", f"state left of {keys_text(left)}", "none")
         if failed:
             now = after.metadata
             stages = now.initializing - gone, now.initialized - gone, now.deleting | gone
             after = attrs.evolve(after, metadata=PartitionMetadata(*stages), changed=True)
         elif status == NONE:
-            left = (certain & set(belief.states)) - called
-            require(not left, "STATE_IS_DELETED", f"state left of {keys_text(left)}", "none")
             after = without(after, gone, states=keys & called)
     return _ending(after, reply, frozenset(called)) if waits else after
 
@@ -103,18 +103,25 @@ def group_deleted(belief: GroupBelief, _request: Request, reply: GroupReply) -> 
     if is_refused(delete_group(world(belief)), reply):
         return refused(belief, reply)
     keys = listed(belief.metadata)
+    left = set(belief.states) - {call.key for call in reply.calls}
+    kind = "what was initialized" if left & keys else "what an error left"
     if any(call.status != NONE for call in reply.calls):
         require(reply.result.status != NONE, "REQUEST_ANSWER", NONE, "an error")
         metadata = PartitionMetadata(deleting=keys)
         after = attrs.evolve(belief, metadata=metadata, widths=Map(), begun=Map())
-        return _ending(after, reply, None) if _waits(reply) else after
-    left = set(belief.states) - {call.key for call in reply.calls}
-    kind = "what was initialized" if left & keys else "what an error left"
-    return _without_group(belief, left, kind)
+        if not _waits(reply):
+            return after
+        _nothing_left(left, kind)
+        return _ending(after, reply, None)
+    _nothing_left(left, kind)
+    return _without_group(belief)
 
 
-def _without_group(belief: GroupBelief, left: Collection[TopicPartition], kind: str) -> GroupBelief:
+def _nothing_left(left: Collection[TopicPartition], kind: str) -> None:
     require(not left, "STATE_IS_DELETED", f"state left of {keys_text(left)}", "none", kind)
+
+
+def _without_group(belief: GroupBelief) -> GroupBelief:
     after = without(belief, listed(belief.metadata), states=frozenset(belief.states))
     return attrs.evolve(after, exists=False, epoch=0, seen=frozenset(), changed=False)
 
@@ -139,24 +146,39 @@ def deletion_answered(belief: GroupBelief, request: Request, reply: GroupReply) 
     keys = belief.ending[request["id"]]
     after = attrs.evolve(belief, ending=belief.ending.delete(request["id"]))
     served, done, now = request["status"] == NONE, reply.result.status == NONE, after.metadata
+    is_due = served and belief.exists and request["id"] not in belief.former
     if keys is not None:
-        done = done and any(status == NONE for _name, status in reply.result.topics)
-        named = all(name is not None for name, _status in reply.result.topics)
-        require(named, "REQUEST_ANSWER", "a topic without a name", "its name", "no name")
-        require(served or not done, "REQUEST_ANSWER", NONE, "an error")
-        left = now.deleting - keys if done else now.deleting
-        return attrs.evolve(after, metadata=attrs.evolve(now, deleting=left))
+        return _offsets_deleted_late(after, keys, reply, served=served, is_due=is_due)
     if not belief.exists or reply.group is not None:
         holds = not (done and belief.exists)
         require(holds, "REQUEST_ANSWER", NONE, "an error, as the group is there")
         unused = not (belief.members or belief.states or now.initializing) and now.deleting
         refusal = reply.result.status
-        require(not (served and unused), "REQUEST_ANSWER", refusal, f"{NONE}, as nobody came")
+        require(not (is_due and unused), "REQUEST_ANSWER", refusal, f"{NONE}, as nobody came")
         return after
     require(served, "REQUEST_ANSWER", "the group is deleted", "an error")
     members = f"members {', '.join(sorted(belief.members))}"
     require(not belief.members, "MEMBERS", "no group", members, "a late answer")
-    return _without_group(after, set(belief.states), "a late answer")
+    _nothing_left(set(belief.states), "a late answer")
+    return _without_group(after)
+
+
+def _offsets_deleted_late(
+    belief: GroupBelief, keys: Partitions, reply: GroupReply, *, served: bool, is_due: bool
+) -> GroupBelief:
+    """Judge what is told of topics, of which nobody may have begun one anew meanwhile."""
+    named = all(name is not None for name, _status in reply.result.topics)
+    require(named, "REQUEST_ANSWER", "a topic without a name", "its name", "no name")
+    told = {belief.names.get(str(name), name): status for name, status in reply.result.topics}
+    deleting = belief.metadata.deleting
+    for topic in sorted({key.topic_id for key in keys}):
+        status = told.get(topic, reply.result.status if reply.result.status != NONE else "nothing")
+        require(served or status != NONE, "REQUEST_ANSWER", f"{topic} {status}", "an error")
+        mine = frozenset(key for key in keys if key.topic_id == topic)
+        holds = status == NONE or not (is_due and mine <= deleting)
+        require(holds, "REQUEST_ANSWER", f"{topic} {status}", NONE)
+        deleting = deleting - mine if status == NONE else deleting
+    return attrs.evolve(belief, metadata=attrs.evolve(belief.metadata, deleting=deleting))
 
 
 def offsets_described(belief: GroupBelief, _request: Request, reply: GroupReply) -> GroupBelief:

@@ -19,7 +19,7 @@ from spec.group_lifecycle import GroupPlan
 from spec.share_group import CallInitialize, perform
 
 Request = Mapping[str, Any]
-NONE = ErrorCode.NONE.name
+NONE, PENDING = ErrorCode.NONE.name, ErrorCode.PENDING.name
 
 
 class BrokenRuleError(Exception):
@@ -65,7 +65,7 @@ def served(belief: GroupBelief, reply: GroupReply) -> GroupBelief:
         expected = f"state epoch {belief.epoch}"
         require(call.state_epoch == belief.epoch, "STATE_EPOCH", call_text(call), expected)
         belief = begun_now(belief, call.key, call.start_offset)
-        if call.status not in (NONE, ErrorCode.PENDING.name):
+        if call.status not in (NONE, PENDING):
             continue
         effect = CallInitialize(call.key, call.start_offset, call.state_epoch)
         error, after = perform(world(belief), effect)

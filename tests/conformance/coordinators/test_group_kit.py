@@ -14,6 +14,8 @@ from conformance.cores.protocol import DriverTarget
 from conformance.goals import GoalKind
 from conformance.target import TargetError
 from model.errors import ErrorCode
+from spec.group_lifecycle import GroupPlan
+from spec.share_group import CallDelete
 from tests.doubles.group_coordinator import FAULTS, GroupCoordinatorDouble
 
 
@@ -41,7 +43,7 @@ def test_each_fault_is_found_by_its_rule(fault: str) -> None:
     pytest.fail(f"only {sorted(rules)}")
 
 
-JOINED = (asks.Begin((1,)), asks.MemberHeartbeat(1, asks.MemberEpoch.JOIN, (0,)))
+JOINED = (asks.Begin((2,)), asks.MemberHeartbeat(1, asks.MemberEpoch.JOIN, (0,)))
 
 
 def shown(double: GroupCoordinatorDouble, *commands: asks.GroupAsk) -> list[str]:
@@ -57,6 +59,28 @@ class Forgetful(GroupCoordinatorDouble):
     def _ended(self, request: dict[str, Any]) -> dict[str, Any]:
         self.ending.pop(request["id"])
         return {"status": ErrorCode.NOT_COORDINATOR.name}
+
+
+class Told(GroupCoordinatorDouble):
+    """It answers every deletion of a topic that waited in one way, and deletes nothing."""
+
+    def __init__(self, *topics: list[str]) -> None:
+        super().__init__()
+        self.topics = topics
+
+    def _ended(self, request: dict[str, Any]) -> dict[str, Any]:
+        self.ending.pop(request["id"])
+        return {"status": ErrorCode.NONE.name, "topics": [*self.topics]}
+
+
+class Sparing(GroupCoordinatorDouble):
+    """It deletes the state of partition 0 alone."""
+
+    def _delete(self, plan: GroupPlan) -> str:
+        calls = (
+            e for e in plan.effects if isinstance(e, CallDelete) and not e.topic_partition.partition
+        )
+        return super()._delete(attrs.evolve(plan, effects=tuple(calls)))
 
 
 class AtOnce(GroupCoordinatorDouble):
@@ -90,13 +114,30 @@ def test_a_deletion_that_waited_is_refused_where_the_group_is_in_use_again() -> 
     waits = leaves, asks.DeleteGroup((ErrorCode.PENDING,))
     hasty = "a deletion that waited takes what came since"
     assert shown(GroupCoordinatorDouble(hasty), *waits, answer) == []
+    assert shown(Sparing(), *waits) == ["STATE_IS_DELETED"]
     assert shown(Forgetful(), *waits, answer) == ["REQUEST_ANSWER"]
     assert shown(Forgetful(), *waits, FailOver(), answer) == []
+    assert shown(Told(), *waits, FailOver(), answer) == ["REQUEST_ANSWER"]
     for again in (JOINED[1:], (*JOINED[1:], leaves)):
         assert shown(GroupCoordinatorDouble(), *waits, *again, answer) == []
     assert shown(GroupCoordinatorDouble(hasty), *waits, *JOINED[1:], leaves, answer) == [
         "STATE_IS_DELETED"
     ]
+
+
+def test_a_deletion_of_offsets_that_waited_is_told_of_each_topic() -> None:
+    waits = asks.Leave(1), asks.DeleteOffsets((0,), (ErrorCode.PENDING,))
+    served, failed = asks.AnswerCall(0), asks.AnswerCall(0, ErrorCode.NOT_COORDINATOR)
+    refusal = ["t0", ErrorCode.NOT_COORDINATOR.name]
+    for double in (GroupCoordinatorDouble(), Told(["t0", ErrorCode.NONE.name])):
+        assert shown(double, *waits, served) == []
+    for double in (Told(), Told(refusal)):
+        assert shown(double, *waits, served) == ["REQUEST_ANSWER"]
+        assert shown(double, *waits, FailOver(), served) == []
+        assert shown(double, *waits, *JOINED[1:], served) == []
+    assert shown(Sparing(), *waits) == ["STATE_IS_DELETED"]
+    assert shown(Told(refusal), *waits, failed) == []
+    assert shown(Told(["t0", ErrorCode.NONE.name]), *waits, failed) == ["REQUEST_ANSWER"]
 
 
 def test_an_answer_that_cannot_be_read_stops_the_run() -> None:
