@@ -6,7 +6,7 @@ from impl.rows import Ints
 from impl.runs import cut_out, set_state
 from impl.state import State
 from impl.window import finish
-from impl.writes import Reported, begin_change, is_writing, send_anyway
+from impl.writes import Reported, begin_change, first_unwritten, send_anyway
 from model.guards import Guard
 
 _NOT_ARCHIVING = at.verdict(Guard.DEAD_LETTER_IS_ARCHIVING)
@@ -37,7 +37,7 @@ def finish_dead_letter(state: State, ranges: Ints, answers: Ints, start: int) ->
     result = at.FINE
     if ranges.shape[0] > 0:
         result = send_anyway(state, Reported(serial, low, high), answers, at.FIRST_GROUP)
-    elif not is_writing(state):
+    else:
         result = _none_waits(state)
     return result if result != at.FINE else finish(state, start)
 
@@ -47,8 +47,10 @@ def _none_waits(state: State) -> int:
     h, runs = state.header, state.runs
     for i in range(h[at.HEAD], h[at.TAIL]):
         if runs[i, at.STATE] == at.ARCHIVING and runs[i, at.WRITE] == at.NO_WRITE:
-            h[at.WHERE] = runs[i, at.FIRST]
-            return _NOT_QUEUED
+            offset = first_unwritten(state, runs[i, at.FIRST])
+            if offset <= runs[i, at.LAST]:
+                h[at.WHERE] = offset
+                return _NOT_QUEUED
     return at.FINE
 
 

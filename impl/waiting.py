@@ -13,7 +13,7 @@ from impl.rows import Ints, move_rows, seek_range
 from impl.runs import is_free, seek, tracked
 from impl.state import State
 from impl.window import first_unknown, furthest_start
-from impl.writes import is_writing
+from impl.writes import first_unwritten
 from model.guards import Guard
 
 _OFFERED = at.verdict(Guard.RECORD_IS_OFFERED)
@@ -167,12 +167,12 @@ def forget_waiting(header: Ints) -> None:
 def note_full(state: State) -> int:
     """Count the answers in a row that found the window full of what is finished at its start.
 
-    Returns a verdict: the start offset moves within a number of them, not counting those while a
-    write has no answer.
+    Returns a verdict: the start offset moves within a number of them, not counting those while the
+    write of its record has no answer.
     """
     h = state.header
     start = h[at.START]
-    if is_writing(state):
+    if first_unwritten(state, start) != start:
         return at.FINE
     if furthest_start(state, h[at.END]) == start:
         h[at.STUCK_OFFSET], h[at.STUCK_FETCHES] = at.NOWHERE, 0

@@ -295,12 +295,20 @@ def leave_in_doubt(state: State) -> None:
 
 
 @compiled
-def is_writing(state: State) -> bool:
-    """Return whether a write has no answer."""
-    for row in range(state.header[at.OUTSTANDING_TAIL]):
-        if state.outstanding[row, at.O_ID] != at.DOUBTFUL:
-            return True
-    return False
+def first_unwritten(state: State, offset: int) -> int:
+    """Return the first offset from this one on that no write without an answer reports."""
+    before = -1
+    while before != offset:
+        before, begin = offset, 0
+        for row in range(state.header[at.OUTSTANDING_TAIL]):
+            end = begin + state.outstanding[row, at.O_BATCHES]
+            if state.outstanding[row, at.O_ID] == at.DOUBTFUL:
+                begin = end
+            while begin < end:
+                if state.pending[begin, at.FIRST] <= offset <= state.pending[begin, at.LAST]:
+                    offset = state.pending[begin, at.LAST] + 1
+                begin += 1
+    return offset
 
 
 @entry_point

@@ -166,8 +166,8 @@ class Guard(Enum):
         },
     )
     FINISHED_LEAVES_FULL_WINDOW = Rule(
-        "what is finished at the start of a full window leaves it within so many fetches, while no "
-        "write is outstanding (KIP-932)",
+        "what is finished at the start of a full window leaves it within so many fetches, once its "
+        "write is answered (KIP-932)",
         "KIP-932, Managing the SPSO and SPEO",
         "The start offset advances over records that are finished, which makes room for others.",
         asserts="room",
@@ -246,7 +246,7 @@ class Guard(Enum):
         at_stake={"core": ["ARCHIVING → *: finish_dead_letter"]},
     )
     DEAD_LETTER_IS_QUEUED = Rule(
-        "the dead-letter queue has each ARCHIVING record while no write is outstanding (KIP-1191)",
+        "the dead-letter queue has each ARCHIVING record once its write is answered (KIP-1191)",
         "KIP-1191; Apache Kafka, SharePartition.maybeInitialize",
         "A record that has failed for good is in the queue until it is done with it, also under a "
         "new leader: without that it would hold the start offset back for ever.",

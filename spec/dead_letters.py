@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from model.guards import Guard
 from model.operations import FinishDeadLetter
 from model.outcome import Answer, Outcome
-from spec.partition import SharePartition, Step, require
+from spec.partition import SharePartition, Step, is_being_written, require
 from spec.record import UNDELIVERED, finish_dead_letter, is_dead_letter
 from spec.writes import write_and_forget
 
@@ -17,7 +17,7 @@ def finish_dead_letters(
 
     Guard: each is ``record.is_dead_letter``. Offsets below the start offset are passed over. None
     is named only if the queue is empty: it has what waits for it, whichever leader put that there,
-    once no write is outstanding.
+    once the write of that record is answered.
     Effect: each as ``record.finish_dead_letter``, also if there is no queue any more.
     Delivery count: unchanged.
     Persistence: one write, also where the start offset has passed all the records; what becomes of
@@ -31,7 +31,7 @@ def finish_dead_letters(
         require(archiving, Guard.DEAD_LETTER_IS_ARCHIVING, f"offset {offset} is not ARCHIVING")
         finished[offset] = finish_dead_letter(record)
     if not operation.ranges:
-        waits = None if partition.outstanding else _first_dead_letter(partition)
+        waits = _first_dead_letter(partition)
         require(waits is None, Guard.DEAD_LETTER_IS_QUEUED, f"offset {waits} is not in the queue")
         return Step(partition)
     partition, write = write_and_forget(partition, finished, answer)
@@ -40,7 +40,8 @@ def finish_dead_letters(
 
 def _first_dead_letter(partition: SharePartition) -> int | None:
     records = partition.window.records
-    return min((offset for offset in records if is_dead_letter(records[offset])), default=None)
+    letters = (offset for offset in records if is_dead_letter(records[offset]))
+    return min((o for o in letters if not is_being_written(partition, o)), default=None)
 
 
 def _named(partition: SharePartition, operation: FinishDeadLetter) -> Iterator[int]:

@@ -8,7 +8,7 @@ from model.operations import Acquire
 from model.ranges import PassedOver, runs
 from model.whole_state import Delayed
 from spec.log import Extent, hole_end, overlapping, readable_end
-from spec.partition import SharePartition, require
+from spec.partition import SharePartition, is_being_written, require
 from spec.record import is_acquirable
 from spec.window import first_unfinished, tracked
 
@@ -46,12 +46,12 @@ def note_full(partition: SharePartition) -> Delayed | None:
     """Return the start offset of a window that stays full, and how many fetches found it full.
 
     Nothing new is acquired before the start offset moves (KIP-932, Managing the SPSO and SPEO). It
-    may wait for what is being written, so that a fetch does not count while a write is outstanding.
+    may wait until the write of its record is answered: a fetch before that does not count.
 
     Guard: at most so many fetches find the same start offset, with something finished there.
     """
     start, stuck = partition.window.start_offset, partition.stuck
-    if partition.outstanding:
+    if is_being_written(partition, start):
         return stuck
     furthest = first_unfinished(partition.window, partition.log)
     if furthest == start:

@@ -64,6 +64,12 @@ class Step:
     outcome: Outcome = Outcome(ErrorCode.NONE)
 
 
+def is_being_written(partition: SharePartition, offset: int) -> bool:
+    """Whether an outstanding write reports the record."""
+    written = (sent.write.state_batches for sent in partition.outstanding.values())
+    return any(batch.first <= offset <= batch.last for batches in written for batch in batches)
+
+
 def new_partition(profile: Profile) -> SharePartition:
     """Return a share-partition that no leader has initialized."""
     return SharePartition(profile)

@@ -13,9 +13,9 @@ import attrs
 from model.config import IsolationLevel
 from model.guards import Guard
 from model.operations import Acquire
-from model.outcome import Choice
+from model.outcome import Choice, Write
 from model.profile import KAFKA, KIP, Profile
-from model.ranges import OffsetRange, PassedOver
+from model.ranges import OffsetRange, PassedOver, StateBatch
 from model.states import AcquireMode, RecordState
 from model.whole_state import Delayed
 from proofs.theorems.any_partition import AnyPartition, Place, places
@@ -35,7 +35,7 @@ from proofs.theorems.theorem import Control, Subject
 from spec import acquire, offered, policies
 from spec.log import Log
 from spec.logic import Term, either, negate
-from spec.partition import SharePartition
+from spec.partition import Outstanding, SharePartition
 from spec.record import is_acquirable
 from spec.window import Window
 
@@ -152,6 +152,25 @@ def finished_records_leave_a_full_window_within_the_bound(s: AnyPartition) -> Te
     if isinstance(noted, Refusal):
         return conjunction(count > s.bound, noted.guard is Guard.FINISHED_LEAVES_FULL_WINDOW)
     return conjunction(count <= s.bound, noted.offset == s.start, noted.fetches == count)
+
+
+@_FETCH.theorem(
+    55,
+    of="nothing is acquired of a full window while a write is outstanding",
+    control=wrong("spec.offered:is_being_written", "sees no write", becomes(lambda *_: False)),
+)
+def fetch_of_a_full_window_counts_unless_its_start_is_written(s: AnyPartition) -> Term:
+    """A write that is outstanding makes no difference but where it reports the start offset."""
+    batch, idle = StateBatch(s.first, s.last, RecordState.ARCHIVED, 1), _before(s)
+    sent: Any = Points(((s.waiting, Outstanding(Write(s.waiting, s.start, 0, (batch,)))),))
+    writing = attrs.evolve(idle, outstanding=sent)
+    with standing_in(offered, first_unfinished=furthest_of(idle, s.furthest)):
+        without = attempted(lambda: offered.note_full(idle))
+    with standing_in(offered, first_unfinished=furthest_of(writing, s.furthest)):
+        noted = attempted(lambda: offered.note_full(writing))
+    if is_between(s.first, s.start, s.last):
+        return noted is writing.stuck
+    return noted == without
 
 
 OPTIMIZED, LIMITED = AcquireMode.BATCH_OPTIMIZED, AcquireMode.RECORD_LIMIT

@@ -319,9 +319,11 @@ def advance_time_in_groups(world: World) -> None:
     if world.disorder():
         groups[-1] = groups[-1][1:]
     start = world.choice().start_offset
-    expired = tuple(Expiry(_single(sorted(group)), start) for group in groups)
+    # A group without locks writes nothing, and no one would know which answer is of which write.
+    expired = tuple(Expiry(_single(sorted(group)), start) for group in groups if group)
     choice = attrs.evolve(world.choice(), expired=expired)
-    world.do(ops.AdvanceTime(ms), choice, (*world.answers(), *world.answers()))
+    answers = (*world.answers(), *world.answers())[: len(expired)]
+    world.do(ops.AdvanceTime(ms), choice, answers)
 
 
 def pass_time(world: World) -> None:

@@ -75,7 +75,7 @@ def test_dead_letters_that_the_start_offset_has_passed_still_write_it() -> None:
 
 
 @BOTH
-def test_a_dead_letter_is_in_the_queue_of_whoever_leads_once_nothing_is_written(
+def test_a_dead_letter_is_in_the_queue_of_whoever_leads_once_its_write_is_answered(
     profile: Profile,
 ) -> None:
     none, queued = FinishDeadLetter(()), (Guard.DEAD_LETTER_IS_QUEUED, 1)
@@ -83,12 +83,19 @@ def test_a_dead_letter_is_in_the_queue_of_whoever_leads_once_nothing_is_written(
     assert refusal(first, none) == queued
     second = started(profile, StateBatch(1, 1, RecordState.ARCHIVING, 1), config=SMALL)
     assert refusal(second, none) == queued
-    waiting = apply(first, acknowledgement("c1", (2, 2, 1)), answers=(LATER,))
+    another = apply(first, acknowledgement("c1", (2, 2, 1)), answers=(LATER,))
+    assert refusal(another.partition, none) == queued
+    assert apply(run(first, AdvanceLogStart(2)), none).outcome.writes == ()
+    held = run(
+        started(profile, config=QUEUE), fetch("c1", (0, 2)), acknowledgement("c1", (0, 2, 2))
+    )
+    ends = AdvanceTime(QUEUE.record_lock_duration_ms)
+    waiting = apply(run(held, fetch("c1", (0, 2))), ends, answers=(LATER,))
+    assert states(waiting.partition) == "0-2:Y2"
     nothing = apply(waiting.partition, none)
     assert (nothing.partition, nothing.outcome.writes) == (waiting.partition, ())
     answer = CompleteWrite(waiting.outcome.writes[0].id, ErrorCode.NONE)
-    assert refusal(run(waiting.partition, answer), none) == queued
-    assert apply(run(first, AdvanceLogStart(2)), none).outcome.writes == ()
+    assert refusal(run(waiting.partition, answer), none) == (Guard.DEAD_LETTER_IS_QUEUED, 0)
 
 
 @pytest.mark.parametrize("status", [ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE])

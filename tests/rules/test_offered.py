@@ -2,14 +2,14 @@ import attrs
 
 from model.errors import ErrorCode
 from model.guards import Guard
-from model.operations import CompleteWrite, SkipAcquire
+from model.operations import AdvanceTime, CompleteWrite, SkipAcquire
 from model.outcome import Answer, Choice
 from model.profile import Profile
 from model.ranges import PassedOver
 from model.whole_state import Delayed
 from spec.partition import SharePartition
-from tests.rules.share_partition import apply, refusal, run, started
-from tests.spec.worlds import BOTH, acknowledgement, fetch, spans
+from tests.rules.share_partition import apply, refusal, run, started, states
+from tests.spec.worlds import BOTH, SMALL, acknowledgement, fetch, spans
 
 READ = fetch("c1", (0, 4))
 NOTHING = Choice(acquired=())
@@ -69,16 +69,27 @@ def test_a_full_window_loses_what_is_finished_at_its_start(profile: Profile) -> 
 
 
 @BOTH
-def test_the_start_of_a_full_window_may_wait_for_a_write(profile: Profile) -> None:
+def test_the_start_of_a_full_window_may_wait_until_its_write_is_answered(profile: Profile) -> None:
+    stays, skip = Choice(start_offset=0), SkipAcquire("c2")
+    full = run(started(profile), fetch("c1", (0, 9)), acknowledgement("c1", (0, 9, 2)))
+    full, ends = run(full, fetch("c1", (0, 9))), AdvanceTime(SMALL.record_lock_duration_ms)
+    writing = apply(full, ends, stays, [Answer(ErrorCode.PENDING)]).partition
+    assert states(writing) == "0-9:X2"
+    (write,) = writing.outstanding
+    for _ in range(profile.offered_within + 1):
+        assert apply(writing, skip, stays).partition.stuck is None
+    failed = CompleteWrite(write, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    answered = apply(writing, failed, stays).partition
+    assert apply(answered, skip, stays).partition.stuck == Delayed(0, 1)
+
+
+@BOTH
+def test_the_start_of_a_full_window_waits_for_no_write_of_another_record(profile: Profile) -> None:
     stays, skip = Choice(start_offset=0), SkipAcquire("c2")
     full = run(started(profile), fetch("c1", (0, 9)))
     full = apply(full, acknowledgement("c1", (0, 4, 1)), stays).partition
-    full = apply(full, skip, stays).partition
     later = [Answer(ErrorCode.PENDING)]
-    writing = apply(full, acknowledgement("c1", (5, 5, 1)), stays, later).partition
-    (write,) = writing.outstanding
-    for _ in range(profile.offered_within + 1):
-        assert apply(writing, skip, stays).partition.stuck == Delayed(0, 1)
-    failed = CompleteWrite(write, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    answered = apply(writing, failed, stays).partition
-    assert apply(answered, skip, stays).partition.stuck == Delayed(0, 2)
+    full = apply(full, acknowledgement("c1", (5, 5, 1)), stays, later).partition
+    for _ in range(profile.offered_within):
+        full = apply(full, skip, stays).partition
+    assert refusal(full, skip, stays)[0] is Guard.FINISHED_LEAVES_FULL_WINDOW

@@ -126,6 +126,11 @@ def _past_pending(partition: SharePartition) -> int:
     return max(offset, first_unfinished(window, partition.log))
 
 
+def _once_all_is_written(partition: SharePartition) -> int:
+    window = partition.window
+    return window.start_offset if partition.outstanding else first_unfinished(window, partition.log)
+
+
 def _unmoved(old: SharePartition, step: Step) -> Step:
     return attrs.evolve(step, partition=attrs.evolve(old, log=step.partition.log))
 
@@ -265,6 +270,8 @@ DELIVERING = (
             lambda offsets: [o for o in offsets if o == _THIRD])),
     Behaviour("never moves the start offset", "the window slides", LAZY,
         chooses=starting(lambda partition: partition.window.start_offset)),
+    Behaviour("moves the start offset only while nothing is written", "the window slides", LAZY,
+        chooses=starting(_once_all_is_written)),
     Behaviour("moves the start offset back", "start offset", LYING,
         chooses=starting(lambda partition: max(0, partition.window.start_offset - 1))),
     Behaviour("moves the start offset to the end of the window", "start offset", LOSSY,
