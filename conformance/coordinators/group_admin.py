@@ -66,7 +66,27 @@ def offsets_altered(belief: GroupBelief, request: Request, reply: GroupReply) ->
         offset_is(call, starts)
     missing = set(altered) - {call.key for call in reply.calls}
     require(not missing, "NEW_IS_INITIALIZED", f"no call for {keys_text(missing)}", "a call")
-    return served(after, reply)
+    known = Map({(n, p): p >= 0 and _key(belief, n, p) in altered for n, p, _start in asked})
+    late = dict.fromkeys((call.id for call in reply.calls if reply.result.status == PENDING), known)
+    return attrs.evolve(served(after, reply), altering=belief.altering.update(late))
+
+
+def alteration_answered(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:
+    """Judge how AlterShareGroupOffsets ends whose call is answered late. Raises BrokenRuleError.
+
+    Where the call fails, all that the request names may have its error; so may what is gone by now.
+    """
+    told = {(name, part): status for name, part, status in reply.result.partitions}
+    whole = reply.result.status if reply.result.status != NONE else "nothing"
+    failed = request["status"] != NONE
+    for (name, part), known in belief.altering[request["id"]].items():
+        status, due = told.get((name, part), whole), NONE if known else _UNKNOWN
+        may_fail = failed or not belief.exists or name not in belief.names
+        allowed = set() if failed and known else {due}
+        holds = status in allowed or (may_fail and status not in {NONE, "nothing"})
+        expected = "an error" if failed else due
+        require(holds, "REQUEST_ANSWER", f"{name}:{part} {status}", expected)
+    return attrs.evolve(belief, altering=belief.altering.delete(request["id"]))
 
 
 def offsets_deleted(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:

@@ -33,12 +33,13 @@ class GroupBelief:
     to initialize it, ``begun`` when each share-partition was last initialized, ``starts`` at which
     start offset. ``waiting`` are the calls without an answer that initialize, ``ending`` those that
     delete: share-partitions of some topics, or, where that is None, of the whole group; ``former``
-    those of an instance before. ``seen`` is what the group epoch was last raised for of the
-    subscribed topics; ``changed``: what is initialized changed since; ``beats`` counts heartbeats
-    since anything changed. ``heard`` is when each member last sent one. Where the session timeout
-    has changed since, KIP-932 leaves open which holds: ``earliest`` is when a session may end, and
-    ``members`` when it must. ``told`` is what each member was last told that it is assigned.
-    ``group`` is the last description.
+    those of an instance before. ``altering`` are those that AlterShareGroupOffsets waits for: each
+    partition that it names, and whether that is known. ``seen`` is what the group epoch was last
+    raised for of the subscribed topics; ``changed``: what is initialized changed since; ``beats``
+    counts heartbeats since anything changed. ``heard`` is when each member last sent one. Where the
+    session timeout has changed since, KIP-932 leaves open which holds: ``earliest`` is when a
+    session may end, and ``members`` when it must. ``told`` is what each member was last told that
+    it is assigned. ``group`` is the last description.
     """
 
     initializes: bool = True
@@ -62,6 +63,7 @@ class GroupBelief:
     waiting: Map[int, Partitions] = Map()
     ending: Map[int, Partitions | None] = Map()
     former: frozenset[int] = frozenset()
+    altering: Map[int, Map[tuple[str, int], bool]] = Map()
     seen: frozenset[tuple[str, int]] = frozenset()
     changed: bool = False
     beats: Map[str, int] = Map()
@@ -174,6 +176,7 @@ def restarted_now(belief: GroupBelief) -> GroupBelief:
         earliest=Map(dict.fromkeys(belief.members, now + session)),
         # What waits was called by the instance before, and its answers come to nobody.
         waiting=Map(dict.fromkeys(belief.waiting, frozenset())),
+        altering=Map(),
         former=belief.former | frozenset(belief.ending),
     )
 

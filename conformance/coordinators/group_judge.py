@@ -10,6 +10,7 @@ import attrs
 from immutables import Map
 
 from conformance.coordinators.group_admin import (
+    alteration_answered,
     deletion_answered,
     group_deleted,
     offsets_altered,
@@ -238,9 +239,9 @@ def _call_answered(belief: GroupBelief, request: Request, reply: GroupReply) -> 
     no_calls(reply)
     if request["id"] in belief.ending:
         return deletion_answered(belief, request, reply)
+    if request["id"] in belief.altering:
+        belief = alteration_answered(belief, request, reply)
     failed = request["status"] != NONE
-    told = {status for _name, _part, status in reply.result.partitions}
-    require(not failed or NONE not in told, "REQUEST_ANSWER", NONE, "an error")
     keys = belief.waiting.get(request["id"], frozenset()) & belief.metadata.initializing
     after = attrs.evolve(belief, waiting=belief.waiting.delete(request["id"]))
     return initialized_now(after, keys) if belief.exists and not failed else after

@@ -78,7 +78,6 @@ class GroupResult:
     partitions: tuple[tuple[str, int, str], ...] = ()
     topics: tuple[tuple[str | None, str], ...] = ()
     offsets: tuple[tuple[str, int, int], ...] = ()
-    waited: bool = False
 
 
 @attrs.frozen

@@ -98,6 +98,7 @@ class GroupCoordinatorDouble:
         self.starts: dict[TopicPartition, int] = {}
         self.waiting: dict[int, tuple[int, set[TopicPartition]]] = {}
         self.ending: dict[int, tuple[int, frozenset[TopicPartition], list[str]]] = {}
+        self.altering: dict[int, list[list[Any]]] = {}
         self.seen: object = None
         self._was: object = frozenset()
         self.instance = 0
@@ -109,8 +110,7 @@ class GroupCoordinatorDouble:
                 texts = {"name": "double", "version": "1", "profile": "kafka"}
                 return {"protocol": 1, **texts, "capabilities": {"configures": True, "waits": True}}
             case "reset":
-                times = message["session_ms"], message["heartbeat_ms"]
-                self._begin(message["max_members"], *times)
+                self._begin(message["max_members"], message["session_ms"], message["heartbeat_ms"])
                 return {}
         request, self.answers = message["operation"], list(message["answers"])
         self.calls: list[Reply] = []
@@ -254,13 +254,10 @@ class GroupCoordinatorDouble:
         else:
             self.target = assign(subscriptions, keys, {})
 
-    # Share coordinators.
-
     def _initialize(self) -> None:
         plan = subscribe(self._named(), "", frozenset())
         due = {each.topic_partition: each for each in self._calls_of(plan, CallInitialize)}
-        stubborn = self.is_faulty("a failed initialization is not tried again")
-        wait = 10**9 if stubborn else _RETRY_MS
+        wait = 10**9 if self.is_faulty("a failed initialization is not tried again") else _RETRY_MS
         recent = {key for key, at in self.begun.items() if self.now - at < wait}
         keys = [key for key in sorted(due) if key not in recent]
         if self.is_faulty("what is initialized is initialized again") and not keys:
@@ -310,12 +307,14 @@ class GroupCoordinatorDouble:
 
     def _answer(self, request: Reply) -> Reply:
         if request["id"] in self.ending:
-            return {"waited": True, **self._ended(request)}
+            return self._ended(request)
         instance, keys = self.waiting.pop(request["id"])
         if request["status"] == "NONE" and instance == self.instance and self.world.group:
             keys &= group_of(self.world).metadata.initializing
             self._end(frozenset(keys))
-        return {"waited": True}
+        asked = self.altering.pop(request["id"], [])
+        ends = request["status"]
+        return {"partitions": [[n, p, ends if s == "PENDING" else s] for n, p, s in asked]}
 
     def _ended(self, request: Reply) -> Reply:
         instance, keys, names = self.ending.pop(request["id"])
@@ -390,8 +389,11 @@ class GroupCoordinatorDouble:
             or not self.is_faulty("altering offsets answers nothing of unknown partitions")
         ]
         done = self.is_faulty("a partition below 0 is altered")
-        below = [each[:2] for each in request["offsets"] if each[1] < 0]
-        told += [[*each, "NONE" if done else "UNKNOWN_TOPIC_OR_PARTITION"] for each in below]
+        below = "NONE" if done else "UNKNOWN_TOPIC_OR_PARTITION"
+        told += [[name, part, below] for name, part, _start in request["offsets"] if part < 0]
+        if status == "PENDING":
+            self.altering[self.next_id - 1] = told
+            return {"status": status}
         return {"status": "NONE", "partitions": told}
 
     def _key(self, name: str, part: int) -> TopicPartition:
@@ -443,22 +445,19 @@ class GroupCoordinatorDouble:
 
     def _create_topic(self, request: Reply) -> None:
         self.names[request["topic"]] = request["id"]
-        topics = self.world.topics.set(request["id"], request["partitions"])
-        self.world = attrs.evolve(self.world, topics=topics)
+        self._add_partitions(request)
 
     def _add_partitions(self, request: Reply) -> None:
-        topic = self.names[request["topic"]]
-        number = self.world.topics[topic] + request["partitions"]
-        self.world = attrs.evolve(self.world, topics=self.world.topics.set(topic, number))
+        topic, topics = self.names[request["topic"]], self.world.topics
+        topics = topics.set(topic, topics.get(topic, 0) + request["partitions"])
+        self.world = attrs.evolve(self.world, topics=topics)
 
     def _delete_topic(self, request: Reply) -> None:
         topic = self.names.pop(request["topic"])
         states = Map({k: v for k, v in self.world.states.items() if k.topic_id != topic})
-        topics = self.world.topics.delete(topic)
-        self.world = attrs.evolve(self.world, topics=topics, states=states)
+        self.world = attrs.evolve(self.world, topics=self.world.topics.delete(topic), states=states)
         if self.world.group is not None:
-            metadata = self.world.group.metadata
-            stages = metadata.initializing, metadata.initialized, metadata.deleting
+            stages = attrs.astuple(self.world.group.metadata, recurse=False)
             kept = (frozenset(k for k in stage if k.topic_id != topic) for stage in stages)
             self._metadata(PartitionMetadata(*kept))
 

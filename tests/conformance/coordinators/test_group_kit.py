@@ -73,6 +73,17 @@ class Told(GroupCoordinatorDouble):
         return {"status": ErrorCode.NONE.name, "topics": [*self.topics]}
 
 
+class Answering(GroupCoordinatorDouble):
+    """It answers altered offsets that waited in one way."""
+
+    def __init__(self, *partitions: list[Any]) -> None:
+        super().__init__()
+        self.partitions = partitions
+
+    def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        return {**super()._answer(request), "partitions": [*self.partitions]}
+
+
 class Sparing(GroupCoordinatorDouble):
     """It deletes the state of partition 0 alone."""
 
@@ -149,3 +160,19 @@ def test_an_answer_that_cannot_be_read_stops_the_run() -> None:
     target = DriverTarget(Odd(), GroupCapabilities)
     with pytest.raises(TargetError, match=r"its answer to create_topic cannot be read: .*group"):
         campaign(target, Limits(sequences=1), GROUP_COORDINATORS)
+
+
+def test_altered_offsets_that_waited_are_told_of_each_partition() -> None:
+    waits = asks.Leave(1), asks.AlterOffsets(((0, 0, 5), (0, 7, 5)), (ErrorCode.PENDING,))
+    served, failed = asks.AnswerCall(0), asks.AnswerCall(0, ErrorCode.NOT_COORDINATOR)
+    done, absent = ["t0", 0, ErrorCode.NONE.name], ["t0", 7, "UNKNOWN_TOPIC_OR_PARTITION"]
+    refusal = ["t0", 0, ErrorCode.NOT_COORDINATOR.name]
+    for double in (GroupCoordinatorDouble(), Answering(done, absent)):
+        assert shown(double, *waits, served) == []
+    for double in (Answering(done), Answering(refusal, absent), Answering(done, ["t0", 7, "NONE"])):
+        assert shown(double, *waits, served) == ["REQUEST_ANSWER"]
+        assert shown(double, *waits, FailOver(), served) == []
+    assert shown(Answering(refusal, absent), *waits, asks.RemoveTopic(0), served) == []
+    assert shown(Answering(refusal, absent), *waits, failed) == []
+    assert shown(Answering(done, absent), *waits, failed) == ["REQUEST_ANSWER"]
+    assert shown(Answering(refusal), *waits, failed) == ["REQUEST_ANSWER"]

@@ -72,7 +72,7 @@ final class GroupWorld {
             case "delete_topic" -> deleteTopic(operation.get("topic").asText());
             case "delete_group" -> answered(node.service.deleteGroups(context(), List.of(GROUP), null),
                 (all, into) -> into.put("status", name(all.find(GROUP).errorCode())));
-            case "answer" -> result.put("waited", persister.answer(operation.get("id").asInt(), operation.get("status").asText()));
+            case "answer" -> persister.answer(operation.get("id").asInt(), operation.get("status").asText());
             case "configure" -> {
                 settings.setProperty(GroupNode.HEARTBEAT, operation.get("heartbeat_ms").asText());
                 settings.setProperty(GroupNode.SESSION, operation.get("session_ms").asText());

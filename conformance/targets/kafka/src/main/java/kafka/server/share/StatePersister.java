@@ -59,13 +59,12 @@ final class StatePersister implements Persister {
         calls = noted;
     }
 
-    /** Answers a call that waits; false if none with this id does. */
-    boolean answer(int id, String status) {
+    /** Answers the call with this id, if it waits. */
+    void answer(int id, String status) {
         Function<Errors, Runnable> waiting = late.remove(id);
         if (waiting != null) {
             waiting.apply(Errors.valueOf(status)).run();
         }
-        return waiting != null;
     }
 
     /** Forgets the share-partitions of a topic that is gone, as share coordinators do. */
