@@ -15,8 +15,7 @@ from clients.duties import RULES, Duty
 from clients.kit import script_of
 from clients.play import TOPIC
 from clients.scripts import ACKNOWLEDGE, HABITS, Do, Script
-from conformance.cores.java_calls import NoTestError
-from conformance.cores.java_test import JavaCase
+from conformance.java import JavaCase, NoTestError
 
 _TEMPLATE = Path(__file__).parent / "targets" / "librdkafka" / "template.py.txt"
 """What a module of tests begins with."""

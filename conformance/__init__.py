@@ -11,5 +11,6 @@ From the bottom up:
 - ``known``: deviations that are known, with their reasons; ``commands``: sequences as JSON;
 - ``vectors``: short sequences with what the specification answers, for any language;
 - ``citations``: what each rule rests on;
+- ``java``: deviations of classes of Apache Kafka as JUnit tests;
 - ``report``: what was found, as a document, with ``picture``; ``plain``: as JSON; ``junit``.
 """

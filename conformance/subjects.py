@@ -14,10 +14,12 @@ from conformance.coordinators.group_scene import GroupCapabilities
 from conformance.coordinators.share_kit import SHARE_COORDINATORS
 from conformance.coordinators.share_scene import ShareCapabilities
 from conformance.cores.builtin import EngineTarget
+from conformance.cores.java_test import SHARE_PARTITION
 from conformance.cores.kafka import kafka_driver
 from conformance.cores.kit import CORES
 from conformance.cores.process import core_target
 from conformance.cores.target import Capabilities
+from conformance.java import JavaWriter
 from conformance.kit import AnyKit
 from conformance.releases import NEWEST
 from conformance.target import TargetError
@@ -39,13 +41,15 @@ class NamedTarget:
     """A target that the kit starts itself; the version that ``start`` is given may be empty.
 
     ``known``: the file of its known deviations, in ``targets``; empty if it has none.
-    ``versioned``: another version than the newest can be verified.
+    ``versioned``: another version than the newest can be verified. ``java`` writes deviations as
+    tests; None: nothing does.
     """
 
     kit: AnyKit
     start: Start
     known: str = ""
     versioned: bool = False
+    java: JavaWriter | None = None
 
 
 def _engine(name: str) -> Start:
@@ -67,7 +71,13 @@ def _crabka_core(seconds: float, _version: str) -> AbstractContextManager[Any]:
 NAMED = {
     "spec": NamedTarget(CORES, _engine("spec")),
     "impl": NamedTarget(CORES, _engine("impl")),
-    "kafka": NamedTarget(CORES, _kafka("Driver", Capabilities), "kafka/known.toml", versioned=True),
+    "kafka": NamedTarget(
+        CORES,
+        _kafka("Driver", Capabilities),
+        "kafka/known.toml",
+        versioned=True,
+        java=SHARE_PARTITION,
+    ),
     "crabka-core": NamedTarget(CORES, _crabka_core, "crabka/known-core.toml"),
     "kafka-coordinator": NamedTarget(
         SHARE_COORDINATORS,
@@ -100,6 +110,8 @@ NAMED = {
 SUBJECT_NAMES = tuple(NAMED)
 VERSIONED = tuple(name for name, each in NAMED.items() if each.versioned)
 """Those of which other versions than the newest can be verified."""
+IN_JAVA = tuple(name for name, each in NAMED.items() if each.java)
+"""Those whose deviations can be written as JUnit tests."""
 
 
 @attrs.frozen
@@ -141,6 +153,11 @@ class TargetChoice:
         """Return the kit that drives it."""
         kit = BROKERS if self.bootstrap else NAMED[self.name].kit if self.name else CORES
         return attrs.evolve(kit, offered_within=self.offered_within) if kit is CORES else kit
+
+    @property
+    def java(self) -> JavaWriter | None:
+        """Return what writes its deviations as JUnit tests; None if nothing does."""
+        return NAMED[self.name].java if self.name else None
 
     @property
     def known(self) -> Path | None:

@@ -14,8 +14,7 @@ import click
 
 from clients.pasted import python_module, python_test
 from conformance.campaign import Campaign, Limits, Replayed, alone, campaign, replayed, unknown
-from conformance.cores.java_calls import NoTestError
-from conformance.cores.java_test import JavaCase, class_name, java_class, java_method
+from conformance.java import JavaCase, JavaWriter, NoTestError, class_name
 from conformance.junit import as_junit
 from conformance.kit import AnyKit
 from conformance.known import KnownDeviation, KnownError, as_toml, read_known, read_sequence
@@ -88,7 +87,7 @@ class VerifyPlan:
     """What is read before a target is started: what is known, what to play, and how to search.
 
     ``may_lack_known``: the target is another release than that of the known deviations, so that
-    one that does not show is none of its.
+    one that does not show is none of its. ``java`` writes what shows as JUnit tests.
     """
 
     kit: AnyKit
@@ -98,6 +97,7 @@ class VerifyPlan:
     sequence: tuple[Any, ...] | None
     limits: Limits
     may_lack_known: bool = False
+    java: JavaWriter | None = None
 
 
 def read_plan(
@@ -178,7 +178,7 @@ def verify(target: Any, plan: VerifyPlan, command: str, title: str) -> NoReturn:
         report = Report(
             kit, _nothing(kit.hello(target)), (again,), (), command=command, title=title
         )
-        status = _write(target, report, wanted)
+        status = _write(target, report, plan)
         if not wanted.json_lines:
             show_section(known_section(again.known, again.fault), output())
         sys.exit(Exit.WRONG if again.fault else status)
@@ -191,7 +191,7 @@ def verify(target: Any, plan: VerifyPlan, command: str, title: str) -> NoReturn:
         report = _verified(target, plan)
     option = f" --known {shlex.quote(str(wanted.known))}" if wanted.known else ""
     report = attrs.evolve(report, command=command, known_option=option, title=title)
-    status = _write(target, report, wanted)
+    status = _write(target, report, plan)
     if not wanted.json_lines:
         show_document(document(report), output())
     if report.campaign.interrupted:
@@ -201,16 +201,17 @@ def verify(target: Any, plan: VerifyPlan, command: str, title: str) -> NoReturn:
     sys.exit(Exit.WRONG if report.verdict is KitVerdict.DEVIATES else status)
 
 
-def _write_tests(target: Any, report: Report, wanted: VerifyOptions) -> Exit:  # noqa: ANN401 - of the kit
+def _write_tests(target: Any, report: Report, plan: VerifyPlan) -> Exit:  # noqa: ANN401 - of the kit
     """Write each deviation that can be expressed as a test to paste."""
+    wanted, java = plan.wanted, plan.java
     if wanted.test is not None:
         return _write_test(report, wanted.test, python_test, python_module)
-    if wanted.junit_test is None:
+    if wanted.junit_test is None or java is None:
         return Exit.WELL
     name, version = class_name(wanted.junit_test), report.campaign.hello.version
-    one = partial(java_method, target, report.kit)
+    one = partial(java.method, target, report.kit)
     return _write_test(
-        report, wanted.junit_test, one, lambda tests: java_class(name, tests, version)
+        report, wanted.junit_test, one, lambda tests: java.source(name, tests, version)
     )
 
 
@@ -248,9 +249,9 @@ def _java_cases(report: Report) -> Iterator[JavaCase]:
         yield JavaCase(name, group.first, (f"{group.title}.",), command)
 
 
-def _write(target: Any, report: Report, wanted: VerifyOptions) -> Exit:  # noqa: ANN401 - of the kit
+def _write(target: Any, report: Report, plan: VerifyPlan) -> Exit:  # noqa: ANN401 - of the kit
     """Write the files that are wanted, and with --json the lines."""
-    shown = document(report)
+    wanted, shown = plan.wanted, document(report)
     files: list[tuple[Path | None, Callable[[], str]]] = [
         (wanted.markdown, partial(markdown_text, shown)),
         (wanted.junit, partial(as_junit, report)),
@@ -259,7 +260,7 @@ def _write(target: Any, report: Report, wanted: VerifyOptions) -> Exit:  # noqa:
     if not report.unknown:
         listed = partial(known_now, report)
         files.append((wanted.write_known, lambda: as_toml(listed(), report.kit.plain)))
-    status = write_reports(files) or _write_tests(target, report, wanted)
+    status = write_reports(files) or _write_tests(target, report, plan)
     if wanted.json_lines:
         for line in as_json(report):
             click.echo(line)

@@ -1,20 +1,13 @@
 """The operations of a sequence as calls of a test in Java."""
 
-import json
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from conformance.cores.scene import Exchanged
 from conformance.cores.target import CoreHello, Request
+from conformance.java import NoTestError, java_text, number
 from judge.words import span
 from model.states import AcknowledgeType, AcquireMode
-
-
-class NoTestError(Exception):
-    """A deviation cannot be expressed as a test; one line says why."""
-
-
-_INT = 1 << 31
 
 _SETTINGS = {
     "delivery_count_limit": "maxDeliveryCount = {}",
@@ -143,16 +136,6 @@ def _batch(first: int, last: int, types: Sequence[int]) -> str:
     names = (AcknowledgeType(type_).name if type_ else "" for type_ in types)
     ids = ", ".join(f"AcknowledgeType.{name}.id" if name else "(byte) 0" for name in names)
     return f"new ShareAcknowledgementBatch({number(first)}, {number(last)}, List.of({ids}))"
-
-
-def number(offset: int) -> str:
-    """Return an offset as Java has it."""
-    return f"{offset}L" if offset >= _INT else str(offset)
-
-
-def java_text(text: str) -> str:
-    """Return a literal of Java: its escapes are those of JSON."""
-    return json.dumps(text)
 
 
 def _seen(exchange: Exchanged) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 import attrs
 
-from conformance.cores.java_calls import NoTestError, java_text, number
 from conformance.cores.scene import Exchanged, Scene
 from conformance.cores.target import CoreHello
+from conformance.java import NoTestError, java_text, number
 from conformance.vectors.free import allowed_of, lowest_start
 from judge.choices import recorded_answers
 from judge.engine import SpecEngine

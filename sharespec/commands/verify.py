@@ -7,11 +7,10 @@ import attrs
 import click
 from click.core import ParameterSource
 
-from conformance.cores.java_calls import NoTestError
-from conformance.cores.java_test import class_name
+from conformance.java import NoTestError, class_name
 from conformance.known import KnownError
 from conformance.releases import NEWEST
-from conformance.subjects import SUBJECT_NAMES, VERSIONED, TargetChoice, opened
+from conformance.subjects import IN_JAVA, NAMED, SUBJECT_NAMES, VERSIONED, TargetChoice, opened
 from conformance.target import TargetError
 from sharespec.commands.options import SECONDS, OneOf
 from sharespec.exit import exits_on
@@ -89,7 +88,8 @@ def _java_file(context: click.Context, option: click.Parameter, path: Path | Non
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     metavar="FILE.java",
     callback=_java_file,
-    help="With kafka: write what shows as tests for Apache Kafka's own, a method each.",
+    help=f"Of {', '.join(IN_JAVA)}: write what shows as tests beside Apache Kafka's, "
+    "a method each.",
 )
 @click.option("--vector", metavar="NAME", help="Play only this vector, and take nothing as known.")
 @verifying_options
@@ -120,21 +120,30 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
     if sum(target is not None for target in (name, command, bootstrap)) != 1:
         names = ", ".join(SUBJECT_NAMES)
         raise click.UsageError(f"give one of {names}, --exec COMMAND, or --bootstrap HOST:PORT")
-    _check_options(name, bootstrap)
+    _check_options(name, bootstrap, version)
     subject = TargetChoice(
         name, command, bootstrap, silence, profile, lock_ms, sweep_ms, offered_within, version
     )
     plan = read_plan(subject.kit, VerifyOptions(**values), subject.known)
-    plan = attrs.evolve(plan, may_lack_known=version not in ("", NEWEST))
+    plan = attrs.evolve(plan, may_lack_known=_is_older(version), java=subject.java)
     with opened(subject) as target:
         verify(target, plan, subject.command_line, "sharespec verify")
 
 
-def _check_options(name: str | None, bootstrap: str | None) -> None:
+def _is_older(version: str) -> bool:
+    return version not in ("", NEWEST)
+
+
+def _check_options(name: str | None, bootstrap: str | None, version: str) -> None:
     source_of = click.get_current_context().get_parameter_source
     if bootstrap is None and source_of("profile") is not ParameterSource.DEFAULT:
         raise click.UsageError("--profile is for --bootstrap: other targets have their own")
     if name not in VERSIONED and source_of("version") is not ParameterSource.DEFAULT:
         raise click.UsageError(f"--version is for {', '.join(VERSIONED)}")
-    if name != "kafka" and source_of("junit_test") is not ParameterSource.DEFAULT:
-        raise click.UsageError("--junit-test is for kafka")
+    if source_of("junit_test") is ParameterSource.DEFAULT:
+        return
+    java = NAMED[name].java if name else None
+    if java is None:
+        raise click.UsageError(f"--junit-test is for {', '.join(IN_JAVA)}")
+    if _is_older(version) and not java.older:
+        raise click.UsageError(f"--junit-test of {name} is for {NEWEST}, the newest release")

@@ -17,9 +17,8 @@ from clients.pasted import python_module, python_test
 from clients.scripts import HABITS, Script
 from clients.subjects import driver_of, known_of
 from conformance.campaign import Fault
-from conformance.cores.java_calls import NoTestError
-from conformance.cores.java_test import JavaCase
 from conformance.deviation import target_finding
+from conformance.java import JavaCase, NoTestError
 from conformance.known import read_known
 from conformance.target import TargetError
 from sharespec.cli import cli

@@ -6,9 +6,9 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from conformance.campaign import alone
-from conformance.cores.java_test import OLDER
 from conformance.cores.kafka import KNOWN
 from conformance.cores.kit import CORES
+from conformance.java import OLDER
 from conformance.known import read_sequence
 from conformance.releases import (
     NEWEST,

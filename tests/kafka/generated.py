@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import attrs
+
 from conformance.campaign import replayed
-from conformance.cores.java_test import JavaCase, java_method
-from conformance.cores.kit import CORES
+from conformance.java import JavaCase, NoTestError
 from conformance.known import KnownDeviation
 from conformance.releases import NEWEST
 from conformance.subjects import TargetChoice, opened
@@ -17,23 +18,38 @@ PROJECT = Path(__file__).parent
 MAVEN = ("mvn", "--quiet", "--batch-mode")
 
 
-def methods_of(listed: Iterable[KnownDeviation], version: str) -> dict[str, str]:
-    """Return the test of each deviation that the release shows, by its name. Raises TargetError."""
-    with opened(TargetChoice("kafka", silence=60, version=version)) as target:
-        hello = target.hello()
-        shown = [next(replayed(target, hello, [known], CORES)) for known in listed]
-        cases = (JavaCase(each.known.name, each.fault) for each in shown if each.fault)
-        return dict(java_method(target, CORES, case) for case in cases)
+def methods_of(
+    subject: TargetChoice, listed: Iterable[KnownDeviation]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the test of each deviation that a release shows, by its name; and why there is none.
+
+    Raises TargetError.
+    """
+    kit, java = subject.kit, subject.java
+    assert java
+    methods: dict[str, str] = {}
+    refused: dict[str, str] = {}
+    with opened(attrs.evolve(subject, silence=60)) as target:
+        shown = list(replayed(target, target.hello(), tuple(listed), kit))
+        for case in (JavaCase(each.known.name, each.fault) for each in shown if each.fault):
+            try:
+                name, method = java.method(target, kit, case)
+            except NoTestError as error:
+                refused[case.name] = str(error)
+            else:
+                methods[name] = method
+    return methods, refused
 
 
 def project_with(folder: Path, version: str, sources: dict[str, str]) -> Path:
-    """Write a project for a release with these classes of ``kafka.server.share``; return it."""
+    """Write a project for a release with these classes; return it."""
     pom = (PROJECT / "pom.xml").read_text()
     (folder / "pom.xml").write_text(pom.replace(f">{NEWEST}<", f">{version}<"))
-    package = folder / "src" / "test" / "java" / "kafka" / "server" / "share"
-    package.mkdir(parents=True)
     for name, source in sources.items():
-        (package / f"{name}.java").write_text(source)
+        package = source.partition(";")[0].removeprefix("package ").split(".")
+        path = folder.joinpath("src", "test", "java", *package, f"{name}.java")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source)
     return folder
 
 

@@ -4,7 +4,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from conformance.cores.java_test import OLDER
+from conformance.java import OLDER
 from conformance.releases import NEWEST, read_changes, rewritten
 
 PROJECT = Path(__file__).parent

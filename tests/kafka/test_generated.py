@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cores.java_test import java_class
+from conformance.cores.java_test import SHARE_PARTITION
 from conformance.cores.kafka import KNOWN
 from conformance.cores.kit import CORES
+from conformance.java import JavaWriter
 from conformance.known import read_known
 from conformance.releases import NEWEST
+from conformance.subjects import TargetChoice
 from conformance.target import TargetError
 from tests.conformance.unbuilt import skip_unbuilt
 from tests.kafka.generated import PROJECT, methods_of, project_with, ran
@@ -47,7 +49,8 @@ def test_they_fail_where_the_fault_is_and_pass_where_it_is_mended(
     mended = tuple(fault for fault in mended if RELEASE_OF[fault.name] == version)
     known = read_known(KNOWN, CORES.read)
     try:
-        older, newest = methods_of(mended, version), methods_of(known, NEWEST)
+        older, _ = methods_of(TargetChoice("kafka", version=version), mended)
+        newest, _ = methods_of(TargetChoice("kafka"), known)
         assert (len(older), len(newest)) == (len(mended), len(known))
         results = {
             release: results_of(tmp_path / release, release, classes)
@@ -69,11 +72,16 @@ def test_they_fail_where_the_fault_is_and_pass_where_it_is_mended(
         assert results[NEWEST][f"KnownTest.test{name}"] == message
 
 
-def results_of(folder: Path, version: str, classes: dict[str, dict[str, str]]) -> dict[str, str]:
+def results_of(
+    folder: Path,
+    version: str,
+    classes: dict[str, dict[str, str]],
+    java: JavaWriter = SHARE_PARTITION,
+) -> dict[str, str]:
     """Write the classes with these methods for a release, and run them. Raises TargetError."""
     folder.mkdir()
     sources = {
-        name: java_class(name, tuple(methods.values()), version)
+        name: java.source(name, tuple(methods.values()), version)
         for name, methods in classes.items()
     }
     return ran(project_with(folder, version, sources))

@@ -1,16 +1,15 @@
 """Deviations as JUnit tests: what each test asserts, and what cannot be expressed."""
 
 import re
-from pathlib import Path
 
 import attrs
 import pytest
 
 from conformance.campaign import alone
 from conformance.cores import asks
-from conformance.cores.java_calls import NoTestError
-from conformance.cores.java_test import JavaCase, class_name, java_class, java_method
+from conformance.cores.java_test import SHARE_PARTITION
 from conformance.cores.kit import CORES
+from conformance.java import JavaCase, NoTestError
 from conformance.releases import NEWEST
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
@@ -82,7 +81,7 @@ def written(behaviour: str, sequence: tuple[asks.Ask, ...]) -> str:
     (faulty,) = (b for b in BEHAVIOURS if b.name == behaviour)
     (fault,) = alone(core(faulty), sequence, CORES).faults
     case = JavaCase(behaviour, fault, ("About it */ \\u002a/.",), "a command")
-    return java_method(core(faulty), CORES, case)[1]
+    return SHARE_PARTITION.method(core(faulty), CORES, case)[1]
 
 
 @pytest.mark.parametrize("behaviour", CASES)
@@ -93,7 +92,7 @@ def test_a_test_asserts_what_the_rules_expect(behaviour: str) -> None:
     comment, code = method.split("    @Test\n")
     assert comment.count("*/") == 1
     assert "\\u" not in method
-    source = java_class("FoundTest", [method], NEWEST)
+    source = SHARE_PARTITION.source("FoundTest", [method], NEWEST)
     assert '"\\"*/"' in code or "member" not in behaviour
     code = re.sub(r'"(?:\\.|[^"\\])*"', "", source)
     assert code.count("{") == code.count("}")
@@ -101,7 +100,9 @@ def test_a_test_asserts_what_the_rules_expect(behaviour: str) -> None:
 
 
 def test_what_is_not_used_is_left_out() -> None:
-    source = java_class("FoundTest", [written("counts deliveries from 0", HELD)], NEWEST)
+    source = SHARE_PARTITION.source(
+        "FoundTest", [written("counts deliveries from 0", HELD)], NEWEST
+    )
     assert "countOf(long offset" in source
     for name in ("advanceClock", "answerNextWrites", "produceAborted", "TimerTask", "DLQ topic"):
         assert name not in source
@@ -119,7 +120,7 @@ def test_equal_calls_in_a_row_are_a_loop() -> None:
 
 def test_one_for_an_older_release_has_its_signatures() -> None:
     method = written("counts deliveries from 0", HELD)
-    source = java_class("FoundTest", [method], "4.1.2")
+    source = SHARE_PARTITION.source("FoundTest", [method], "4.1.2")
     assert "ShareAcquireMode" in method
     assert "ShareAcquireMode" not in source
     assert "GroupConfigManager config = mock(" in source
@@ -138,12 +139,3 @@ NO_RENEWALS = attrs.evolve(BEGIN, config=SharePartitionConfig(renew_acknowledge_
 def test_what_cannot_be_expressed_is_refused(begin: asks.Ask, reason: str) -> None:
     with pytest.raises(NoTestError, match=reason):
         written("skips the first record that it reads", (begin, *HELD[1:]))
-
-
-@pytest.mark.parametrize(
-    "name", ["start-offset.java", "startOffset.java", "Start.kt", "Stärt.java"]
-)
-def test_a_file_must_have_the_name_of_a_class(name: str) -> None:
-    assert class_name(Path("somewhere", "StartOffsetTest.java")) == "StartOffsetTest"
-    with pytest.raises(NoTestError, match=r"is no file of a Java class; allowed: an upper-case"):
-        class_name(Path(name))
