@@ -132,6 +132,13 @@ def java_text(text: str) -> str:
     return json.dumps(text)
 
 
+def equals(expected: str, seen: str, told: str) -> Iterator[str]:
+    """Yield the lines which assert that one value is the other, and else tell what it is."""
+    parts = f"assertEquals({expected},", f"{seen},", f'"{told}");'
+    line = " ".join(parts)
+    yield from [line] if len(line) < _WIDTH else [parts[0], *(f"    {part}" for part in parts[1:])]
+
+
 def _needed(members: Sequence[str], body: str) -> list[str]:
     """Return the members of the template that the methods use, and what these use in turn."""
     pruned: list[str] = []

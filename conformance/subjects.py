@@ -11,6 +11,7 @@ import attrs
 from conformance.build import build
 from conformance.coordinators.group_kit import GROUP_COORDINATORS
 from conformance.coordinators.group_scene import GroupCapabilities
+from conformance.coordinators.share_java import SHARE_COORDINATOR
 from conformance.coordinators.share_kit import SHARE_COORDINATORS
 from conformance.coordinators.share_scene import ShareCapabilities
 from conformance.cores.builtin import EngineTarget
@@ -84,6 +85,7 @@ NAMED = {
         _kafka("CoordinatorDriver", ShareCapabilities),
         "kafka/known-share-coordinator.toml",
         versioned=True,
+        java=SHARE_COORDINATOR,
     ),
     "kafka-group-coordinator": NamedTarget(
         GROUP_COORDINATORS,

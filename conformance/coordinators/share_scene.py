@@ -92,7 +92,7 @@ class _DeviatedError(Exception):
 class ShareScene(Stage[asks.StateAsk]):
     """A stage. ``coordinator`` and ``topic`` are what the specification makes of what happened.
 
-    ``keys`` are the share-partitions that were asked about.
+    ``keys`` are the share-partitions that were asked about, and ``commands`` what each step asked.
     """
 
     def __init__(
@@ -106,6 +106,7 @@ class ShareScene(Stage[asks.StateAsk]):
         self._plain: list[dict[str, Any]] = []
         self._interval = self.now = 0
         self.keys: dict[SharePartitionKey, None] = {}
+        self.commands: list[asks.StateAsk] = []
         self._noted: list[tuple[Finding, int]] = []
         self._operation = ""
         self.steps: list[StepText] = []
@@ -347,6 +348,7 @@ class ShareScene(Stage[asks.StateAsk]):
         held = self.coordinator.held.get(key) if key else None
         after = _held_text(held.durable) if held else ""
         asked = printable(asks.ask_text(command))
+        self.commands.append(command)
         self.steps.append(StepText(asked, printable(answered), after, time_ms=self.now))
 
     def _deviated(

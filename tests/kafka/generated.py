@@ -1,13 +1,15 @@
 """Tests that are generated from deviations, in a project of Maven for one release."""
 
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import attrs
 
-from conformance.campaign import replayed
+from conformance.campaign import Limits, campaign, replayed
 from conformance.java import JavaCase, NoTestError
 from conformance.known import KnownDeviation
 from conformance.releases import NEWEST
@@ -39,6 +41,19 @@ def methods_of(
             else:
                 methods[name] = method
     return methods, refused
+
+
+def planted(subject: TargetChoice, doubles: Mapping[str, Any]) -> dict[str, str]:
+    """Return the tests of what a short search finds in targets with faults, by their names."""
+    kit, java = subject.kit, subject.java
+    assert java
+    methods: dict[str, str] = {}
+    limits = Limits(sequences=60, examples=1, shrink_plays=300)
+    for name, target in doubles.items():
+        for fault in campaign(target, limits, kit).faults:
+            with suppress(NoTestError):
+                methods |= [java.method(target, kit, JavaCase(name, fault), methods)]
+    return methods
 
 
 def project_with(folder: Path, version: str, sources: dict[str, str]) -> Path:

@@ -1,21 +1,28 @@
 """Generated tests fail where the fault is: with the newest release, or before one mended it."""
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import attrs
 import pytest
 
+from conformance.coordinators.share_scene import ShareCapabilities
 from conformance.cores.java_test import SHARE_PARTITION
 from conformance.cores.kafka import KNOWN
 from conformance.cores.kit import CORES
+from conformance.cores.protocol import DriverTarget
 from conformance.java import JavaWriter
 from conformance.known import read_known
 from conformance.releases import NEWEST
 from conformance.subjects import TargetChoice
 from conformance.target import TargetError
 from tests.conformance.unbuilt import skip_unbuilt
-from tests.kafka.generated import PROJECT, methods_of, project_with, ran
-from tools.documents.findings import FOLDER, PAGES
+from tests.doubles.share_coordinator import FAULTS as SHARE_FAULTS
+from tests.doubles.share_coordinator import DoubleCoordinator
+from tests.kafka.generated import PROJECT, methods_of, planted, project_with, ran
+from tools.documents.findings import FOLDER, PAGES, known_of
 from tools.documents.recall import HISTORY
 
 pytestmark = pytest.mark.slow
@@ -85,3 +92,67 @@ def results_of(
         for name, methods in classes.items()
     }
     return ran(project_with(folder, version, sources))
+
+
+@attrs.frozen
+class Coordinator:
+    """What the tests of a coordinator are generated from, and what they say.
+
+    ``doubles`` have faults that Apache Kafka has not, but for ``alike``: of the tests of these
+    others pass. ``refused`` are the known deviations of which there is no test.
+    """
+
+    name: str
+    doubles: Mapping[str, DriverTarget[Any]]
+    messages: Mapping[str, str]
+    alike: frozenset[str] = frozenset()
+    refused: Mapping[str, str] = {}
+
+
+COORDINATORS = (
+    Coordinator(
+        "kafka-coordinator",
+        {
+            fault: DriverTarget(DoubleCoordinator(fault, "kafka"), ShareCapabilities)
+            for fault in SHARE_FAULTS
+        },
+        {
+            "RepeatedInitializeDiscards": (
+                "what is appended to the state topic"
+                " ==> expected: <no record> but was: <a snapshot>"
+            ),
+            "NewerStateEpochIsMerged": (
+                "the answer to WriteShareGroupState"
+                " ==> expected: <FENCED_STATE_EPOCH> but was: <NONE>"
+            ),
+            "KeptStartOffsetLosesTheCount": (
+                "the delivery complete count that is durable ==> expected: <7> but was: <3>"
+            ),
+        },
+        frozenset({"testOlderStateEpochsAreServed"}),
+    ),
+)
+
+
+@pytest.mark.parametrize("coordinator", COORDINATORS, ids=lambda each: each.name)
+def test_those_of_coordinators_fail_where_the_fault_is_and_pass_elsewhere(
+    coordinator: Coordinator, tmp_path: Path
+) -> None:
+    subject, known = TargetChoice(coordinator.name), known_of(coordinator.name)
+    assert subject.java
+    others = planted(subject, coordinator.doubles)
+    try:
+        methods, refused = methods_of(subject, known)
+        classes = {"KnownTest": methods, "PlantedTest": others}
+        results = results_of(tmp_path / NEWEST, NEWEST, classes, subject.java)
+    except TargetError as error:
+        skip_unbuilt(error)
+    assert refused == coordinator.refused
+    assert len(methods) == len(known) - len(refused)
+    assert len(others) > len(coordinator.doubles) / 2
+    alike = {f"PlantedTest.{name}" for name in coordinator.alike}
+    failed = {name for name, failure in results.items() if failure}
+    assert failed == {f"KnownTest.{name}" for name in methods} | alike
+    assert all(" ==> " in results[name] for name in failed)
+    for name, message in coordinator.messages.items():
+        assert results[f"KnownTest.test{name}"] == message
