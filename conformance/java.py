@@ -139,6 +139,12 @@ def equals(expected: str, seen: str, told: str) -> Iterator[str]:
     yield from [line] if len(line) < _WIDTH else [parts[0], *(f"    {part}" for part in parts[1:])]
 
 
+def holds(condition: str, told: str, seen: str, *, truth: bool = True) -> Iterator[str]:
+    """Yield the lines which assert that a condition has a truth, and else tell what is seen."""
+    yield f"assert{truth}({condition},"
+    yield f"    {told} + {seen});"
+
+
 def _needed(members: Sequence[str], body: str) -> list[str]:
     """Return the members of the template that the methods use, and what these use in turn."""
     pruned: list[str] = []

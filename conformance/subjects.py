@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 
 from conformance.build import build
+from conformance.coordinators.group_java import GROUP_COORDINATOR
 from conformance.coordinators.group_kit import GROUP_COORDINATORS
 from conformance.coordinators.group_scene import GroupCapabilities
 from conformance.coordinators.share_java import SHARE_COORDINATOR
@@ -92,6 +93,7 @@ NAMED = {
         _kafka("GroupDriver", GroupCapabilities),
         "kafka/known-group-coordinator.toml",
         versioned=True,
+        java=GROUP_COORDINATOR,
     ),
     "librdkafka-mock": NamedTarget(
         BROKERS, librdkafka_mock, "librdkafka-mock/known.toml", versioned=True

@@ -6,5 +6,5 @@ Each runs in this machine's memory and in virtual time, behind a driver that spe
 - ``group_reply``: what it answers; ``group_belief``: what is known;
 - ``group_judge``, ``group_admin``, ``group_checks``: the rules;
 - ``group_scene``, ``group_kit``: a sequence, and the kit;
-- ``share_java``: deviations of a share coordinator as JUnit tests.
+- ``share_java``, ``group_java``: deviations as JUnit tests.
 """

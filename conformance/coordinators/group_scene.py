@@ -10,7 +10,7 @@ from conformance.coordinators import group_asks as asks
 from conformance.coordinators.group_belief import HEARTBEAT_MS, SETTLED, GroupBelief
 from conformance.coordinators.group_checks import BrokenRuleError, Request, call_text
 from conformance.coordinators.group_judge import judged
-from conformance.coordinators.group_reply import GroupReply, reply_from
+from conformance.coordinators.group_reply import GroupReply, StateCall, reply_from
 from conformance.coordinators.share_asks import FailOver, PassTime
 from conformance.cores.malformed import error_text
 from conformance.cores.protocol import DriverTarget
@@ -18,7 +18,7 @@ from conformance.deviation import StepText, crashed, target_finding
 from conformance.exercised import answer_name, changed
 from conformance.kit import Stage
 from conformance.target import Hello
-from judge.finding import Finding
+from judge.finding import CRASHED, Finding
 from judge.words import printable
 from spec.group_membership import JOINING, LEAVING, SESSION_MS
 
@@ -45,6 +45,25 @@ _NOISE = ("now_ms", "group", "beats", "seen", "changed", "heard", "earliest", "s
 """What of a belief changes with nearly every request."""
 
 
+@attrs.frozen
+class GroupExchange:
+    """A request, what was believed before it, and the answer; None where the target failed."""
+
+    request: Request
+    before: GroupBelief
+    reply: GroupReply | None
+
+    @property
+    def status(self) -> str:
+        """Return what was answered."""
+        return self.reply.result.status if self.reply else CRASHED
+
+    @property
+    def calls(self) -> tuple[StateCall, ...]:
+        """Return the calls of share coordinators that were made."""
+        return self.reply.calls if self.reply else ()
+
+
 class GroupScene(Stage[asks.GroupAsk]):
     """A fresh group coordinator with a cluster, a clock and a judge."""
 
@@ -54,6 +73,7 @@ class GroupScene(Stage[asks.GroupAsk]):
         self.belief = GroupBelief(initializes=hello.capabilities.initializes)
         self.steps: list[StepText] = []
         self.answered, self.exercised = Counter[str](), Counter[str]()
+        self.exchanges: list[GroupExchange] = []
         self._created = 0
 
     def ask(self, command: asks.GroupAsk) -> Finding | None:
@@ -89,6 +109,7 @@ class GroupScene(Stage[asks.GroupAsk]):
 
     def _note(self, request: Request, answer: str, reply: GroupReply | None) -> None:
         words = ", ".join(f"{k} {v}" for k, v in request.items() if k not in ("op", "id"))
+        self.exchanges.append(GroupExchange(request, self.belief, reply))
         after = "" if reply is None else _group_text(reply)
         now = self.belief.now_ms + request.get("ms", 0)
         self.steps.append(StepText(f"{request['op']} {words}".strip(), answer, after, time_ms=now))

@@ -10,11 +10,15 @@ from math import inf
 from pathlib import Path
 from signal import SIGINT
 from time import sleep
+from typing import Any
 
 import attrs
 import pytest
 
+from conformance.coordinators.group_scene import GroupCapabilities
+from conformance.coordinators.share_scene import ShareCapabilities
 from conformance.cores.kit import CORES
+from conformance.cores.protocol import DriverTarget
 from conformance.known import read_known
 from conformance.releases import NEWEST
 from conformance.subjects import NAMED
@@ -25,8 +29,11 @@ from sharespec.exit import Exit
 from sharespec.verifying import VerifyPlan
 from tests.doubles.broker_faults import UNCOUNTED
 from tests.doubles.failing_brokers import DyingBroker, SlippingBroker
+from tests.doubles.group_coordinator import GroupCoordinatorDouble
+from tests.doubles.share_coordinator import DoubleCoordinator
 from tests.doubles.spec_broker import SpecBroker
 from tests.sharespec.running import runner
+from tools.documents.findings import known_of
 from tools.promises.behaviour import HONEST
 from tools.promises.catalogue import BEHAVIOURS
 from tools.promises.faces import core
@@ -401,3 +408,34 @@ def test_what_shows_becomes_a_test_in_java(
     assert said in result.stderr
     assert result.exit_code == (Exit.COULD_NOT_RUN if "no deviation" in said else Exit.WRONG)
     assert (path.read_text() if path.exists() else "").count(asserted or "-") == bool(asserted)
+
+
+@pytest.mark.parametrize(
+    ("name", "double", "kind"),
+    [
+        (
+            "kafka-coordinator",
+            DoubleCoordinator("", "kafka_4_4", says="kafka"),
+            ShareCapabilities,
+        ),
+        (
+            "kafka-group-coordinator",
+            GroupCoordinatorDouble("the group epoch stays when offsets are altered"),
+            GroupCapabilities,
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_a_coordinator_shows_becomes_a_test_in_java(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    name: str,
+    double: DoubleCoordinator | GroupCoordinatorDouble,
+    kind: type[Any],
+) -> None:
+    target: DriverTarget[Any] = DriverTarget(double, kind)
+    monkeypatch.setattr("sharespec.commands.verify.opened", lambda _: nullcontext(target))
+    path, known = tmp_path / "FoundTest.java", known_of(name)[0]
+    result = run(name, "--only", known.name, "--junit-test", str(path))
+    assert result.exit_code == Exit.WRONG
+    assert f"\n     * {known.title}." in path.read_text()
