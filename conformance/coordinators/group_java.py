@@ -4,7 +4,7 @@ What GroupCoordinatorService does with the answers of share coordinators is stat
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 import attrs
@@ -194,16 +194,18 @@ def _epoch_stays(last: LastRequest) -> Iterator[str]:
 def _first_offset(last: LastRequest) -> Iterator[str]:
     """Assert at which start offset a share-partition is initialized, if it is."""
     (key,) = re.findall(_KEY, last.deviation.recorded)
-    offsets = re.findall(r"-?\d+", last.deviation.expected)
-    longs = [f"{offset}L" for offset in offsets]
+    offsets = [f"{offset}L" for offset in re.findall(r"-?\d+", last.deviation.expected)]
     yield f"{last.call};"
-    seen = f"initializing.getOrDefault({java_text(key)}, {longs[0]})"
-    told = f"the start offset of {key}"
-    if len(longs) == 1:
-        yield from equals(longs[0], seen, told)
+    seen = f"initializing.getOrDefault({java_text(key)}, {offsets[0]})"
+    yield from _is_one_of(offsets, seen, f"the start offset of {key}")
+
+
+def _is_one_of(allowed: Sequence[str], seen: str, told: str) -> Iterator[str]:
+    if len(allowed) == 1:
+        yield from equals(allowed[0], seen, told)
     else:
-        told = f'"{told} is {" or ".join(offsets)}, and it is "'
-        yield from holds(f"List.of({', '.join(longs)}).contains({seen})", told, seen)
+        told = f'"{told} is {" or ".join(allowed)}, and it is "'
+        yield from holds(f"List.of({', '.join(allowed)}).contains({seen})", told, seen)
 
 
 def _is_initialized(last: LastRequest) -> Iterator[str]:
@@ -253,33 +255,25 @@ def _answer_is(last: LastRequest) -> Iterator[str]:
     """Assert the answer to a request, or what it has of a topic or partition."""
     if not _ERRORS.fullmatch(last.deviation.expected):
         return
-    errors = last.deviation.expected.split(" or ")
+    errors = [f"Errors.{error}" for error in last.deviation.expected.split(" or ")]
     part, _, _error = last.deviation.recorded.rpartition(" ")
     if part:
         yield from last.statements
-        seen, told = f"answers.getOrDefault({java_text(part)}, status)", f"the answer about {part}"
+        seen = f"answers.getOrDefault({java_text(part)}, status)"
+        yield from _is_one_of(errors, seen, f"the answer about {part}")
     else:
         deletes = last.operation == "delete_group"
         call = f"{{ {' '.join(last.statements)} }}" if deletes else last.call
         yield f"Errors answer = errorOf(() -> {call});"
-        seen, told = "answer", "the answer"
-    if len(errors) == 1:
-        yield from equals(f"Errors.{errors[0]}", seen, told)
-    else:
-        listed = ", ".join(f"Errors.{error}" for error in errors)
-        told = f'"{told} is {last.deviation.expected}, and it is "'
-        yield from holds(f"Set.of({listed}).contains({seen})", told, seen)
+        yield from _is_one_of(errors, "answer", "the answer")
 
 
 def _offsets_are_described(last: LastRequest) -> Iterator[str]:
     """Assert of which share-partitions offsets are described; those are share coordinators'."""
-    recorded, expected = (
-        set(re.findall(_KEY, text)) for text in (last.deviation.recorded, last.deviation.expected)
-    )
+    texts = last.deviation.recorded, last.deviation.expected
+    recorded, expected = (sorted(re.findall(_KEY, text)) for text in texts)
     if recorded != expected:
-        yield from equals(
-            f"Set.of({_texts(sorted(expected))})", "listed()", "whose offsets are described"
-        )
+        yield from equals(f"Set.of({_texts(expected)})", "listed()", "whose offsets are described")
 
 
 def _interval_is(last: LastRequest) -> Iterator[str]:

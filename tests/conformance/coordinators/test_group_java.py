@@ -1,6 +1,7 @@
 """Deviations of a group coordinator as JUnit tests, and what cannot be expressed."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -144,23 +145,10 @@ def test_what_share_coordinators_answer_is_statements_of_its_own() -> None:
     ]
 
 
-class Fencing(GroupCoordinatorDouble):
-    """It answers a member that it does not know that its epoch is fenced."""
-
-    def ask(self, message: dict[str, Any], /) -> dict[str, Any]:
-        reply = super().ask(message)
-        if reply.get("result", {}).get("status") == ErrorCode.UNKNOWN_MEMBER_ID.name:
-            reply["result"]["status"] = ErrorCode.FENCED_MEMBER_EPOCH.name
-        return reply
-
-
 def test_epochs_are_relative_to_what_the_member_was_given() -> None:
-    guess = attrs.evolve(STAY, member=3, epoch=asks.MemberEpoch.OLD)
     joins = attrs.evolve(JOIN, member=2, topics=())
     fault = "the group epoch rises with every heartbeat"
     assert 'heartbeat("m2", 0, List.of());' in written(fault, (*BEGIN, joins, STAY))
-    unknown = written_of(Fencing(), (*BEGIN, guess))
-    assert 'errorOf(() -> heartbeat("m3", 1, null));' in unknown
 
 
 @pytest.mark.parametrize(
@@ -179,6 +167,135 @@ def test_what_cannot_be_expressed_is_refused(
 ) -> None:
     with pytest.raises(NoTestError, match=reason):
         written(fault, sequence)
+
+
+Change = Callable[[dict[str, Any], dict[str, Any]], object]
+
+
+class Otherwise(GroupCoordinatorDouble):
+    """It answers operations of one kind as a function changes the answer."""
+
+    def __init__(self, op: str, change: Change) -> None:
+        super().__init__()
+        self.op, self.change = op, change
+
+    def ask(self, message: dict[str, Any], /) -> dict[str, Any]:
+        reply = super().ask(message)
+        operation = message.get("operation", {})
+        if operation.get("op") == self.op:
+            self.change(operation, reply)
+        return reply
+
+
+def _fences_unknown(_operation: dict[str, Any], reply: dict[str, Any]) -> None:
+    if reply["result"]["status"] == ErrorCode.UNKNOWN_MEMBER_ID.name:
+        reply["result"]["status"] = ErrorCode.FENCED_MEMBER_EPOCH.name
+
+
+def _fails_when_naming(operation: dict[str, Any], reply: dict[str, Any]) -> None:
+    if operation["epoch"] > 0 and operation["topics"] is not None:
+        reply["result"] = {"status": ErrorCode.UNKNOWN_SERVER_ERROR.name}
+
+
+def _shifts(_operation: dict[str, Any], reply: dict[str, Any]) -> None:
+    for call in reply["calls"]:
+        call["start_offset"] += 7
+
+
+def _is_there(_operation: dict[str, Any], reply: dict[str, Any]) -> None:
+    reply["group"] = {"status": "NONE", "epoch": 1, "assignment_epoch": 0, "members": []}
+
+
+BEFORE = attrs.evolve(STAY, epoch=asks.MemberEpoch.BEFORE, topics=(0,))
+
+
+@pytest.mark.parametrize(
+    ("double", "sequence", "asserted"),
+    [
+        (
+            Otherwise("heartbeat", _fences_unknown),
+            (*BEGIN, attrs.evolve(STAY, member=3, epoch=asks.MemberEpoch.OLD)),
+            'Errors answer = errorOf(() -> heartbeat("m3", 1, null));',
+        ),
+        (
+            Otherwise("heartbeat", _fails_when_naming),
+            (*BEGIN, attrs.evolve(STAY, topics=())),
+            'errorOf(() -> heartbeat("m1", epochs.get("m1"), List.of()));',
+        ),
+        (
+            Otherwise("heartbeat", _fails_when_naming),
+            (*BEGIN, attrs.evolve(JOIN, member=2), STAY, BEFORE),
+            "List.of(Errors.FENCED_MEMBER_EPOCH, Errors.NONE).contains(answer),",
+        ),
+        (
+            Otherwise("heartbeat", _shifts),
+            (asks.Begin((1,)), attrs.evolve(ALTER, answers=WAITS), PassTime(31_003), JOIN),
+            'assertTrue(List.of(-1L, 5L).contains(initializing.getOrDefault("t0.1:0", -1L)),',
+        ),
+        (
+            Otherwise("alter_offsets", _is_there),
+            (asks.Begin((1,)), asks.AlterOffsets(((0, 2, 0),))),
+            "assertEquals(Errors.GROUP_ID_NOT_FOUND,",
+        ),
+    ],
+    ids=("a status", "no topics", "statuses", "offsets", "a group"),
+)
+def test_a_test_asserts_each_of_what_may_be(
+    double: GroupCoordinatorDouble, sequence: tuple[asks.GroupAsk, ...], asserted: str
+) -> None:
+    assert asserted in written_of(double, sequence)
+
+
+DELETES = {"id": 9, "call": "delete", "status": "NONE", "topic": "t0.1", "partition": 0}
+
+
+@pytest.mark.parametrize(
+    ("double", "sequence", "rule"),
+    [
+        (
+            Otherwise("advance_time", lambda _asked, reply: reply["calls"].append(DELETES)),
+            (*BEGIN, PassTime(1)),
+            "NEW_IS_INITIALIZED",
+        ),
+        (
+            Otherwise("heartbeat", lambda _asked, reply: reply["result"].update(assignment=None)),
+            (*BEGIN, STAY),
+            "REQUEST_ANSWER",
+        ),
+        (
+            Otherwise("heartbeat", lambda _asked, reply: reply["group"].update(members=[])),
+            BEGIN,
+            "MEMBERS",
+        ),
+        (
+            Otherwise(
+                "describe_offsets",
+                lambda _asked, reply: reply["result"].update(offsets=[["t0.1", 0, 9]]),
+            ),
+            (*BEGIN, asks.DescribeOffsets()),
+            "OFFSETS_DESCRIBED",
+        ),
+        (
+            Otherwise("describe_offsets", lambda _asked, reply: reply.update(error="no answer")),
+            (*BEGIN, asks.DescribeOffsets()),
+            "CRASHED",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_the_class_does_not_show_is_refused(
+    double: GroupCoordinatorDouble, sequence: tuple[asks.GroupAsk, ...], rule: str
+) -> None:
+    with pytest.raises(NoTestError, match=f"no assertion in Java is known for the rule {rule}"):
+        written_of(double, sequence)
+
+
+def test_what_does_not_show_again_is_refused() -> None:
+    target = DriverTarget(GroupCoordinatorDouble("joining throws"), GroupCapabilities)
+    (found,) = alone(target, CASES["joining throws"][0], GROUP_COORDINATORS).faults
+    mended = DriverTarget(GroupCoordinatorDouble(), GroupCapabilities)
+    with pytest.raises(NoTestError, match="a fault did not show when it was played again"):
+        GROUP_COORDINATOR.method(mended, GROUP_COORDINATORS, JavaCase("a fault", found))
 
 
 def test_what_the_service_answers_late_is_refused() -> None:

@@ -1,6 +1,7 @@
 """Deviations of a share coordinator as JUnit tests, and what cannot be expressed."""
 
 import re
+from typing import Any
 
 import attrs
 import pytest
@@ -125,3 +126,21 @@ def test_what_is_known_has_the_calls_of_its_sequence() -> None:
 def test_what_cannot_be_expressed_is_refused(fault: str, last: asks.StateAsk, reason: str) -> None:
     with pytest.raises(NoTestError, match=f"no assertion in Java is known for the rule {reason}"):
         written(fault, (*BEGIN, asks.PassTime(1000), last))
+
+
+def test_what_does_not_show_again_is_refused() -> None:
+    target = target_of("an update loses a batch")
+    (found,) = alone(target, (*BEGIN, WRITE), SHARE_COORDINATORS).faults
+    with pytest.raises(NoTestError, match="a fault did not show when it was played again"):
+        SHARE_COORDINATOR.method(target_of(""), SHARE_COORDINATORS, JavaCase("a fault", found))
+
+
+def test_an_answer_that_cannot_be_read_is_refused() -> None:
+    class Odd(DoubleCoordinator):
+        def _request(self, message: dict[str, Any]) -> dict[str, Any]:
+            return {**super()._request(message), "response": None}
+
+    target = DriverTarget(Odd("", "kafka"), ShareCapabilities)
+    (found,) = alone(target, BEGIN, SHARE_COORDINATORS).faults
+    with pytest.raises(NoTestError, match="no assertion in Java is known for the rule UNREADABLE_"):
+        SHARE_COORDINATOR.method(target, SHARE_COORDINATORS, JavaCase("a fault", found))
