@@ -134,7 +134,7 @@ def java_text(text: str) -> str:
 
 def equals(expected: str, seen: str, told: str) -> Iterator[str]:
     """Yield the lines which assert that one value is the other, and else tell what it is."""
-    parts = f"assertEquals({expected},", f"{seen},", f'"{told}");'
+    parts = f"assertEquals({expected},", f"{seen},", f"{java_text(told)});"
     line = " ".join(parts)
     yield from [line] if len(line) < _WIDTH else [parts[0], *(f"    {part}" for part in parts[1:])]
 

@@ -21,7 +21,7 @@ from spec.group_membership import JOINING, LEAVING
 Waiting = dict[int, tuple[str, list[StateCall]]]
 """By its id each call without an answer: the operation that it is of, and its share-partitions."""
 
-_KEY = r"[^\s,;]+:-?\d+"
+_KEY = r"[\w.]+:-?\d+"
 _ERRORS = re.compile(r"[A-Z_]+(?: or [A-Z_]+)*")
 
 
@@ -204,7 +204,7 @@ def _is_one_of(allowed: Sequence[str], seen: str, told: str) -> Iterator[str]:
     if len(allowed) == 1:
         yield from equals(allowed[0], seen, told)
     else:
-        told = f'"{told} is {" or ".join(allowed)}, and it is "'
+        told = java_text(f"{told} is {' or '.join(allowed)}, and it is ")
         yield from holds(f"List.of({', '.join(allowed)}).contains({seen})", told, seen)
 
 
