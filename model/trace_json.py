@@ -184,7 +184,8 @@ def _encoded(field: TraceField, value: Any) -> object:  # noqa: ANN401 - a value
         case FieldKind.RECORDS:
             return [_encoded_record(field, item) for item in value]
         case FieldKind.ROWS:
-            return [[_encoded(p, item.get(p.name)) for p in field.parts] for item in value]
+            nested = [(p.name, None if p.kind in _PLAIN else p) for p in field.parts]
+            return [[_encoded(p, of.get(n)) if p else of.get(n) for n, p in nested] for of in value]
         case FieldKind.INTEGERS | FieldKind.TEXTS:
             return list(value)
     return value
