@@ -297,7 +297,7 @@ def verdict_on(rows: PartitionRows, checked: int, divergence: Finding | None) ->
         gaps=gaps,
         lost=lost,
         latest_ms=latest_ms,
-        believed=believed_in(told, is_after_gap=is_after_gap),
+        believed=believed_in(told, is_after_gap=is_after_gap) if gaps or is_after_gap else 0,
     )
 
 

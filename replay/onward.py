@@ -291,10 +291,12 @@ def _verdict(
     rows: PartitionRows, course: Course, parts: Sequence[PartitionVerdict], last: _Stretch
 ) -> PartitionVerdict:
     """Return the verdict on all stretches of a piece together, with all divergences so far."""
-    first = course.divergences[0] if course.divergences else None
+    if not course.divergences:
+        return merged(parts, rows.events)
+    first, *more = course.divergences
     whole = verdict_on(attrs.evolve(rows, problem=last.rows.problem), 0, first)
-    more = course.divergences[1:]
-    return attrs.evolve(merged([*parts, whole], whole.events), more=more, repeats=course.repeats)
+    verdict = merged([*parts, whole], whole.events)
+    return attrs.evolve(verdict, more=tuple(more), repeats=course.repeats)
 
 
 def reason_of(course: Course, missed: int) -> str:

@@ -195,12 +195,13 @@ def with_last(items: Iterable[T_]) -> Iterator[tuple[T_, bool]]:
 
 
 def each_once(piece: PartitionRows) -> PartitionRows:
-    """Return a piece without the copies of events, which are none of its events."""
+    """Return a piece without the copies of events, which are none of its events; nor are gaps."""
     once = without_copies(piece.table)
-    copies = piece.table.num_rows - once.num_rows
-    if not copies:
+    copies, gaps = piece.table.num_rows - once.num_rows, gaps_in(once)
+    if not (copies or gaps):
         return piece
-    return attrs.evolve(piece, table=once, events=piece.events - copies, part=None)
+    part = None if copies else piece.part
+    return attrs.evolve(piece, table=once, events=piece.events - copies - gaps, part=part)
 
 
 def begun(
@@ -211,24 +212,16 @@ def begun(
 ) -> PartitionRows:
     """Return the rows of a piece that follow where the one before it has led, up to a problem.
 
-    The piece has each event once.
+    The piece has each event once (``each_once``).
     """
     table, problem = in_sequence(piece.partition, piece.table, unfinished, start)
-    borne = with_pauses(table, pauses)
-    rows = attrs.evolve(
-        piece,
-        table=borne,
-        events=piece.events - gaps_in(piece.table),
-        problem=problem or piece.problem,
-        start=start,
-    )
-    if piece.part is None:
-        return without_bad_rows(rows)
+    borne, part = with_pauses(table, pauses), None
     # Where leaders follow one another, rows may have been put between or left out.
-    is_cut_at_most = table.column("leader_epoch").null_count == table.num_rows and borne is table
-    part = attrs.evolve(piece.part, table=table) if is_cut_at_most else None
-    rows = attrs.evolve(rows, part=part)
-    return rows if piece.part.whole.is_sound else without_bad_rows(rows)
+    if piece.part and borne is table and table.column("leader_epoch").null_count == table.num_rows:
+        part = attrs.evolve(piece.part, table=table)
+    problem = problem or piece.problem
+    rows = attrs.evolve(piece, table=borne, problem=problem, start=start, part=part)
+    return rows if piece.part and piece.part.whole.is_sound else without_bad_rows(rows)
 
 
 def without_bad_rows(rows: PartitionRows) -> PartitionRows:

@@ -9,7 +9,7 @@ from impl.kernel import KernelResult, replay_partition
 from model.profile import KAFKA
 from model.trace_arrow import table_from_rows
 from replay.check import through_kernel
-from replay.pieces import ROWS_AT_ONCE, Part, PartitionRows, Together, begun, partitions
+from replay.pieces import ROWS_AT_ONCE, Part, PartitionRows, Together, begun, each_once, partitions
 from replay.plan import Plan
 from tests.replay.samples import Row, kafka_rows, placed
 
@@ -61,7 +61,11 @@ def test_share_partitions_taken_together_end_as_each_does_alone(
 @pytest.fixture
 def rows() -> list[PartitionRows]:
     both = [*kafka_rows(count=50), *kafka_rows(partition=1, count=50)]
-    return [begun(piece, None) for _, pieces in partitions([placed(both)], 100) for piece in pieces]
+    return [
+        begun(each_once(piece), None)
+        for _, pieces in partitions([placed(both)], 100)
+        for piece in pieces
+    ]
 
 
 def test_rows_that_were_cut_are_not_taken_from_the_whole(rows: list[PartitionRows]) -> None:
