@@ -176,8 +176,6 @@ def _typed(path: str, value: object, kind: type, allowed: str) -> object:
 
 
 def _encoded(field: TraceField, value: Any) -> object:  # noqa: ANN401 - a value of any kind
-    if value is None:
-        return None
     match field.kind:
         case FieldKind.RECORD:
             return _encoded_record(field, value)
