@@ -13,7 +13,7 @@ from impl.rows import Ints, move_rows, seek_range
 from impl.runs import is_free, seek, tracked
 from impl.state import State
 from impl.window import first_unknown, furthest_start
-from impl.writes import first_unwritten
+from impl.writes import first_unwritten, first_written
 from model.guards import Guard
 
 _OFFERED = at.verdict(Guard.RECORD_IS_OFFERED)
@@ -127,12 +127,14 @@ def _free_record(state: State, fetch: Fetch, ranges: Ints, low: int, end: int) -
 def _new_record(state: State, fetch: Fetch, ranges: Ints, low: int, end: int) -> int:
     """Return the first offset of [low, end) that was produced or read and never taken; else end.
 
-    There is room as far as there would be if the start offset had moved.
+    There is room as far as there would be if the start offset had moved, past no record whose
+    write has no answer.
     """
     h = state.header
     present, limit = tracked(h), end
     if present > 0:
-        room = window_limit(state, furthest_start(state, h[at.END]))
+        due = first_written(state, h[at.START], furthest_start(state, h[at.END]))
+        room = window_limit(state, due)
         limit = min(end, max(h[at.END], room))
     offset = low if present < h[at.END] - h[at.START] else max(low, h[at.END])
     while offset < limit:

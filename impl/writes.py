@@ -295,6 +295,21 @@ def leave_in_doubt(state: State) -> None:
 
 
 @compiled
+def first_written(state: State, low: int, high: int) -> int:
+    """Return the first offset of [low, high) that a write without an answer reports, or high."""
+    begin = 0
+    for row in range(state.header[at.OUTSTANDING_TAIL]):
+        end = begin + state.outstanding[row, at.O_BATCHES]
+        if state.outstanding[row, at.O_ID] == at.DOUBTFUL:
+            begin = end
+        while begin < end:
+            if state.pending[begin, at.LAST] >= low:
+                high = min(high, max(low, state.pending[begin, at.FIRST]))
+            begin += 1
+    return high
+
+
+@compiled
 def first_unwritten(state: State, offset: int) -> int:
     """Return the first offset from this one on that no write without an answer reports."""
     before = -1

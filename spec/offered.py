@@ -8,7 +8,7 @@ from model.operations import Acquire
 from model.ranges import PassedOver, runs
 from model.whole_state import Delayed
 from spec.log import Extent, hole_end, overlapping, readable_end
-from spec.partition import SharePartition, is_being_written, require
+from spec.partition import SharePartition, being_written, is_being_written, require
 from spec.record import is_acquirable
 from spec.window import first_unfinished, tracked
 
@@ -63,6 +63,13 @@ def note_full(partition: SharePartition) -> Delayed | None:
     return Delayed(start, fetches)
 
 
+def _due_start(partition: SharePartition) -> int:
+    """Return where the start offset has to be: not past a record whose write is outstanding."""
+    start = partition.window.start_offset
+    written = [max(each.first, start) for each in being_written(partition) if each.last >= start]
+    return min([first_unfinished(partition.window, partition.log), *written])
+
+
 def _each(ranges: Iterable[PassedOver]) -> Iterator[tuple[int, int]]:
     for each in ranges:
         yield from ((offset, each.fetches) for offset in range(each.first, each.last + 1))
@@ -85,8 +92,9 @@ def _passed_over(partition: SharePartition, operation: Acquire, taken: list[int]
 def _offerable(partition: SharePartition, operation: Acquire) -> Iterator[int]:
     """Yield the offsets that a fetch may acquire, ascending: what was produced, and what it read.
 
-    There is room past the window's end as far as there would be if the start offset had moved. A
-    record that the log lacks is archived once a fetch has read past it (``read.notice``).
+    There is room past the window's end as far as there would be if the start offset had moved to
+    where it has to be. A record that the log lacks is archived once a fetch has read past it
+    (``read.notice``).
     """
     window, log = partition.window, partition.log
     first = max(window.start_offset, log.start_offset)
@@ -99,7 +107,7 @@ def _offerable(partition: SharePartition, operation: Acquire) -> Iterator[int]:
         and (operation.fetch_offset <= offset <= last or hole_end(log, offset) is None)
     )
     if window.records:
-        room = first_unfinished(window, log) + partition.config.partition_max_record_locks
+        room = _due_start(partition) + partition.config.partition_max_record_locks
         end = min(end, max(window.end_offset, room))
     produced = overlapping(log, first, end - 1)
     read = ((batch.first, batch.last) for batch in operation.log_batches)

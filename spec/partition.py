@@ -8,7 +8,7 @@ from model.errors import ErrorCode, IllegalChoiceError
 from model.guards import CoordinatorGuard, Guard
 from model.outcome import Outcome, Write
 from model.profile import Profile
-from model.ranges import PassedOver
+from model.ranges import PassedOver, StateBatch
 from model.whole_state import Delayed
 from spec.coordinator import Durable
 from spec.log import Log
@@ -64,10 +64,14 @@ class Step:
     outcome: Outcome = Outcome(ErrorCode.NONE)
 
 
+def being_written(partition: SharePartition) -> list[StateBatch]:
+    """Return what outstanding writes report of records."""
+    return [batch for sent in partition.outstanding.values() for batch in sent.write.state_batches]
+
+
 def is_being_written(partition: SharePartition, offset: int) -> bool:
     """Whether an outstanding write reports the record."""
-    written = (sent.write.state_batches for sent in partition.outstanding.values())
-    return any(batch.first <= offset <= batch.last for batches in written for batch in batches)
+    return any(batch.first <= offset <= batch.last for batch in being_written(partition))
 
 
 def new_partition(profile: Profile) -> SharePartition:

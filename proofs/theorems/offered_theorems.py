@@ -154,6 +154,29 @@ def finished_records_leave_a_full_window_within_the_bound(s: AnyPartition) -> Te
     return conjunction(count <= s.bound, noted.offset == s.start, noted.fetches == count)
 
 
+def _writing(s: AnyPartition) -> SharePartition:
+    """Return the share-partition with an outstanding write of the range."""
+    batch = StateBatch(s.first, s.last, RecordState.ARCHIVED, 1)
+    sent: Any = Points(((s.waiting, Outstanding(Write(s.waiting, s.start, 0, (batch,)))),))
+    return attrs.evolve(_before(s), outstanding=sent)
+
+
+@_FETCH.theorem(
+    55,
+    of="the start offset is due",
+    control=wrong("spec.offered:being_written", "sees no write", becomes(lambda _partition: [])),
+)
+def start_offset_is_due_up_to_what_is_written(s: AnyPartition) -> Term:
+    """The start offset need not pass the first record whose write is outstanding."""
+    writing = _writing(s)
+    with standing_in(offered, first_unfinished=furthest_of(writing, s.furthest)):
+        due = offered._due_start(writing)  # noqa: SLF001 - the rule
+    if s.last < s.start:
+        return due == s.furthest
+    first = either(s.first < s.start, s.start, s.first)
+    return due == either(first < s.furthest, first, s.furthest)
+
+
 @_FETCH.theorem(
     55,
     of="nothing is acquired of a full window while a write is outstanding",
@@ -161,9 +184,7 @@ def finished_records_leave_a_full_window_within_the_bound(s: AnyPartition) -> Te
 )
 def fetch_of_a_full_window_counts_unless_its_start_is_written(s: AnyPartition) -> Term:
     """A write that is outstanding makes no difference but where it reports the start offset."""
-    batch, idle = StateBatch(s.first, s.last, RecordState.ARCHIVED, 1), _before(s)
-    sent: Any = Points(((s.waiting, Outstanding(Write(s.waiting, s.start, 0, (batch,)))),))
-    writing = attrs.evolve(idle, outstanding=sent)
+    idle, writing = _before(s), _writing(s)
     with standing_in(offered, first_unfinished=furthest_of(idle, s.furthest)):
         without = attempted(lambda: offered.note_full(idle))
     with standing_in(offered, first_unfinished=furthest_of(writing, s.furthest)):

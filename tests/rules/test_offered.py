@@ -93,3 +93,18 @@ def test_the_start_of_a_full_window_waits_for_no_write_of_another_record(profile
     for _ in range(profile.offered_within):
         full = apply(full, skip, stays).partition
     assert refusal(full, skip, stays)[0] is Guard.FINISHED_LEAVES_FULL_WINDOW
+
+
+@BOTH
+def test_there_is_no_room_where_the_start_offset_may_wait_for_its_write(profile: Profile) -> None:
+    stays, none = Choice(start_offset=0), Choice(acquired=(), start_offset=0)
+    full = run(started(profile), fetch("c1", (0, 9)), acknowledgement("c1", (0, 9, 2)))
+    full, ends = run(full, fetch("c1", (0, 9))), AdvanceTime(SMALL.record_lock_duration_ms)
+    writing = apply(full, ends, stays, [Answer(ErrorCode.PENDING)]).partition
+    (write,) = writing.outstanding
+    more = fetch("c2", (10, 14))
+    for _ in range(profile.offered_within + 1):
+        writing = apply(writing, more, none).partition
+    assert writing.passed_over == ()
+    answered = apply(writing, CompleteWrite(write, ErrorCode.NONE), stays).partition
+    assert apply(answered, more, none).partition.passed_over == (PassedOver(10, 10, 1),)
