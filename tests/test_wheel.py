@@ -26,6 +26,12 @@ SECONDS = 600
 PLAIN: Mapping[str, str] = MappingProxyType({})
 SLOWLY = MappingProxyType({"NUMBA_DISABLE_JIT": "1"})
 COMPILED = MappingProxyType({"NUMBA_DISABLE_JIT": "0"})
+ONE_FUNCTION = """
+from sharespec.impl.state import new_state
+from sharespec.impl.writes import forget_redundant
+from sharespec.model.profile import KIP
+forget_redundant(new_state(KIP))
+"""
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("wheel")]
 
@@ -167,15 +173,27 @@ def test_an_application_has_a_broker_for_its_tests(installed: Installed) -> None
     assert "assert 0 == 1" in installed.run("python", "-m", "pytest", str(folder), status=1)
 
 
-def test_what_it_compiles_is_in_the_cache_of_the_user(installed: Installed) -> None:
-    command = ("sharespec", "replay", str(TRACE), "--profile", "kafka", "--against", "impl")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("python", "-c", ONE_FUNCTION),
+        pytest.param(
+            ("sharespec", "replay", str(TRACE), "--against", "impl"), marks=pytest.mark.long
+        ),
+    ],
+    ids=["one function", "all"],
+)
+def test_what_it_compiles_is_in_the_cache_of_the_user(
+    installed: Installed, command: tuple[str, ...], tmp_path: Path
+) -> None:
+    more = {**COMPILED, "XDG_CACHE_HOME": str(tmp_path)}
     for _ in range(2):
-        assert "0 diverge" in installed.run(*command, more=COMPILED)
-    compiled = [path for path in installed.cache.rglob("*.nbi") if "sharespec" in path.parts]
+        installed.run(*command, more=more)
+    compiled = [path for path in tmp_path.rglob("*.nbi") if "sharespec" in path.parts]
     assert compiled
-    before = {path: path.stat().st_mtime_ns for path in installed.cache.rglob("*.nb?")}
-    installed.run(*command, more=COMPILED)
-    assert {path: path.stat().st_mtime_ns for path in installed.cache.rglob("*.nb?")} == before
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb?")}
+    installed.run(*command, more=more)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb?")} == before
 
 
 def test_a_divergence_names_the_lines_of_the_specification(installed: Installed) -> None:
