@@ -97,6 +97,12 @@ class Held:
         return self.delivered is None and is_kept
 
     @property
+    def is_kept_back(self) -> bool:
+        """Whether it was renewed and not refused since, still lasts, and a poll left it out."""
+        lasts = self.lost is None and self.fate is not Fate.REFUSED
+        return self.renewed is not None and self.passed_over and lasts
+
+    @property
     def waits(self) -> bool:
         """Whether the application has it and has not said what becomes of it."""
         return self.delivered is not None and self.due is None

@@ -381,7 +381,7 @@ class _Judging:
             return
         held.renewing -= held.due == RENEW and held.renewing > 0
         held.due = self.replaced
-        if held.renewed is not None and held.passed_over and held.lost is None:
+        if held.is_kept_back:
             text = f"{held.where} was renewed, no poll returns it, and it cannot be acknowledged"
             self.violated(Duty.RENEWED, text)
             held.lost = self.position

@@ -298,6 +298,17 @@ def test_a_callback_may_tell_of_a_renewal_while_the_next_acknowledgement_is_unde
     assert found(*events, of=(Duty.REFUSAL_TOLD,)) == expected
 
 
+@pytest.mark.parametrize(("refused", "expected"), [(False, [Duty.RENEWED]), (True, [])])
+def test_a_record_whose_next_renewal_was_refused_need_not_be_acknowledged(
+    *, refused: bool, expected: list[Duty]
+) -> None:
+    answer = Answered(0, 3, refused=((PLACE, 121),) if refused else ())
+    renewed = (*HELD, says(RENEW), SAID, sends(2, RENEW), Answered(0, 2), POLL, returns())
+    again = (says(RENEW), SAID, sends(3, RENEW), answer, POLL, returns())
+    fails = (says(ACCEPT), Returned(0, "acknowledge", error="already acknowledged"))
+    assert found(*renewed, *again, *fails, of=(Duty.RENEWED,)) == expected
+
+
 TOLD = (Completed(PLACE, (0,), None),)
 
 
