@@ -6,7 +6,7 @@ from impl.rows import Ints
 from impl.runs import cut_out, set_state
 from impl.state import State
 from impl.window import finish
-from impl.writes import Reported, begin_change, first_unwritten, send_anyway
+from impl.writes import Reported, begin_change, is_written, send_anyway
 from model.guards import Guard
 
 _NOT_ARCHIVING = at.verdict(Guard.DEAD_LETTER_IS_ARCHIVING)
@@ -47,7 +47,9 @@ def _none_waits(state: State) -> int:
     h, runs = state.header, state.runs
     for i in range(h[at.HEAD], h[at.TAIL]):
         if runs[i, at.STATE] == at.ARCHIVING and runs[i, at.WRITE] == at.NO_WRITE:
-            offset = first_unwritten(state, runs[i, at.FIRST])
+            offset = runs[i, at.FIRST]
+            while offset <= runs[i, at.LAST] and is_written(state, offset):
+                offset += 1
             if offset <= runs[i, at.LAST]:
                 h[at.WHERE] = offset
                 return _NOT_QUEUED

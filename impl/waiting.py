@@ -13,7 +13,7 @@ from impl.rows import Ints, move_rows, seek_range
 from impl.runs import is_free, seek, tracked
 from impl.state import State
 from impl.window import first_unknown, furthest_start
-from impl.writes import first_unwritten, first_written
+from impl.writes import first_written, is_written
 from model.guards import Guard
 
 _OFFERED = at.verdict(Guard.RECORD_IS_OFFERED)
@@ -174,7 +174,7 @@ def note_full(state: State) -> int:
     """
     h = state.header
     start = h[at.START]
-    if first_unwritten(state, start) != start:
+    if is_written(state, start):
         return at.FINE
     if furthest_start(state, h[at.END]) == start:
         h[at.STUCK_OFFSET], h[at.STUCK_FETCHES] = at.NOWHERE, 0

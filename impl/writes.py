@@ -310,20 +310,9 @@ def first_written(state: State, low: int, high: int) -> int:
 
 
 @compiled
-def first_unwritten(state: State, offset: int) -> int:
-    """Return the first offset from this one on that no write without an answer reports."""
-    before = -1
-    while before != offset:
-        before, begin = offset, 0
-        for row in range(state.header[at.OUTSTANDING_TAIL]):
-            end = begin + state.outstanding[row, at.O_BATCHES]
-            if state.outstanding[row, at.O_ID] == at.DOUBTFUL:
-                begin = end
-            while begin < end:
-                if state.pending[begin, at.FIRST] <= offset <= state.pending[begin, at.LAST]:
-                    offset = state.pending[begin, at.LAST] + 1
-                begin += 1
-    return offset
+def is_written(state: State, offset: int) -> bool:
+    """Tell whether a write without an answer reports the record."""
+    return bool(first_written(state, offset, offset + 1) == offset)
 
 
 @entry_point
