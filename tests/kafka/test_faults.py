@@ -63,73 +63,6 @@ SHOWN = {
         "10-19 is durable, and the answers are [FENCED_LEADER_EPOCH];"
         " ==> expected: <true> but was: <false>"
     ),
-    "GroupCoordinatorShardShareOffsetsTest.testAlteringOffsetsRaisesGroupEpoch": (
-        "the group epoch was 3 and is 3 after offsets were altered;"
-        " ==> expected: <true> but was: <false>"
-    ),
-    "GroupCoordinatorShardShareOffsetsTest.testInitializationThatIsTriedAgainHasNoStartOffset": (
-        "what is initialized again ==> expected: <[0 at -1]> but was: <[0 at 0]>"
-    ),
-    "GroupCoordinatorShardShareOffsetsTest"
-    ".testInitializationThatFailedHasNoStartOffsetOnceTopicGrew": (
-        "what is initialized after an error ==> expected: <[0 at -1]> but was: <[0 at 0]>"
-    ),
-    "GroupCoordinatorShardShareOffsetsTest.testPartitionBesideAlteredOneHasNoStartOffset": (
-        "what is initialized beside it ==> expected: <[1 at -1]> but was: <[1 at 0]>"
-    ),
-    "GroupCoordinatorShardShareOffsetsTest.testAlteringPartitionThatDoesNotExistCreatesNoGroup": (
-        "the group ==> expected: <GROUP_ID_NOT_FOUND> but was: <NONE>"
-    ),
-    "GroupCoordinatorShardShareOffsetsTest.testPartitionBelow0IsNotInitialized": (
-        "what is initialized ==> expected: <[]> but was: <[-1 at 5]>"
-    ),
-    "GroupCoordinatorShardShareOffsetsTest.testDeletedOffsetsOfGroupWithoutAnyAreAnswered": (
-        "what is answered of topics"
-        " ==> expected: <[topic UNKNOWN_TOPIC_OR_PARTITION]> but was: <[]>"
-    ),
-    "GroupCoordinatorShardShareOffsetsTest"
-    ".testDeletingGroupDeletesStateWhoseInitializationWasAnsweredWithError": (
-        "whose durable state is deleted with the group ==> expected: <[0]> but was: <[]>"
-    ),
-    "GroupCoordinatorShardShareOffsetsTest"
-    ".testDeletingGroupDeletesStateThatCouldNotBeDeletedBefore": (
-        "whose durable state is deleted at last ==> expected: <[0]> but was: <[]>"
-    ),
-    "GroupCoordinatorShardShareOffsetsTest.testGroupIsNotDeletedWithWhatWasInitializedMeanwhile": (
-        "the deletion of a group of which one partition is initialized"
-        " ==> expected: not equal but was: <NONE>"
-    ),
-    "GroupCoordinatorShardShareOffsetsTest"
-    ".testAlteredStartOffsetIsKeptWhenInitializationIsTriedAgain": (
-        "what is initialized as altered ==> expected: <[0 at 5]> but was: <[0 at 0]>"
-    ),
-    "GroupCoordinatorShardShareOffsetsTest.testLateAnswerIsNoneOfGroupThatCameAgain": (
-        "what is initialized of a topic that the new group subscribes to"
-        " ==> expected: <[0 at -1]> but was: <[]>"
-    ),
-    "ShareCoordinatorShardStateTest.testRepeatedInitializeKeepsState": (
-        "what is durable after the same initialization came again"
-        " ==> expected: <[0-0]> but was: <[]>"
-    ),
-    "ShareCoordinatorShardStateTest.testInitializeInSameStateEpochKeepsStartOffset": (
-        "the answer to another start offset in one state epoch"
-        " ==> expected: <INVALID_REQUEST> but was: <NONE>"
-    ),
-    "ShareCoordinatorShardStateTest.testWriteThatKeepsStartOffsetSetsDeliveryCompleteCount": (
-        "what is durable"
-        " ==> expected: <start offset 110, count 7> but was: <start offset 110, count 3>"
-    ),
-    "ShareCoordinatorShardStateTest.testWriteOfNewerStateEpochIsFenced": (
-        "the answer to a write of another state epoch"
-        " ==> expected: <FENCED_STATE_EPOCH> but was: <NONE>"
-    ),
-    "ShareCoordinatorShardStateTest.testUnknownDeliveryCompleteCountReplacesFormer": (
-        "what is durable"
-        " ==> expected: <start offset 5, count -1> but was: <start offset 5, count 3>"
-    ),
-    "ShareCoordinatorShardStateTest.testFormerLeaderIsFencedAfterFailover": (
-        "the answer to a former leader ==> expected: <FENCED_LEADER_EPOCH> but was: <NONE>"
-    ),
     "PersisterStateManagerMergedWritesTest.testRequestHasOneWriteOfASharePartition": (
         "the writes of one share-partition in one request"
         " ==> expected: <[partition 0, leader epoch 4]>"
@@ -171,8 +104,6 @@ CONTROLS = {
     "DelayedShareFetchDisconnectTest": 4,
     "ShareCoordinatorServiceMergedWritesTest": 1,
     "PersisterStateManagerMergedWritesTest": 1,
-    "GroupCoordinatorShardShareOffsetsTest": 9,
-    "ShareCoordinatorShardStateTest": 3,
     "SharePartitionManagerLateFailureTest": 2,
     "ShareConsumerRenewalTest": 1,
     "ShareConsumerRepeatedRecordTest": 3,
