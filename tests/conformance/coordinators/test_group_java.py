@@ -1,6 +1,5 @@
 """Deviations of a group coordinator as JUnit tests, and what cannot be expressed."""
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -15,8 +14,8 @@ from conformance.coordinators.group_scene import GroupCapabilities
 from conformance.coordinators.share_asks import FailOver, PassTime
 from conformance.cores.protocol import DriverTarget
 from conformance.java import JavaCase, NoTestError
-from conformance.releases import NEWEST
 from model.errors import ErrorCode
+from tests.conformance.java_source import source_with
 from tests.doubles.group_coordinator import GroupCoordinatorDouble
 
 FAILED, WAITS = (ErrorCode.NOT_COORDINATOR,), (ErrorCode.PENDING,)
@@ -115,10 +114,7 @@ def test_a_test_asserts_what_the_rules_expect(fault: str) -> None:
     sequence, assertion = CASES[fault]
     method = written(fault, sequence)
     assert assertion in method
-    source = GROUP_COORDINATOR.source("FoundTest", [method], NEWEST)
-    code = re.sub(r'"(?:\\.|[^"\\])*"', "", source)
-    assert code.count("{") == code.count("}")
-    assert "  // with" not in source
+    source = source_with(GROUP_COORDINATOR, method)
     assert ("timeouts" in source) == ("passTime" in method)
 
 

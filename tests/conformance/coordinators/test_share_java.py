@@ -1,6 +1,5 @@
 """Deviations of a share coordinator as JUnit tests, and what cannot be expressed."""
 
-import re
 from typing import Any
 
 import attrs
@@ -13,7 +12,6 @@ from conformance.coordinators.share_kit import SHARE_COORDINATORS
 from conformance.coordinators.share_scene import ShareCapabilities
 from conformance.cores.protocol import DriverTarget
 from conformance.java import JavaCase, NoTestError
-from conformance.releases import NEWEST
 from model.ranges import StateBatch
 from model.share_state_requests import (
     DeleteState,
@@ -24,6 +22,7 @@ from model.share_state_requests import (
 )
 from model.state_topic import SharePartitionKey
 from model.states import RecordState
+from tests.conformance.java_source import source_with
 from tests.doubles.share_coordinator import DoubleCoordinator
 from tools.documents.findings import known_of
 
@@ -88,9 +87,7 @@ def test_a_test_asserts_what_the_rules_expect(fault: str) -> None:
     sequence, assertion = CASES[fault]
     method = written(fault, sequence)
     assert assertion in method
-    source = SHARE_COORDINATOR.source("FoundTest", [method], NEWEST)
-    code = re.sub(r'"(?:\\.|[^"\\])*"', "", source)
-    assert code.count("{") == code.count("}")
+    source = source_with(SHARE_COORDINATOR, method)
     assert source.startswith("package org.apache.kafka.coordinator.share;\n")
 
 
