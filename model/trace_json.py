@@ -176,6 +176,8 @@ def _typed(path: str, value: object, kind: type, allowed: str) -> object:
 
 
 def _encoded(field: TraceField, value: Any) -> object:  # noqa: ANN401 - a value of any kind
+    if value is None:  # A table may lack what a trace must have.
+        return None
     match field.kind:
         case FieldKind.RECORD:
             return _encoded_record(field, value)

@@ -89,6 +89,12 @@ def test_null_stands_for_what_is_absent() -> None:
     assert b'"ACQUIRED",1,null,false' in line_from_row(ownerless)
 
 
+def test_a_row_that_lacks_what_a_trace_must_have_still_has_a_line() -> None:
+    row = row_from_line(encoded(LINE))
+    row["writes"][0]["state_batches"] = None
+    assert b'"state_batches":null' in line_from_row(row)
+
+
 REFUSED = {
     "unknown field": (lambda line: line.update(offset=1), "event.offset is 1; allowed: one of pa"),
     "unknown part": (
