@@ -25,16 +25,18 @@ from model.whole_state import ReplayState
 from replay.pieces import PartitionRows
 from replay.plan import Plan
 from replay.result_schema import Lag, lag_table
-from replay.state_file import Carried, diverged_before
+from replay.state_file import diverged_before
 from replay.tables import (
     BEGINNINGS,
     BEGINS_LATE,
     BadRow,
     BadRowError,
-    as_scalar,
     believed_in,
     events_of,
     gaps_in,
+    lateness_ms,
+    latest,
+    leave_out_log,
     row_of,
 )
 from replay.verdict import LogKnowledge, PartitionVerdict, Problem, Verdict
@@ -137,8 +139,8 @@ def through_kernel(
 
     ``every`` asks for the states after so many events.
     """
-    start, part = rows.start.state if rows.start else None, rows.part
-    if part and part.table is rows.table and part.fits and (start, every) == (None, None):
+    start, part = rows.start.state if rows.start else None, rows.untouched
+    if part and part.fits and (start, every) == (None, None):
         kernel = part.whole.replay(part.first, rows.table.num_rows, plan.rules)
     else:
         kernel = replay_partition(rows.table.select(SCHEMA.names), plan.rules, start, every)
@@ -196,7 +198,7 @@ def through_engines(
 
     def events() -> Iterator[TraceEvent]:
         nonlocal row
-        for row, event in enumerate(events_of(rows.table)):  # noqa: B007 - read behind the loop
+        for row, event in enumerate(rows.events_in_order()):  # noqa: B007 - read behind the loop
             yield event
 
     try:
@@ -283,9 +285,7 @@ def verdict_on(rows: PartitionRows, checked: int, divergence: Finding | None) ->
         verdict = Verdict.DIVERGES
     elif rows.problem:
         verdict = Verdict.UNREADABLE
-    told, start = rows.table.select(_CHECKED).slice(0, checked), rows.start
-    gaps, lost, latest_ms = _missing(told)
-    is_after_gap = bool(start and start.state and not start.state.state.ready)
+    gaps, lost, believed, latest_ms = _missing(rows, checked)
     return PartitionVerdict(
         rows.partition,
         verdict,
@@ -293,43 +293,47 @@ def verdict_on(rows: PartitionRows, checked: int, divergence: Finding | None) ->
         checked - gaps,
         divergence=divergence,
         problem=rows.problem,
-        log=_log_knowledge(rows.table, rows.start),
+        log=_log_knowledge(rows),
         gaps=gaps,
         lost=lost,
         latest_ms=latest_ms,
-        believed=believed_in(told, is_after_gap=is_after_gap) if gaps or is_after_gap else 0,
+        believed=believed,
     )
 
 
-def _missing(checked: pa.Table) -> tuple[int, int, int | None]:
-    """Return where events are missing among those that were checked, and how late timers were."""
-    due, late = checked.column("due_ms"), None
-    if due.null_count < checked.num_rows:
-        late = pc.max(pc.subtract(checked.column("time_ms"), due)).as_py()
-    if not (number := gaps_in(checked)):
-        return 0, 0, late
-    gaps = checked.column("lost").filter(pc.equal(checked.column("op"), "gap"))
-    return number, pc.sum(gaps).as_py() or 0, late
+def _missing(rows: PartitionRows, checked: int) -> tuple[int, int, int, int | None]:
+    """Return where events are missing among those that were checked, and how late timers were.
+
+    The first is the number of gaps, the others are the events that are missing there, and those
+    that follow a gap.
+    """
+    start, part = rows.start, rows.untouched
+    is_after_gap = bool(start and start.state and not start.state.state.ready)
+    if part and part.is_in_sequence and checked == rows.table.num_rows and not is_after_gap:
+        return 0, 0, 0, part.latest_ms
+    told = rows.table.select(_CHECKED).slice(0, checked)
+    late = latest(lateness_ms(told))
+    number = gaps_in(told)
+    if not (number or is_after_gap):
+        return 0, 0, 0, late
+    lost = pc.sum(told.column("lost").filter(pc.equal(told.column("op"), "gap"))).as_py() or 0
+    return number, lost, believed_in(told, is_after_gap=is_after_gap), late
 
 
-def tells_no_log(table: pa.Table) -> bool:
+def tells_no_log(rows: PartitionRows) -> bool:
     """Return whether the trace leaves out the log from some row on."""
-    known = table.column("log_known")
-    is_whole = pc.equal(table.column("op"), as_scalar("checkpoint"))
-    if known.null_count == table.num_rows:
-        return bool(pc.any(is_whole).as_py())
-    untold = pc.and_(is_whole, pc.is_null(known))
-    return bool(pc.any(pc.or_kleene(untold, pc.invert(known))).as_py())
+    part = rows.untouched
+    return part.tells_no_log if part else bool(leave_out_log(rows.table).any())
 
 
-def _log_knowledge(table: pa.Table, start: Carried | None) -> LogKnowledge:
+def _log_knowledge(rows: PartitionRows) -> LogKnowledge:
     """Return what the trace tells of the log, without which no read can be checked against it."""
-    if tells_no_log(table):
+    if tells_no_log(rows):
         return LogKnowledge.NOTHING
-    if start:
-        return start.log
-    first, end = (table.column(f"log_{name}_offset") for name in ("start", "end"))
-    if table.num_rows and first[0].as_py() != end[0].as_py():
+    if rows.start:
+        return rows.start.log
+    first, end = (rows.table.column(f"log_{name}_offset") for name in ("start", "end"))
+    if rows.table.num_rows and first[0].as_py() != end[0].as_py():
         return LogKnowledge.FROM_FIRST_EVENT
     return LogKnowledge.ALL
 

@@ -10,6 +10,7 @@ through it once and hands out its state every so many events. To the engines eac
 
 import hashlib
 import itertools
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -158,7 +159,7 @@ def _behind(
     """
     unread, log = last.problem, last.log
     for piece in map(without_bad_rows, pieces):
-        if unread is None and tells_no_log(piece.table):
+        if unread is None and tells_no_log(piece):
             log = LogKnowledge.NOTHING
         unread = unread or piece.problem
     return unread, log
@@ -197,7 +198,7 @@ def _check_pieces(
             told = after.operations | operations_in(rows.table.column("op"))
             after = attrs.evolve(after, operations=told)
         else:
-            after = attrs.evolve(after, every=states)
+            after = attrs.evolve(after, every=states, room=sys.maxsize, left=None)
             verdict, after = check_onward(rows, kernel, plan, lag, after)
             if after.needs_more and not (is_last or plan.state_folder):
                 lag.taken()

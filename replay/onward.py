@@ -129,15 +129,15 @@ def check_onward(
 
     The kernel has gone through it.
     """
-    course, rest = attrs.evolve(course, room=sys.maxsize, left=None), rows
+    rest = rows
     parts: list[PartitionVerdict] = []
     while True:
         plan = attrs.evolve(plan, invariants_every=0) if course.divergences else plan
         stretch = _stretch(rest, kernel, plan, lag)
         course = _noted(course, stretch, parts)
         if stretch.finding is None or stretch.row is None:
-            states = () if stretch.rows.problem else kernel.states
-            course = attrs.evolve(course, left=states[-1][1] if states else None)
+            if kernel.states and not stretch.rows.problem:
+                course = attrs.evolve(course, left=kernel.states[-1][1])
             break
         rest, course = _follow(course, stretch, plan, lag)
         if course.stopped or not rest.table.num_rows:
@@ -195,6 +195,8 @@ def _noted(course: Course, stretch: _Stretch, parts: list[PartitionVerdict]) -> 
     rows, row, finding = stretch.rows, stretch.row, stretch.finding
     checked = rows.table.num_rows if row is None else row + 1
     parts.append(verdict_on(rows, checked, None))
+    if finding is None and course.every is None:
+        return course
     operations = course.operations | operations_in(rows.table.column("op")[:checked])
     after = attrs.evolve(course, operations=operations)
     if finding is None or row is None:

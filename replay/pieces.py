@@ -4,9 +4,9 @@ The kernel takes short ones from arrays made for many of them.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 import numpy as np
@@ -15,10 +15,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from model.profile import Profile
+from model.trace import TraceEvent
 from model.trace_arrow import SCHEMA
 from replay.pauses import Pauses, with_pauses
 from replay.state_file import Carried
-from replay.tables import KEYS, first_bad_row, gaps_in, in_sequence, without_copies
+from replay.tables import (
+    EVENTS_AT_ONCE,
+    KEYS,
+    Flags,
+    Rows,
+    events_in,
+    events_of,
+    first_bad_row,
+    follow_each_other,
+    gaps_in,
+    in_sequence,
+    lateness_ms,
+    latest,
+    leave_out_log,
+    without_copies,
+)
 from replay.verdict import Problem
 
 if TYPE_CHECKING:
@@ -37,19 +53,48 @@ ROWS_AT_ONCE = 1 << 14
 class Together:
     """A table in which the rows of each share-partition follow one another.
 
-    To turn a table into arrays costs as much for one share-partition as for hundreds.
+    To turn a table into arrays or Python objects, or to ask its columns, costs as much for one
+    share-partition as for hundreds. ``starts`` has the first row of each.
     """
 
-    def __init__(self, table: pa.Table) -> None:
+    def __init__(self, table: pa.Table, starts: Sequence[int] = (0,)) -> None:
         """Take a table with the columns of a trace, among others."""
-        self._table = table
+        self._table, self._starts = table, np.array(starts, np.int64)
         self._flat: FlatEvents | None = None
         self._first = self._end = 0
+        self._plain: list[dict[str, Any]] = []
+        self._plain_first = 0
 
     @cached_property
     def is_sound(self) -> bool:
         """Whether no row lacks what every event has; to look costs as much for one as for all."""
         return first_bad_row(self._table) is None
+
+    @cached_property
+    def in_sequence(self) -> Flags:
+        """Of each share-partition, whether its rows follow one another from the first event on."""
+        return np.logical_and.reduceat(follow_each_other(self._table, self._starts), self._starts)
+
+    @cached_property
+    def tell_no_log(self) -> Flags:
+        """Of each share-partition, whether it leaves out the log from some row on."""
+        return np.logical_or.reduceat(leave_out_log(self._table), self._starts)
+
+    @cached_property
+    def latest_ms(self) -> Rows:
+        """Of each share-partition, how late its timers were, in ms; ``NO_TIMER`` without any."""
+        return np.maximum.reduceat(lateness_ms(self._table), self._starts)
+
+    def events(self, first: int, count: int) -> Iterator[TraceEvent]:
+        """Yield the ``count`` events from row ``first`` on, as ``replay.tables.events_of`` does.
+
+        They are at most ``EVENTS_AT_ONCE``.
+        """
+        if not self._plain_first <= first <= first + count <= self._plain_first + len(self._plain):
+            rows = self._table.slice(first, EVENTS_AT_ONCE).select(SCHEMA.names)
+            self._plain, self._plain_first = rows.to_pylist(), first
+        begin = first - self._plain_first
+        return events_in(self._plain[begin : begin + count])
 
     def replay(self, first: int, count: int, profile: Profile) -> "KernelResult":
         """Replay the ``count`` rows from ``first`` on, which are those of one share-partition."""
@@ -71,12 +116,29 @@ class Together:
 class Part:
     """Where the rows of one share-partition are: ``table`` is a slice of the whole from ``first``.
 
+    ``number`` is its place among the share-partitions of the whole.
     Whoever cuts or replaces those rows has another table, of which this says nothing.
     """
 
     whole: Together
     first: int
     table: pa.Table
+    number: int = 0
+
+    @property
+    def is_in_sequence(self) -> bool:
+        """Whether its rows follow one another from the first event on: of one leader, none lost."""
+        return bool(self.whole.in_sequence[self.number])
+
+    @property
+    def tells_no_log(self) -> bool:
+        """Whether it leaves out the log from some row on."""
+        return bool(self.whole.tell_no_log[self.number])
+
+    @property
+    def latest_ms(self) -> int | None:
+        """How late its timers were, in ms; None if it tells of none."""
+        return latest(self.whole.latest_ms[self.number : self.number + 1])
 
     @property
     def fits(self) -> bool:
@@ -109,6 +171,18 @@ class PartitionRows:
     start: Carried | None = None
     part: Part | None = None
 
+    @property
+    def untouched(self) -> Part | None:
+        """Where the rows are, if they are all that a table has of the share-partition."""
+        return self.part if self.part and self.part.table is self.table else None
+
+    def events_in_order(self) -> Iterator[TraceEvent]:
+        """Return the event of each row, in order, as ``replay.tables.events_of`` does."""
+        part = self.untouched
+        if part is None or self.table.num_rows > EVENTS_AT_ONCE:
+            return events_of(self.table)
+        return part.whole.events(part.first, self.table.num_rows)
+
     def place(self, row: int) -> tuple[str, int]:
         """Return the file, and the line or row counted from 1, of a row of the table."""
         source, line = (self.table.column(name)[row].as_py() for name in ("source", "line"))
@@ -130,9 +204,12 @@ def partitions(
 def parts_of(tables: Iterable[pa.Table]) -> Iterator[tuple[str | None, Part]]:
     """Yield rows of one share-partition at a time, with its name."""
     for table in map(_without_claims, tables):
-        whole, names = Together(table), table.column("partition")
-        for start, end in runs_of(names):
-            yield names[start].as_py(), Part(whole, start, table.slice(start, end - start))
+        names = table.column("partition")
+        runs = list(runs_of(names))
+        whole = Together(table, [start for start, _end in runs])
+        for number, (start, end) in enumerate(runs):
+            part = Part(whole, start, table.slice(start, end - start), number)
+            yield names[start].as_py(), part
 
 
 def _without_claims(table: pa.Table) -> pa.Table:
@@ -196,6 +273,8 @@ def with_last(items: Iterable[T_]) -> Iterator[tuple[T_, bool]]:
 
 def each_once(piece: PartitionRows) -> PartitionRows:
     """Return a piece without the copies of events, which are none of its events; nor are gaps."""
+    if piece.part and piece.part.is_in_sequence:
+        return piece
     once = without_copies(piece.table)
     copies, gaps = piece.table.num_rows - once.num_rows, gaps_in(once)
     if not (copies or gaps):
@@ -214,13 +293,14 @@ def begun(
 
     The piece has each event once (``each_once``).
     """
-    table, problem = in_sequence(piece.partition, piece.table, unfinished, start)
-    borne, part = with_pauses(table, pauses), None
-    # Where leaders follow one another, rows may have been put between or left out.
-    if piece.part and borne is table and table.column("leader_epoch").null_count == table.num_rows:
-        part = attrs.evolve(piece.part, table=table)
-    problem = problem or piece.problem
-    rows = attrs.evolve(piece, table=borne, problem=problem, start=start, part=part)
+    rows, part = piece, piece.part
+    if not (part and part.is_in_sequence) or start or pauses.by_source:
+        table, problem = in_sequence(piece.partition, piece.table, unfinished, start)
+        borne = with_pauses(table, pauses)
+        # Rows may have been put between, or left out.
+        part = piece.part if borne is piece.table else None
+        problem = problem or piece.problem
+        rows = attrs.evolve(piece, table=borne, problem=problem, start=start, part=part)
     return rows if piece.part and piece.part.whole.is_sound else without_bad_rows(rows)
 
 

@@ -4,7 +4,7 @@ The rows of one share-partition are of one leader, or of one after another.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -34,10 +34,15 @@ KEYS = ("leader_epoch", "instance", "seq")
 """What orders the rows of a share-partition."""
 
 Rows = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+NO_TIMER = -(1 << 63)
+"""The lateness of a row that tells of no timer."""
+
 _NOTHING = (-1, -1)
 """The leader epoch and instance before any other."""
 
-ROWS_AT_ONCE = 512
+EVENTS_AT_ONCE = 512
 """How many rows are Python objects at a time."""
 
 
@@ -77,13 +82,18 @@ def events_of(table: pa.Table) -> Iterator[TraceEvent]:
     A caller may throw InvalidValueError into the iteration to have it carry the current row.
     """
     table = table.select(SCHEMA.names)
-    for start in range(0, table.num_rows, ROWS_AT_ONCE):
-        for i, row in enumerate(table.slice(start, ROWS_AT_ONCE).to_pylist()):
-            try:
-                event = event_from_row(row)
-            except InvalidValueError as error:
-                raise BadRowError(BadRow(start + i, str(error))) from None
-            yield event
+    starts = range(0, table.num_rows, EVENTS_AT_ONCE)
+    return events_in(row for n in starts for row in table.slice(n, EVENTS_AT_ONCE).to_pylist())
+
+
+def events_in(rows: Iterable[dict[str, Any]]) -> Iterator[TraceEvent]:
+    """Yield the events of rows that are plain values, as ``events_of`` does."""
+    for number, row in enumerate(rows):
+        try:
+            event = event_from_row(row)
+        except InvalidValueError as error:
+            raise BadRowError(BadRow(number, str(error))) from None
+        yield event
 
 
 def row_of(table: pa.Table, row: int) -> dict[str, Any]:
@@ -149,12 +159,16 @@ def gaps_in(rows: pa.Table) -> int:
     return int(np.count_nonzero(_is_gap(rows)))
 
 
-def _is_gap(rows: pa.Table) -> npt.NDArray[np.bool_]:
-    return np.asarray(pc.equal(rows.column("op"), as_scalar("gap")).to_numpy(), np.bool_)
+def _is_gap(rows: pa.Table) -> Flags:
+    return _is(rows, "gap")
+
+
+def _is(rows: pa.Table, operation: str) -> Flags:
+    return np.asarray(pc.equal(rows.column("op"), _as_scalar(operation)).to_numpy(), np.bool_)
 
 
 @cache
-def as_scalar(value: str) -> pa.Scalar:
+def _as_scalar(value: str) -> pa.Scalar:
     """Return what a column is compared with: a Python string would be made one each time.
 
     Not made where a module is loaded: it loads pandas.
@@ -167,6 +181,45 @@ def believed_in(rows: pa.Table, *, is_after_gap: bool = False) -> int:
     is_gap = _is_gap(rows)
     before = np.concatenate(([is_after_gap], is_gap))[:-1]
     return int(np.count_nonzero(before & ~is_gap))
+
+
+def leave_out_log(rows: pa.Table) -> Flags:
+    """Return of each row whether the trace leaves out the log from it on."""
+    known = rows.column("log_known")
+    is_known = pc.coalesce(known, pa.scalar(value=True)).to_numpy()
+    untold = _is(rows, "checkpoint") & pc.is_null(known).to_numpy()
+    return np.asarray(untold | ~is_known, np.bool_)
+
+
+def lateness_ms(rows: pa.Table) -> Rows:
+    """Return how much later than due the timer of each row was, in ms; ``NO_TIMER`` without one."""
+    late = pc.subtract(rows.column("time_ms"), rows.column("due_ms"))
+    return np.asarray(pc.fill_null(late, NO_TIMER).to_numpy(), np.int64)
+
+
+def latest(late: Rows) -> int | None:
+    """Return the greatest of these, in ms; None where no timer is told of."""
+    most = int(late.max(initial=NO_TIMER))
+    return None if most == NO_TIMER else most
+
+
+def follow_each_other(rows: pa.Table, starts: Rows) -> Flags:
+    """Return of each row whether it follows, in its share-partition, from the first event on.
+
+    Those of a share-partition that all do are of one leader, none is missing or there twice, and
+    ``in_sequence`` and ``with_pauses`` leave them as they are. ``starts`` has the first of each.
+    """
+    first = np.repeat(starts, np.diff([*starts, rows.num_rows]))
+    follows = _numbers(rows, "seq") == np.arange(rows.num_rows) - first
+    for name in KEYS[:2]:
+        values = _numbers(rows, name)
+        follows &= values == values[first]
+    begins = pc.is_in(rows.column("op"), pa.array(BEGINNINGS)).to_numpy()
+    follows &= (begins | pc.is_null(rows.column("leader_epoch")).to_numpy())[first]
+    silent = (pc.is_null(rows.column("paused_ms")), pc.is_valid(rows.column("seq")))
+    return np.asarray(
+        follows & ~_is_gap(rows) & np.logical_and(*(each.to_numpy() for each in silent))
+    )
 
 
 def in_sequence(
@@ -269,8 +322,8 @@ def without_copies(rows: pa.Table) -> pa.Table:
     if not len(again):
         return rows
     keep, events = np.ones(rows.num_rows, bool), rows.select(SCHEMA.names)
-    for start in range(0, len(again), ROWS_AT_ONCE):
-        some = again[start : start + ROWS_AT_ONCE]
+    for start in range(0, len(again), EVENTS_AT_ONCE):
+        some = again[start : start + EVENTS_AT_ONCE]
         pair = (events.take(pa.array(places)).to_pylist() for places in (some, some - 1))
         keep[some] = [one != other for one, other in zip(*pair, strict=True)]
     return rows.filter(pa.array(keep)).combine_chunks()

@@ -228,6 +228,8 @@ def merged(
     ``bad`` is a line of it that could not be read, in whatever part.
     """
     last = verdicts[-1]
+    if len(verdicts) == 1 and not bad and events == last.events:
+        return last
     is_unread = bad and last.verdict in {Verdict.CONFORMS, Verdict.UNKNOWN}
     return attrs.evolve(
         last,

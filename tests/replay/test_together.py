@@ -1,4 +1,4 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import attrs
 import numpy as np
@@ -7,11 +7,13 @@ import pytest
 
 from impl.kernel import KernelResult, replay_partition
 from model.profile import KAFKA
+from model.trace import TraceEvent
 from model.trace_arrow import table_from_rows
-from replay.check import through_kernel
+from replay.check import through_kernel, verdict_on
 from replay.pieces import ROWS_AT_ONCE, Part, PartitionRows, Together, begun, each_once, partitions
 from replay.plan import Plan
-from tests.replay.samples import Row, kafka_rows, placed
+from replay.tables import BadRow, BadRowError
+from tests.replay.samples import Row, kafka_rows, placed, recorded, renamed
 
 NAMES = "core", "log-start", "record-limit", "write-faults"
 
@@ -75,3 +77,76 @@ def test_rows_that_were_cut_are_not_taken_from_the_whole(rows: list[PartitionRow
     assert part
     assert part.fits
     assert not Part(part.whole, 0, pa.table({"a": range(ROWS_AT_ONCE + 1)})).fits
+
+
+def told(row: int, **values: object) -> Callable[[list[Row]], list[Row]]:
+    """Return what gives a row other values."""
+    return lambda rows: [*rows[:row], {**rows[row], **values}, *rows[row + 1 :]]
+
+
+ODD: dict[str, Callable[[list[Row]], list[Row]]] = {
+    "a row is missing": lambda rows: [*rows[:8], *rows[9:]],
+    "the first is missing": lambda rows: rows[1:],
+    "a row is there twice": lambda rows: [*rows[:9], *rows[8:]],
+    "a seq is there twice": lambda rows: [*rows[:9], {**rows[9], "seq": 8}, *rows[10:]],
+    "the last has no seq": told(-1, seq=None),
+    "a gap": told(9, op="gap", lost=3),
+    "a gap at the beginning": told(0, op="gap", lost=None),
+    "another leader": lambda rows: [
+        *rows[:9],
+        *({**row, "leader_epoch": 7, "seq": n} for n, row in enumerate(rows[9:])),
+    ],
+    "another leader goes on counting": lambda rows: [
+        *rows[:9],
+        *({**row, "leader_epoch": 7} for row in rows[9:]),
+    ],
+    "another instance": lambda rows: [
+        *rows[:9],
+        *({**row, "instance": 1, "seq": n} for n, row in enumerate(rows[9:])),
+    ],
+    "a pause is claimed": told(9, paused_ms=5),
+}
+LATE = "begins with no beginning"
+EVEN: dict[str, Callable[[list[Row]], list[Row]]] = {
+    "as recorded": lambda rows: rows,
+    "a single row": lambda rows: rows[:1],
+    "a timer is late": lambda rows: told(9, due_ms=rows[9]["time_ms"] - 7)(told(5, due_ms=9)(rows)),
+    "a state is told": told(9, op="checkpoint"),
+    "a state is told with the log": told(9, op="checkpoint", log_known=True),
+    "the log is known": told(0, log_known=True),
+    "the log is not known": told(0, log_known=False),
+    "what came of an event is missing": told(9, after=None),
+}
+
+
+def events_told(rows: PartitionRows) -> list[TraceEvent | BadRow]:
+    """Return the events of rows up to the first that holds none, and why that is."""
+    found: list[TraceEvent | BadRow] = []
+    try:
+        found.extend(rows.events_in_order())
+    except BadRowError as error:
+        found.append(error.bad)
+    return found
+
+
+@pytest.mark.parametrize("leads", [False, True])
+def test_what_is_asked_of_a_whole_table_is_what_each_share_partition_answers(
+    *, leads: bool
+) -> None:
+    """Each is odd in a way of its own: its rows, what is wrong, the verdict and its events."""
+    rows = next(iter(recorded("agent-4.4.0-records-deleted").values())) if leads else kafka_rows()
+    ways = {**ODD, **EVEN, LATE: told(0, op="release")}
+    table = placed([row for name, odd in ways.items() for row in renamed(odd(rows[:20]), name)])
+    in_sequence = set()
+    for name, pieces in partitions([table], 100):
+        (piece,) = pieces
+        assert piece.part
+        if piece.part.is_in_sequence:
+            in_sequence.add(name)
+        ends = []
+        for part in (piece.part, None):
+            own = begun(each_once(attrs.evolve(piece, part=part)), None)
+            verdicts = [verdict_on(own, n, None) for n in (own.table.num_rows, 3)]
+            ends.append((own.table, own.events, own.problem, verdicts, events_told(own)))
+        assert ends[0] == ends[1], name
+    assert in_sequence == {*EVEN, *(() if leads else (LATE,))}
