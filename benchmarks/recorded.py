@@ -65,7 +65,7 @@ def _show(text: str, table: pa.Table, folder: Path, note: str = "") -> None:
 
 
 def _replay(table: pa.Table, spans: Spans) -> None:
-    together = Together(table)
+    together = Together(table, [first for first, _count in spans])
     for first, count in spans:
         if len(spans) > 1:
             _checked(together.replay(first, count, KAFKA))

@@ -16,8 +16,10 @@ from impl.events import INITIALIZE, Events, events_of
 from impl.leadership import LeaderStart
 from impl.replay import (
     LEADER_COLUMNS,
+    NEXT,
     P_CLOCK,
     P_LEADER,
+    P_PART,
     P_ROW,
     P_SEQ,
     P_TAKEN,
@@ -25,6 +27,7 @@ from impl.replay import (
     RESULTS,
     TAKE,
     Leaders,
+    PartitionBounds,
     Stop,
     replay_rows,
 )
@@ -143,6 +146,33 @@ def flatten(table: pa.Table) -> FlatEvents:
     return _flat(batch, Members(), np.empty((batch.num_rows, RESULTS), np.int64))
 
 
+def replay_each(
+    flat: FlatEvents, starts: Ints, ends: Ints, profile: Profile
+) -> npt.NDArray[np.bool_]:
+    """Replay share-partitions, each in the rows from its start to its end (exclusive), in order.
+
+    Return which came to their end: what that led to is ``result_of`` their rows. The others diverge
+    or cannot be read, which ``replay_rows_of`` tells. To call compiled code costs as much for one
+    as for all.
+    """
+    unreadable = (np.searchsorted(flat.unreadable, bounds) for bounds in (starts, ends))
+    ended: npt.NDArray[np.bool_] = np.equal(*unreadable)
+    whole = np.flatnonzero(ended)
+    if len(whole):
+        spare = flat.spare.pop() if flat.spare else None
+        replay = _Replay(profile, flat.members, None, spare)
+        leaders = np.searchsorted(flat.leader_rows, starts[whole])
+        rows = np.stack([starts[whole], ends[whole], leaders], axis=1)
+        ended[whole[replay.stopped(flat, rows)]] = False
+        flat.spare.append(replay.state)
+    return ended
+
+
+def result_of(flat: FlatEvents, first: int, end: int) -> KernelResult:
+    """Return the result of a share-partition that came to its end in ``replay_each``."""
+    return _result(flat.results[first:end])
+
+
 def replay_rows_of(flat: FlatEvents, first: int, end: int, profile: Profile) -> KernelResult:
     """Replay the rows from ``first`` to ``end`` (exclusive), those of one share-partition.
 
@@ -191,19 +221,18 @@ def _result(
     return KernelResult(len(results), divergence, lag, counts, start, end, unreadable, handed_out)
 
 
-def _begun(profile: Profile, spare: State | None) -> State:
+def _begun(profile: Profile, fresh: State, spare: State | None) -> State:
     """Return a state that no leader has initialized, in the arrays of one that is over.
 
     No row of them is read before it is written.
     """
-    fresh = _fresh(profile)
     if spare is None or spare.runs.shape[1] != fresh.runs.shape[1]:
         return new_state(profile)
     return spare._replace(header=fresh.header.copy())
 
 
 @lru_cache
-def _fresh(profile: Profile) -> State:
+def _fresh_state(profile: Profile) -> State:
     return new_state(profile)
 
 
@@ -219,7 +248,9 @@ class _Replay:
     ) -> None:
         self.members, self._profile = members, profile
         self._position = np.array(POSITION, np.int64)
-        self.state: State = _begun(profile, spare)
+        fresh = _fresh_state(profile)
+        self._fresh = fresh.header
+        self.state: State = _begun(profile, fresh, spare)
         if start:
             told = start.numbers, start.awaited
             self.state = state_of(start.state, self.members, profile, *told)
@@ -245,20 +276,39 @@ class _Replay:
         bad = flat.unreadable[np.searchsorted(flat.unreadable, first) :]
         readable = min([end, *bad[:1]])
         # The row and the leader are counted in each batch.
-        self._position[P_ROW] = first
-        self._position[P_LEADER] = np.searchsorted(flat.leader_rows, first)
-        while (stop := self._replay(flat, readable)).room:
-            refused = self._make_ready(flat.batch, stop)
-            if refused != at.FINE:
-                return stop._replace(verdict=refused, room=0)
+        leader = np.searchsorted(flat.leader_rows, first)
+        position = self._position
+        position[P_ROW], position[P_LEADER], position[P_PART] = first, leader, 0
+        stop = self._replay(flat, np.array([[first, readable, leader]], np.int64))
         if stop.verdict == at.FINE and readable < end:
             return stop._replace(verdict=at.verdict(at.NO_EVENT))
         return stop
 
-    def _replay(self, flat: FlatEvents, end: int) -> Stop:
-        results, position = flat.results[:end], self._position
-        self.state = self.state._replace(written=flat.events.written)
-        return replay_rows(self.state, flat.events, flat.leaders, results, position)
+    def stopped(self, flat: FlatEvents, rows: Ints) -> list[int]:
+        """Replay share-partitions anew, by their bounds; return those that come to no end."""
+        stopped: list[int] = []
+        part = 0
+        while part < len(rows):
+            self._position[P_ROW], self._position[P_PART] = NEXT, part
+            if self._replay(flat, rows).verdict == at.FINE:
+                break
+            stopped.append(int(self._position[P_PART]))
+            part = stopped[-1] + 1
+        return stopped
+
+    def _replay(self, flat: FlatEvents, rows: Ints) -> Stop:
+        """Replay by bounds, and make room or take checkpoints on the way."""
+        bounds = PartitionBounds(rows, self._fresh)
+        arguments = flat.events, flat.leaders, flat.results, self._position, bounds
+        while True:
+            # A checkpoint that is taken over makes other arrays.
+            self.state = self.state._replace(written=flat.events.written)
+            stop = replay_rows(self.state, *arguments)
+            if not stop.room:
+                return stop
+            refused = self._make_ready(flat.batch, stop)
+            if refused != at.FINE:
+                return stop._replace(verdict=refused, room=0)
 
     def _make_ready(self, batch: pa.RecordBatch, stop: Stop) -> int:
         """Make the room that is needed, or take the checkpoint of a row; return a verdict."""

@@ -50,9 +50,11 @@ _BATCHES_FROM, _BATCHES_TO = 21, 22
 LEADER_COLUMNS = 23
 
 # The position of a replay, and what it is at the start.
-# TAKEN says that the checkpoint in the next row has been taken.
-P_ROW, P_LEADER, P_SEQ, P_CLOCK, P_TAKEN = range(5)
-POSITION = (0, 0, -1, 0, 0)
+# ROW is that of the next event, NEXT before the first one of a share-partition; TAKEN says that the
+# checkpoint in that row has been taken, and PART which of the share-partitions it is.
+P_ROW, P_LEADER, P_SEQ, P_CLOCK, P_TAKEN, P_PART = range(6)
+POSITION = (0, 0, -1, 0, 0, 0)
+NEXT = at.number(-1)
 TAKE = at.number(-1)
 
 _LONG_JOURNAL = 4096
@@ -69,6 +71,17 @@ class Leaders(NamedTuple):
     batches: Ints
 
 
+class PartitionBounds(NamedTuple):
+    """Share-partitions to replay one after another in the arrays of one state.
+
+    ``rows``: of each the first row, the row behind the last, and the first of its leaders.
+    ``fresh``: the header of a state that no leader has initialized.
+    """
+
+    rows: Ints
+    fresh: Ints
+
+
 class Stop(NamedTuple):
     """Where a replay stopped.
 
@@ -82,33 +95,47 @@ class Stop(NamedTuple):
 
 
 @entry_point
-def replay_rows(
-    state: State, events: Events, leaders: Leaders, results: Ints, position: Ints
+def replay_rows(  # noqa: PLR0913, PLR0917 - compiled code takes each array by itself
+    state: State,
+    events: Events,
+    leaders: Leaders,
+    results: Ints,
+    position: Ints,
+    partitions: PartitionBounds,
 ) -> Stop:
     """Replay events from ``position`` up to the first that is refused or differs.
 
-    ``position`` has the next row, the next of the leaders, the next seq (-1: any) and the clock
-    (ms); it is moved on. ``results`` (events, RESULTS) receives a row for each replayed event.
+    ``position`` has the next row, the next of the leaders, the next seq (-1: any), the clock (ms)
+    and the share-partition; it is moved on. ``results`` (events, RESULTS) receives a row for each
+    replayed event.
     """
-    h, f = state.header, events.fields
-    for row in range(position[P_ROW], results.shape[0]):
-        if not position[P_TAKEN]:
-            reason = _check(state, events, row, position)
+    h, f, bounds = state.header, events.fields, partitions.rows
+    for part in range(position[P_PART], bounds.shape[0]):
+        position[P_PART] = part
+        if position[P_ROW] == NEXT:
+            for column in range(at.HEADER_SIZE):
+                h[column] = partitions.fresh[column]
+            position[P_ROW], position[P_LEADER] = bounds[part, 0], bounds[part, 2]
+            position[P_SEQ], position[P_CLOCK], position[P_TAKEN] = -1, 0, 0
+        for row in range(position[P_ROW], bounds[part, 1]):
+            if not position[P_TAKEN]:
+                reason = _check(state, events, row, position)
+                if reason != at.FINE:
+                    return Stop(row, reason, at.NOTHING)
+                if f[event.OP, row] == event.CHECKPOINT:
+                    return Stop(row, at.FINE, TAKE)
+            rows = rows_needed(h, _ranges_named(h, events, leaders, position))
+            if not has_room(state, rows):
+                return Stop(row, at.FINE, rows)
+            position[P_TAKEN] = 0
+            reason = _apply(state, events, leaders, position)
             if reason != at.FINE:
                 return Stop(row, reason, at.NOTHING)
-            if f[event.OP, row] == event.CHECKPOINT:
-                return Stop(row, at.FINE, TAKE)
-        rows = rows_needed(h, _ranges_named(h, events, leaders, position))
-        if not has_room(state, rows):
-            return Stop(row, at.FINE, rows)
-        position[P_TAKEN] = 0
-        reason = _apply(state, events, leaders, position)
-        if reason != at.FINE:
-            return Stop(row, reason, at.NOTHING)
-        _note(h, results, row, complete_count(state))
-        position[P_ROW], position[P_SEQ] = row + 1, f[event.SEQ, row] + 1
-        position[P_CLOCK] = f[event.TIME, row]
-    return Stop(results.shape[0], at.FINE, at.NOTHING)
+            _note(h, results, row, complete_count(state))
+            position[P_ROW], position[P_SEQ] = row + 1, f[event.SEQ, row] + 1
+            position[P_CLOCK] = f[event.TIME, row]
+        position[P_ROW] = NEXT
+    return Stop(bounds[bounds.shape[0] - 1, 1], at.FINE, at.NOTHING)
 
 
 @inlined

@@ -47,7 +47,7 @@ def test_the_parts_are_compiled_for_what_the_kernel_calls_them_with(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert replay_partition(table_from_rows(kafka_rows()), KAFKA).divergence is None
-    ((state, events, leaders, results, position),) = replay_rows.signatures  # type: ignore[attr-defined] # Numba's
+    ((state, events, leaders, results, position, _bounds),) = replay_rows.signatures  # type: ignore[attr-defined] # Numba's
     assert isinstance(state, Reference)
     assert isinstance(events, Reference)
     around = cast("Any", numba).typeof(Earlier(0, 0))

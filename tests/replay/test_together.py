@@ -48,9 +48,9 @@ def test_share_partitions_taken_together_end_as_each_does_alone(
     """In any order, and where they are not all made arrays at once."""
     monkeypatch.setattr("replay.pieces.ROWS_AT_ONCE", most)
     stories = list(histories())
-    together = Together(table_from_rows([row for rows in stories for row in rows]))
-    alone = [replay_partition(table_from_rows(rows), KAFKA) for rows in stories]
     firsts = np.cumsum([0, *map(len, stories)]).tolist()
+    together = Together(table_from_rows([row for rows in stories for row in rows]), firsts[:-1])
+    alone = [replay_partition(table_from_rows(rows), KAFKA) for rows in stories]
     for number in (0, 1, 2, 3, 1, 0):
         found = together.replay(firsts[number], len(stories[number]), KAFKA)
         assert same(found, alone[number])
@@ -58,6 +58,20 @@ def test_share_partitions_taken_together_end_as_each_does_alone(
     assert alone[1].divergence
     assert alone[2].unreadable
     assert not same(alone[0], alone[3])
+
+
+def test_share_partitions_that_tell_whole_states_are_taken_together_too() -> None:
+    traces = ("agent-4.4.0-records-deleted", "agent-4.4.0-seven-members")
+    stories = [rows for name in traces for rows in recorded(name).values()]
+    assert any(row["op"] == "checkpoint" for rows in stories for row in rows)
+    firsts = np.cumsum([0, *map(len, stories)]).tolist()
+    together = Together(table_from_rows([row for rows in stories for row in rows]), firsts[:-1])
+    whole = 0
+    for first, rows in zip(firsts, stories, strict=False):
+        alone = replay_partition(table_from_rows(rows), KAFKA)
+        assert same(together.replay(first, len(rows), KAFKA), alone)
+        whole += alone.events == len(rows)
+    assert whole
 
 
 @pytest.fixture
