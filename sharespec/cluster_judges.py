@@ -8,6 +8,7 @@ from pathlib import Path
 import attrs
 
 from clients.cluster_history import (
+    LATE_MS,
     MadeHistory,
     NodeRow,
     StarvedMember,
@@ -18,6 +19,9 @@ from clients.duties import RULES, Duty
 from clients.work import COMPACTED, MemberPolled, RecordProduced
 from conformance.cluster.fault_plan import NODES
 from conformance.cluster.history import (
+    FaultsOver,
+    GroupAltered,
+    GroupSettings,
     Happening,
     LeaderAtRest,
     LeaderWrites,
@@ -41,7 +45,7 @@ from replay.observed.settings import Assumed
 from replay.request_log.entry import MARK
 from replay.sources import SUFFIXES, Line, read_lines
 from replay.verdict import PartitionVerdict, Replay, Verdict, light
-from sharespec.cluster_run import DUMP, ClusterRun, settings_to_judge
+from sharespec.cluster_run import DUMP, ClusterRun
 from sharespec.dump import observed_dump
 from sharespec.known_faults import known_in_cluster
 from sharespec.leader_traces import replay_leaders
@@ -140,7 +144,7 @@ def _starved_finding(starved: StarvedMember) -> Finding:
 def judge_cluster(run: ClusterRun) -> JudgedCluster:
     """Judge a run by what its nodes and members left in its folder. Raises TargetError."""
     said = tuple(_said(run))
-    others = [(0, settings_to_judge(run.settings)), *run.happened, *letters_given_up(run, said)]
+    others = [*happened_to_judge(run), *letters_given_up(run, said)]
     killed = {int(str(f.arguments["node"])) for f in run.plan if f.name == "kill"}
     history = made_history(f"seed {run.seed}", _rows(run), run.work, run.committed, others, killed)
     if not run.committed:  # Nothing tells what was written, so nothing is missing.
@@ -161,6 +165,43 @@ def judge_cluster(run: ClusterRun) -> JudgedCluster:
         starved_members(_rows(run), run.work, readable),
         tuple(judge_history(read_history(history.lines), once=False)),
     )
+
+
+def settings_to_judge(run: ClusterRun) -> GroupSettings:
+    """Return the settings, of those that were altered the value that forbids least.
+
+    A node learns of an alteration when it does. The lock is as short as it may be, seen from the
+    row that grants it.
+    """
+    every: list[GroupSettings | GroupAltered] = [run.settings, *_altered(run)]
+    return attrs.evolve(
+        run.settings,
+        delivery_count_limit=max(each.delivery_count_limit for each in every),
+        partition_max_record_locks=max(each.partition_max_record_locks for each in every),
+        record_lock_duration_ms=min(each.record_lock_duration_ms for each in every) - LATE_MS,
+    )
+
+
+def happened_to_judge(run: ClusterRun) -> Iterator[tuple[int, Happening]]:
+    """Yield what happened, with the delivery limits that there were once all nodes know of them.
+
+    Until faults are over a record may be acquired as often as the highest of them; and may have
+    been passed after as few attempts as the lowest.
+    """
+    settings = settings_to_judge(run)
+    lock = settings.record_lock_duration_ms
+    yield 0, settings
+    for ms, what in run.happened:
+        if not isinstance(what, GroupAltered):
+            yield ms, what
+        if isinstance(what, FaultsOver) and (altered := _altered(run)):
+            limits = (run.settings.delivery_count_limit, *(e.delivery_count_limit for e in altered))
+            last = attrs.evolve(altered[-1], record_lock_duration_ms=lock)
+            yield from ((ms, attrs.evolve(last, delivery_count_limit=limit)) for limit in limits)
+
+
+def _altered(run: ClusterRun) -> list[GroupAltered]:
+    return [what for _ms, what in run.happened if isinstance(what, GroupAltered)]
 
 
 _SWEEP_MS, _LOG_SWEEP_MS = 5000, 2000
@@ -217,8 +258,8 @@ def _judged_logs(run: ClusterRun) -> JudgedLogs:
         raise TargetError("no node has logged a request")
     settings = Assumed(
         sweep_ms=_LOG_SWEEP_MS + run.paused_ms,
-        delivery_limit=run.settings.delivery_count_limit,
-        max_record_locks=run.settings.partition_max_record_locks,
+        delivery_limit=None if _altered(run) else run.settings.delivery_count_limit,
+        max_record_locks=settings_to_judge(run).partition_max_record_locks,
         compacted=run.log == COMPACTED,
     )
     dump = observed_dump(str(run.folder / DUMP)) if run.committed else nullcontext()

@@ -12,7 +12,6 @@ from uuid import UUID
 
 import attrs
 
-from clients.cluster_history import LATE_MS
 from clients.subjects import driver_of
 from clients.work import (
     ANSWER_SECONDS,
@@ -39,6 +38,7 @@ from conformance.cluster.fault_plan import (
 from conformance.cluster.faults import Injector
 from conformance.cluster.history import (
     FaultsOver,
+    GroupAltered,
     GroupSettings,
     Happening,
     InjectedFault,
@@ -276,11 +276,21 @@ def _inject(run: ClusterRun, injector: Injector, seconds: float, say: Say) -> No
         if not isinstance(what, PlannedFault):
             what()
             continue
+        if what.name == "alter":
+            run.happened.append((now_ms(), _altered(run, what)))
         done_fault = injector.inject(what)
         run.happened.append((now_ms(), InjectedFault(next(numbers), done_fault.text)))
         if done_fault.undo is not None:
             until = time.monotonic() - begun + done_fault.undo_ms / 1000
             heapq.heappush(queue, (until, next(tie), done_fault.undo))
+
+
+def _altered(run: ClusterRun, fault: PlannedFault) -> GroupAltered:
+    """Return the settings of the group as they are once a fault has altered one."""
+    before = (what for _ms, what in reversed(run.happened) if isinstance(what, GroupAltered))
+    settings: GroupSettings | GroupAltered = next(before, run.settings)
+    values = {each.name: getattr(settings, each.name) for each in attrs.fields(GroupAltered)}
+    return GroupAltered(**{**values, str(fault.arguments["setting"]): fault.arguments["value"]})
 
 
 def _await_rest(run: ClusterRun, nodes: Nodes, say: Say) -> None:
@@ -448,10 +458,3 @@ def _messages(
         run.troubles.append(f"topic {topic} could not be read whole")
         return None
     return messages
-
-
-def settings_to_judge(settings: GroupSettings) -> GroupSettings:
-    """Return the settings with the lock as short as it may be, seen from the row that grants it."""
-    return attrs.evolve(
-        settings, record_lock_duration_ms=settings.record_lock_duration_ms - LATE_MS
-    )

@@ -17,12 +17,18 @@ from conformance.target import TargetError
 NODES = ("1", "2", "3")
 TOPIC, PARTITIONS = "t", 3
 STATE_TOPIC, STATE_PARTITIONS = "__share_group_state", 3
+ALTERED: Mapping[str, tuple[int, ...]] = {
+    "delivery_count_limit": (2, 3, 5, 10),
+    "partition_max_record_locks": (100, 200, 2000),
+    "record_lock_duration_ms": (2000, 4000, 8000),
+}
+"""The settings of a group that are altered, and to what; the first value is the least."""
 DEAD_LETTERS = "dlq.t"
 
 _TOPICS = {TOPIC: PARTITIONS, STATE_TOPIC: STATE_PARTITIONS}
 _LINE = '[t, fault, arguments], such as [5000, "pause", {"node": 2, "for_ms": 3000}]'
 _LONGEST_MS, _MOST_LEFT = 600_000, 1_000_000
-_QUIET_MS = 3000
+_QUIET_MS, _ALTERED_EVERY_MS = 3000, 12_000
 
 Argument = int | str
 
@@ -81,12 +87,17 @@ _FAULTS: Mapping[str, Mapping[str, Callable[[object], Argument]]] = {
         "partition": _number(PARTITIONS - 1, "partition"),
         "leave": _number(_MOST_LEFT, "number of records"),
     },
+    "alter": {
+        "setting": _one_of(tuple(ALTERED), "setting"),
+        "value": _number(_LONGEST_MS, "value of a setting"),
+    },
 }
 """The faults, and what each argument of them may be.
 
 ``move_and_return``: the connections from the leader of a partition to the node of its share
 coordinator are reset, and cut for ``cut_ms``, while leadership moves to another node and back.
 ``delete_records``: the log start offset of a partition goes up to its last ``leave`` offsets.
+``alter``: a setting of the group has another value.
 """
 
 
@@ -121,7 +132,12 @@ def _fault(row: object, most_ms: int) -> PlannedFault:
         raise ValueError(
             f"{name} has {', '.join(arguments) or 'none'}; needed: {', '.join(wanted)}"
         )
-    return PlannedFault(at_ms, name, {key: of(arguments[key]) for key, of in wanted.items()})
+    fault = PlannedFault(at_ms, name, {key: of(arguments[key]) for key, of in wanted.items()})
+    if (setting := str(fault.arguments.get("setting"))) in ALTERED:
+        value, least = fault.arguments["value"], ALTERED[setting][0]
+        if int(value) < least:
+            raise ValueError(f"no {setting} {value}; allowed: {least:,} to {_LONGEST_MS:,}")
+    return fault
 
 
 _MIXTURE = {
@@ -142,7 +158,8 @@ def drawn_plan(random: Random, seconds: float) -> tuple[PlannedFault, ...]:
     """Draw the faults of a run of so many seconds, one about every five of them.
 
     Half of the plans begin as soon as a member has a record: what follows is not durable yet.
-    No two nodes are stopped or cut off at a time, so that a majority remains.
+    No two nodes are stopped or cut off at a time, so that a majority remains. Between the faults of
+    a third of the plans settings of the group are altered.
     """
     faults: list[PlannedFault] = []
     ms, whole_from, most = random.choice((0, _QUIET_MS)), 0, int(seconds * 1000)
@@ -154,7 +171,16 @@ def drawn_plan(random: Random, seconds: float) -> tuple[PlannedFault, ...]:
         if name in _DISABLING:
             whole_from = ms + int(fault.arguments["for_ms"]) + 10_000
         ms += random.randrange(2000, 8000)
-    return tuple(faults)
+    times = range(0, most, _ALTERED_EVERY_MS) if not random.randrange(3) else ()
+    faults += (_drawn_alteration(random, begin, most) for begin in times)
+    return tuple(sorted(faults, key=lambda fault: fault.ms))
+
+
+def _drawn_alteration(random: Random, begin_ms: int, most_ms: int) -> PlannedFault:
+    setting = random.choice(list(ALTERED))
+    ms = min(most_ms, begin_ms + random.randrange(_ALTERED_EVERY_MS))
+    value = random.choice(ALTERED[setting])
+    return PlannedFault(ms, "alter", {"setting": setting, "value": value})
 
 
 def _drawn(random: Random, name: str, most_ms: int) -> dict[str, Argument]:

@@ -106,6 +106,11 @@ class Injector:
         self.nodes.ask(lambda admin: admin.delete_records(TOPIC, partition, start), leader)
         return DoneFault(f"{fault}: the log begins at {start}")
 
+    def _alter(self, fault: PlannedFault, setting: str, value: int) -> DoneFault:
+        name = f"share.{setting.replace('_', '.')}"
+        self.nodes.ask(lambda admin: admin.configure(self.group, {name: str(value)}))
+        return DoneFault(str(fault))
+
     def _move_and_return(self, fault: PlannedFault, partition: int, cut_ms: int) -> DoneFault:
         """Move leadership away and back while writes to the coordinator are sent again."""
         leader = str(self._leaders(TOPIC)[partition])

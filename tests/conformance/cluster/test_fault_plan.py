@@ -44,6 +44,14 @@ def test_a_plan_is_sorted_and_empty_lines_are_passed_over() -> None:
             '[1, "delete_records", {"partition": 0, "leave": -1}]',
             "no number of records -1; allowed: 0 to 1,000,000",
         ),
+        (
+            '[1, "alter", {"setting": "lag", "value": 3}]',
+            "no setting 'lag'; allowed: delivery_count",
+        ),
+        (
+            '[1, "alter", {"setting": "delivery_count_limit", "value": 1}]',
+            "no delivery_count_limit 1; allowed: 2 to 600,000",
+        ),
     ],
 )
 def test_what_is_wrong_is_named_in_one_line(line: str, wrong: str) -> None:
@@ -67,7 +75,7 @@ def test_drawn_plans_leave_a_majority_and_have_every_fault() -> None:
     drawn = {fault.name for plan in plans for fault in plan}
     assert drawn == {
         *("pause", "kill", "isolate", "cut", "delay", "reset", "move", "move_and_return"),
-        "delete_records",
+        *("delete_records", "alter"),
     }
     for plan in plans:
         whole_from = 0

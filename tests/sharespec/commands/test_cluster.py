@@ -14,10 +14,12 @@ import attrs
 import pytest
 from click.testing import Result
 
-from clients.cluster_history import MadeHistory, StarvedMember
+from clients.cluster_history import LATE_MS, MadeHistory, StarvedMember
 from clients.work import COMPACTED, PLAIN, TRANSACTIONS, RecordProduced
 from conformance.cluster.fault_plan import NODES, PlannedFault
 from conformance.cluster.history import (
+    FaultsOver,
+    GroupAltered,
     GroupSettings,
     Happening,
     InjectedFault,
@@ -42,9 +44,11 @@ from replay.verdict import PartitionVerdict, Replay, Verdict
 from sharespec import cluster_run
 from sharespec.cluster_judges import (
     JudgedCluster,
+    happened_to_judge,
     judge_cluster,
     letters_given_up,
     readable_records,
+    settings_to_judge,
 )
 from sharespec.cluster_run import ClusterRun
 from tests.conformance.cluster.test_rules import FAULTS
@@ -53,6 +57,7 @@ from tests.sharespec.running import runner
 
 SETTINGS = GroupSettings(5, 100, 2000, 5)
 PLAN = (PlannedFault(100, "reset", {"source": "1", "target": "2"}),)
+ALTERED = (8, 4000), (3, 1500)
 _START_S = 300
 
 command = runner("cluster", "kafka")
@@ -240,6 +245,7 @@ def test_a_plan_is_refused_in_one_line(tmp_path: Path) -> None:
 def test_a_cluster_is_judged_and_nothing_of_it_remains(tmp_path: Path) -> None:
     out, plan = tmp_path / "out", tmp_path / "plan"
     plan.write_text(
+        '[500, "alter", {"setting": "delivery_count_limit", "value": 10}]\n'
         '[1000, "move_and_return", {"partition": 0, "cut_ms": 300}]\n'
         '[2500, "pause", {"node": 2, "for_ms": 1500}]\n'
         '[5000, "reset", {"source": "client", "target": "1"}]\n'
@@ -253,7 +259,7 @@ def test_a_cluster_is_judged_and_nothing_of_it_remains(tmp_path: Path) -> None:
     # Known faults may show; whatever shows has its line.
     assert done.returncode in {0, 1}, errors.decode()
     *found, totals = map(json.loads, output.splitlines())
-    assert len(totals["faults"]) == 4
+    assert len(totals["faults"]) == 5
     assert (totals["log"], totals["settings"]["isolation_level"]) == (TRANSACTIONS, READ_COMMITTED)
     assert totals["lack"] is None
     # Known faults keep the lag above 0, such as after records were deleted from a gap.
@@ -416,6 +422,36 @@ def test_dead_letters_are_read_and_none_is_missed_where_nodes_gave_some_up(
         told_of = [(0, run_.settings), *given_up, *((5, each) for each in of_two), (9, rest)]
         lines = [history_line("r", ms, what) for ms, what in told_of]
         assert [finding.name for finding in judge_history(read_history(lines))] == missed
+
+
+def test_altered_settings_forbid_only_what_each_node_knows_to_be_forbidden() -> None:
+    altered = [GroupAltered(limit, 200, lock, "read_uncommitted") for limit, lock in ALTERED]
+    run = ClusterRun(0, SETTINGS, PLAN, Path())
+    assert [what for _ms, what in happened_to_judge(run)] == [settings_to_judge(run)]
+    run.happened = [(10, altered[0]), (20, altered[1]), (30, FaultsOver())]
+    settings = settings_to_judge(run)
+    assert settings.record_lock_duration_ms == 1500 - LATE_MS
+    assert (settings.delivery_count_limit, settings.partition_max_record_locks) == (8, 200)
+    told = list(happened_to_judge(run))
+    assert told[:2] == [(0, settings), (30, FaultsOver())]
+    after = [what for ms, what in told[2:] if ms == 30 and isinstance(what, GroupAltered)]
+    assert [each.delivery_count_limit for each in after] == [5, 8, 3]
+    assert {each.record_lock_duration_ms for each in after} == {1500 - LATE_MS}
+
+
+@pytest.mark.parametrize(
+    ("before_ms", "rules"), [(25, []), (35, ["ATTEMPTS_ARE_LIMITED"])], ids=["faults", "over"]
+)
+def test_a_lowered_limit_binds_once_faults_are_over(before_ms: int, rules: list[str]) -> None:
+    run = ClusterRun(0, SETTINGS, PLAN, Path())
+    run.happened = [(20, GroupAltered(3, 100, 2000, "read_uncommitted")), (30, FaultsOver())]
+    happened = [*happened_to_judge(run)]
+    for count in range(1, 5):
+        ms = before_ms + 5000 * (count - 1) * (before_ms > 30)
+        happened.append((ms, LeaderAcquired(0, 1, count, "m", ((7, 7, count),))))
+    happened.sort(key=lambda each: each[0])
+    lines = [history_line("seed 0", *each) for each in happened]
+    assert [found.name for found in judge_history(read_history(lines))] == rules
 
 
 def test_judging_needs_what_nodes_left(tmp_path: Path) -> None:
