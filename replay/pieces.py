@@ -90,7 +90,7 @@ class Together:
     def events(self, first: int, count: int) -> Iterator[TraceEvent]:
         """Yield the ``count`` events from row ``first`` on, as ``replay.tables.events_of`` does.
 
-        They are at most ``EVENTS_AT_ONCE``.
+        They are at most ``EVENTS_AT_ONCE``, of a table that is sound.
         """
         if not self._plain_first <= first <= first + count <= self._plain_first + len(self._plain):
             rows = self._table.slice(first, EVENTS_AT_ONCE).select(SCHEMA.names)
@@ -185,15 +185,16 @@ class PartitionRows:
 
     @property
     def untouched(self) -> Part | None:
-        """Where the rows are, if they are all that a table has of the share-partition."""
-        return self.part if self.part and self.part.table is self.table else None
+        """Where the rows are, if they are all that a sound table has of the share-partition."""
+        part = self.part
+        return part if part and part.table is self.table and part.whole.is_sound else None
 
     def events_in_order(self) -> Iterator[TraceEvent]:
         """Return the event of each row, in order, as ``replay.tables.events_of`` does."""
         part = self.untouched
-        if part is None or self.table.num_rows > EVENTS_AT_ONCE:
-            return events_of(self.table)
-        return part.whole.events(part.first, self.table.num_rows)
+        if part and self.table.num_rows <= EVENTS_AT_ONCE:
+            return part.whole.events(part.first, self.table.num_rows)
+        return events_of(self.table)
 
     def place(self, row: int) -> tuple[str, int]:
         """Return the file, and the line or row counted from 1, of a row of the table."""

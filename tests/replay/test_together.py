@@ -10,9 +10,11 @@ from model.profile import KAFKA
 from model.trace import TraceEvent
 from model.trace_arrow import table_from_rows
 from replay.check import through_kernel, verdict_on
+from replay.check_sorted import check_sorted
 from replay.pieces import ROWS_AT_ONCE, Part, PartitionRows, Together, begun, each_once, partitions
-from replay.plan import Plan
+from replay.plan import CheckedPartition, Plan
 from replay.tables import BadRow, BadRowError
+from replay.verdict import Verdict
 from tests.replay.samples import Row, kafka_rows, placed, recorded, renamed
 
 NAMES = "core", "log-start", "record-limit", "write-faults"
@@ -84,6 +86,18 @@ def rows() -> list[PartitionRows]:
     ]
 
 
+def test_text_of_another_share_partition_that_is_not_utf_8_harms_none() -> None:
+    table = placed([*kafka_rows(count=50), *kafka_rows(partition=1, count=50)])
+    members = table.column("member").cast(pa.binary()).to_pylist()
+    members[60] = b"\xff"
+    place = table.schema.get_field_index("member")
+    spoilt = pa.array(members, pa.binary()).view(pa.string())
+    table = table.set_column(place, table.schema.field(place), spoilt)
+    checked = [each for each in check_sorted([table], Plan()) if isinstance(each, CheckedPartition)]
+    ends = [(each.verdict.verdict, each.verdict.checked) for each in checked]
+    assert ends == [(Verdict.CONFORMS, 50), (Verdict.UNREADABLE, 10)]
+
+
 def test_rows_that_were_cut_are_not_taken_from_the_whole(rows: list[PartitionRows]) -> None:
     cut = attrs.evolve(rows[1], table=rows[1].table.slice(0, 20))
     assert through_kernel(cut, Plan())[1].events == 20
@@ -103,7 +117,6 @@ ODD: dict[str, Callable[[list[Row]], list[Row]]] = {
     "the first is missing": lambda rows: rows[1:],
     "a row is there twice": lambda rows: [*rows[:9], *rows[8:]],
     "a seq is there twice": lambda rows: [*rows[:9], {**rows[9], "seq": 8}, *rows[10:]],
-    "the last has no seq": told(-1, seq=None),
     "a gap": told(9, op="gap", lost=3),
     "a gap at the beginning": told(0, op="gap", lost=None),
     "another leader": lambda rows: [
@@ -121,6 +134,7 @@ ODD: dict[str, Callable[[list[Row]], list[Row]]] = {
     "a pause is claimed": told(9, paused_ms=5),
 }
 LATE = "begins with no beginning"
+UNSOUND = "what came of an event is missing"
 EVEN: dict[str, Callable[[list[Row]], list[Row]]] = {
     "as recorded": lambda rows: rows,
     "a single row": lambda rows: rows[:1],
@@ -129,7 +143,6 @@ EVEN: dict[str, Callable[[list[Row]], list[Row]]] = {
     "a state is told with the log": told(9, op="checkpoint", log_known=True),
     "the log is known": told(0, log_known=True),
     "the log is not known": told(0, log_known=False),
-    "what came of an event is missing": told(9, after=None),
 }
 
 
@@ -144,17 +157,21 @@ def events_told(rows: PartitionRows) -> list[TraceEvent | BadRow]:
 
 
 @pytest.mark.parametrize("leads", [False, True])
+@pytest.mark.parametrize("sound", [False, True])
 def test_what_is_asked_of_a_whole_table_is_what_each_share_partition_answers(
-    *, leads: bool
+    *, sound: bool, leads: bool
 ) -> None:
     """Each is odd in a way of its own: its rows, what is wrong, the verdict and its events."""
     rows = next(iter(recorded("agent-4.4.0-records-deleted").values())) if leads else kafka_rows()
     ways = {**ODD, **EVEN, LATE: told(0, op="release")}
+    if not sound:
+        ways |= {"the last has no seq": told(-1, seq=None), UNSOUND: told(9, after=None)}
     table = placed([row for name, odd in ways.items() for row in renamed(odd(rows[:20]), name)])
     in_sequence = set()
     for name, pieces in partitions([table], 100):
         (piece,) = pieces
         assert piece.part
+        assert piece.part.whole.is_sound is sound
         if piece.part.is_in_sequence:
             in_sequence.add(name)
         ends = []
@@ -163,4 +180,4 @@ def test_what_is_asked_of_a_whole_table_is_what_each_share_partition_answers(
             verdicts = [verdict_on(own, n, None) for n in (own.table.num_rows, 3)]
             ends.append((own.table, own.events, own.problem, verdicts, events_told(own)))
         assert ends[0] == ends[1], name
-    assert in_sequence == {*EVEN, *(() if leads else (LATE,))}
+    assert in_sequence == {*EVEN, *(() if leads else (LATE,)), *(() if sound else (UNSOUND,))}
