@@ -82,6 +82,7 @@ class Do(Enum):
     INTERVAL = "interval"
     STORAGE = "storage"
     UNKNOWN = "unknown"
+    UNAUTHORIZED = "unauthorized"
     CROWD = "crowd"
 
 
@@ -209,7 +210,7 @@ _TROUBLE = (
     *(Do.CUT_FETCH, Do.CUT_FETCHED, Do.CUT_ACKNOWLEDGEMENT, Do.CUT_ACKNOWLEDGED),
     *(Do.NO_COORDINATOR, Do.EXPEL, Do.FENCE, Do.SLOW_HEARTBEAT, Do.THROTTLE, Do.PIECES),
     *(Do.SECOND_MEMBER, Do.SECOND_MEMBER, Do.SECOND_LEAVES, Do.READ_COMMITTED),
-    *(Do.STORAGE, Do.UNKNOWN, Do.CROWD, Do.LOADING, Do.UNAVAILABLE),
+    *(Do.STORAGE, Do.UNKNOWN, Do.UNAUTHORIZED, Do.CROWD, Do.LOADING, Do.UNAVAILABLE),
     *(Do.RESTART, Do.RESTART, Do.ANSWER_LAST, Do.SLOW_METADATA),
 )
 _BESIDE = (Do.STORAGE, Do.UNKNOWN)
@@ -256,6 +257,8 @@ class _Drawing:
         soon = bool(self.wider) and do in AWAITED and self.happens(_AT_ONCE)
         number = self.random.randint(1, self.brokers) if do in OF_BROKERS else 0
         beside = [(Do.PRODUCE, 1)] * 2 if do in _BESIDE and self.partitions > 1 else []
+        if do is Do.UNAUTHORIZED and Do.SUBSCRIBE in self.wider:
+            return [(Do.SUBSCRIBE, len(SUBSCRIPTIONS)), (do, 0), *[(Do.PRODUCE, 1)] * 2]
         return [*([(Do.AT_ONCE, 0)] if soon else []), (do, number), *beside]
 
     def widened(self) -> list[Step]:

@@ -51,6 +51,7 @@ class Habit(Enum):
     SLOW_METADATA = "answer a request for Metadata late"
     STORAGE = "answer a partition that has records with KAFKA_STORAGE_ERROR"
     UNKNOWN = "answer a partition that has records with UNKNOWN_TOPIC_OR_PARTITION"
+    UNAUTHORIZED = "answer the partitions of a topic that have records TOPIC_AUTHORIZATION_FAILED"
     NO_COORDINATOR = "say that the coordinator of a group is not available"
     LOADING = "answer a heartbeat COORDINATOR_LOAD_IN_PROGRESS"
     UNAVAILABLE = "answer a heartbeat COORDINATOR_NOT_AVAILABLE"
@@ -59,8 +60,12 @@ class Habit(Enum):
 REFUSED_WITH = {
     Habit.STORAGE: KafkaError.kafka_storage_error,
     Habit.UNKNOWN: KafkaError.unknown_topic_or_partition,
+    Habit.UNAUTHORIZED: KafkaError.topic_authorization_failed,
 }
-"""The error of a partition in the answer to a fetch, which then acquires nothing of it."""
+"""The error of a partition in the answer to a fetch, which then acquires nothing of it.
+
+That of an authorization is the same for all partitions of a topic.
+"""
 UNHEARD_WITH = {
     Habit.LOADING: KafkaError.coordinator_load_in_progress,
     Habit.UNAVAILABLE: KafkaError.coordinator_not_available,
@@ -158,8 +163,12 @@ class Rare:
             for part in usual.partitions
             if number_of_offsets(part.acquired) >= _LEAST.get(habit, 1)
         ]
-        few = parts[:1] if habit in REFUSED_WITH else parts
-        return {part.topic_partition: self._part(habit, part) for part in few}
+        first = [part.topic_partition for part in parts[:1]]
+        if habit is Habit.UNAUTHORIZED:
+            parts = [part for part in parts if part.topic_partition.topic_id == first[0].topic_id]
+        elif habit in REFUSED_WITH:
+            parts = parts[:1]
+        return {part.topic_partition: self._part(habit, part) for part in parts}
 
     def _part(self, habit: Habit, part: PartitionResponse) -> tuple[OffsetRange, ...]:
         """Return fewer offsets; with holes the first and the last stay, the second does not."""

@@ -105,6 +105,9 @@ RESUBSCRIBED = script(
     "subscribe 3, produce 5, produce 5, poll, accept, drain"
 )
 BESIDE = script("explicit, 2 partitions: storage, produce 5, produce 5, poll, accept, drain")
+UNAUTHORIZED = script(
+    "explicit: subscribe 3, unauthorized, produce 5, produce 5, poll, accept, drain"
+)
 UNKNOWN = script("2 partitions: poll-once, unknown, produce 5, produce 5, idle 100, poll, drain")
 CROWDED = script("explicit: produce 5, poll, accept 2, crowd, commit, accept, drain")
 PACED = script("produce 5, poll, at-once, interval 4000, idle 2000, interval 100, poll-once")
@@ -194,6 +197,7 @@ CONTROLS: tuple[tuple[Fault, Duty, Script], ...] = (
     (Fault.SUBSCRIBES_ONCE, Duty.RECEIVES, RESUBSCRIBED),
     (Fault.DROPS_BESIDE, Duty.NONE_DROPPED, BESIDE),
     (Fault.DROPS_BESIDE, Duty.NONE_DROPPED, UNKNOWN),
+    (Fault.DROPS_BESIDE, Duty.NONE_DROPPED, UNAUTHORIZED),
     (Fault.GIVES_UP, Duty.RECEIVES, CROWDED),
     (Fault.KEEPS_INTERVAL, Duty.INTERVAL, PACED),
     (Fault.KEEPS_LONGEST, Duty.INTERVAL, PACED),

@@ -49,7 +49,7 @@ RARE = {
     Fault.FREEZES: 29,
     Fault.HASTY: 5,
     Fault.KEEPS_DELETED: 10,
-    Fault.LEAVES_ONCE: 53,
+    Fault.LEAVES_ONCE: 19,
     Fault.MIXES_TOPICS: 20,
     Fault.NEVER_REJOINS: 3,
     Fault.NEW_MEMBER_ID: 3,

@@ -112,7 +112,12 @@ def test_an_answer_without_records_is_followed_by_one_with_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("habit", "errors"), [(Habit.STORAGE, ("KAFKA_STORAGE_ERROR",)), (Habit.UNKNOWN, ())]
+    ("habit", "errors"),
+    [
+        (Habit.STORAGE, ("KAFKA_STORAGE_ERROR",)),
+        (Habit.UNAUTHORIZED, ("TOPIC_AUTHORIZATION_FAILED",)),
+        (Habit.UNKNOWN, ()),
+    ],
 )
 def test_a_partition_that_has_records_is_refused_once(
     habit: Habit, errors: tuple[str, ...]
