@@ -293,7 +293,7 @@ class ObservationJudge:
         return fresh
 
     def _overlaps_read(self, request: LogRequest) -> bool:
-        return any(begin < request.begin <= end for begin, end in self._reads)
+        return any(begin < request.end and request.begin <= end for begin, end in self._reads)
 
     def _check_refused(self, request: LogRequest, rules: Rules) -> None:
         """Refuse an acknowledgement that was refused though all its records were held.

@@ -1,6 +1,7 @@
 import attrs
 import pytest
 
+from model.states import AcknowledgeType
 from replay.observed.durable import Durables
 from replay.observed.judge import ObservationJudge
 from replay.observed.known import Known, Premises
@@ -99,3 +100,30 @@ def test_a_write_of_a_former_leader_is_fenced_once_the_next_one_has_read() -> No
     assert judged(*after_a_change(4000, status=74)).divergence is None
     elsewhere = [attrs.evolve(each, state_epoch=i) for i, each in enumerate(after_a_change(4000))]
     assert getattr(judged(*elsewhere).divergence, "name", None) == "WRITTEN_STATE"
+
+
+@pytest.mark.parametrize(
+    ("asks_ms", "gets_ms", "rule"),
+    [(1500, 2000, None), (1700, 2000, None), (9000, 9001, "ONLY_AVAILABLE_IS_ACQUIRED")],
+)
+def test_what_the_leader_of_before_gave_while_clocks_differ_is_its_own(
+    asks_ms: float, gets_ms: float, rule: str | None
+) -> None:
+    """m2 waits for what m1 holds and accepts it; the next leader, by another clock, reads so."""
+    accepted, released = (
+        (0, 4, int(kind)) for kind in (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE)
+    )
+    taken = attrs.evolve(seen(Kind.ACQUIRE, 100, 0, ((0, 4, 1),)), lock_ms=30_000)
+    waits = attrs.evolve(taken, begin=asks_ms, end=gets_ms, ranges=((0, 4, 2),))
+    read = seen(Kind.READ, 2700, 0, ((0, 4, 2, 2),))
+    requests = (
+        attrs.evolve(seen(Kind.READ, 50, 0), leader_epoch=3),
+        attrs.evolve(taken, member="m1"),
+        attrs.evolve(waits, member="m2"),
+        attrs.evolve(seen(Kind.ACKNOWLEDGE, 1950, 0, (released,)), member="m1"),
+        attrs.evolve(seen(Kind.WRITE, 1952, 0, RELEASED), leader_epoch=3),
+        attrs.evolve(seen(Kind.ACKNOWLEDGE, gets_ms + 10, 0, (accepted,)), member="m2"),
+        attrs.evolve(seen(Kind.WRITE, 2012, 0, ((0, 4, 2, 2),)), leader_epoch=3),
+        attrs.evolve(read, leader_epoch=4, broker="3"),
+    )
+    assert getattr(judged(*requests).divergence, "name", None) == rule
