@@ -15,6 +15,7 @@ from tests.conformance.unbuilt import skip_unbuilt
 
 _PROJECT = Path(__file__).with_name("hdfs")
 _JARS = Path(pyspark.__file__).parent / "jars"
+_BRIEF = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 _STOP_SECONDS = 120
 
 
@@ -64,7 +65,7 @@ def hdfs(folder: Path) -> Iterator[Hdfs]:
     """Start a cluster that keeps its data in a folder, and end it."""
     java, jars = _fetched()
     path = f"{jars}/*:{_JARS}/*"
-    command = [java, "-Xmx512m", "-cp", path, str(_PROJECT / "Hdfs.java"), str(folder / "hdfs")]
+    command = [java, *_BRIEF, "-cp", path, str(_PROJECT / "Hdfs.java"), str(folder / "hdfs")]
     with (
         (folder / "hdfs.log").open("wb") as log,
         subprocess.Popen(
