@@ -54,6 +54,10 @@ class Network:
     failed: bool = False
 
 
+Changed: TypeAlias = dict[int, tuple[Network, str | None] | None]
+"""What a network comes to by edges, by their ``change``, as ``_after`` returns it."""
+
+
 class WorldState(NamedTuple):
     """One state of the world. ``wrong``: what is wrong with the step that led here."""
 
@@ -79,6 +83,8 @@ class Explorer:
     leaders: LeaderIndex = attrs.Factory(lambda self: LeaderIndex(self.world), takes_self=True)
     coordinator: Coordinator = attrs.Factory(lambda self: Coordinator(self.world), takes_self=True)
     _took_over: dict[tuple[Log, DurableForm], Leader] = attrs.Factory(dict)
+    _changed: dict[Network, Changed] = attrs.Factory(dict)
+    _networks: dict[Network, Network] = attrs.Factory(dict)
 
     def begin(self) -> WorldState:
         """Return the world in which nothing has happened."""
@@ -88,8 +94,12 @@ class Explorer:
     def successors(self, state: WorldState) -> Iterator[tuple[WorldStep, WorldState]]:
         """Yield everything that can happen next."""
         leader, network, _ = state
+        # Of many leaders few networks are changed in few ways: each is made once.
+        changed = self._changed.setdefault(network, {})
         for edge in self.leaders.edges(leader):
-            there = self._after(network, edge)
+            if edge.change not in changed:
+                changed[edge.change] = self._after(network, edge)
+            there = changed[edge.change]
             if there is not None:
                 yield edge, WorldState(edge.target, *there)
         for what in network.late:
@@ -98,8 +108,8 @@ class Explorer:
         if self.world.failovers:
             failed = network.failed or not leader.facts.quiet
             new = self._take_over(leader.facts.log, network.durable)
-            fenced = attrs.evolve(network, late=(), failed=failed)
-            yield TAKE_OVER, WorldState(new, fenced)
+            fenced = Network(network.durable, (), network.confirmed, failed)
+            yield TAKE_OVER, WorldState(new, self._kept(fenced))
 
     def _after(self, network: Network, edge: Edge) -> tuple[Network, str | None] | None:
         """Return the network after an edge, and what is wrong; None if too many writes are late."""
@@ -107,7 +117,7 @@ class Explorer:
         if edge.wrong is not None:
             return network, edge.wrong
         if edge.kind is MoveKind.RESET:
-            return Network(self.coordinator.reset(network.durable, start)), None
+            return self._kept(Network(self.coordinator.reset(network.durable, start))), None
         late = {*network.late, *edge.late}
         if len(late) > self.world.late:
             return None
@@ -136,4 +146,9 @@ class Explorer:
         late = (what for what in network.late if not self.coordinator.covers(durable, what))
         # What the leader passed and the coordinator has is forgotten: neither ever goes back.
         kept = (o for o in network.confirmed if o >= start or o not in durable.terminal)
-        return Network(durable, tuple(sorted(late)), frozenset(kept), network.failed), wrong
+        sent = Network(durable, tuple(sorted(late)), frozenset(kept), network.failed)
+        return self._kept(sent), wrong
+
+    def _kept(self, network: Network) -> Network:
+        """Return the first network that is equal: to compare one with itself is quick."""
+        return self._networks.setdefault(network, network)

@@ -89,7 +89,8 @@ class Edge:
     Of the writes that are not lost, those in ``arrived`` are merged, and those in ``late`` are
     answered with an error and may still arrive. ``confirmed``: the offsets that are delivered no
     more, as a write says that was answered with success. ``failed``: a write was answered with an
-    error. ``wrong``: what is wrong with the move, after which nothing follows.
+    error. ``wrong``: what is wrong with the move, after which nothing follows. ``change``: edges of
+    the same number change alike what is outside of the leader.
     """
 
     move: int
@@ -102,6 +103,7 @@ class Edge:
     confirmed: Offsets = frozenset()
     failed: bool = False
     wrong: str | None = None
+    change: int = -1
 
     @property
     def takes(self) -> Offsets:
@@ -111,11 +113,15 @@ class Edge:
 
 @attrs.define
 class LeaderIndex:
-    """Every leader found so far, by its normal form; ``compared`` counts moves of both sides."""
+    """Every leader found so far, by its normal form; ``compared`` counts moves of both sides.
+
+    ``changes`` has the number of each change that edges make outside of the leader.
+    """
 
     world: SmallWorld
     found: dict[bytes, Leader] = attrs.Factory(dict)
     compared: int = 0
+    changes: dict[tuple[object, ...], int] = attrs.Factory(dict)
 
     def take_over(self, log: Log, persisted: DurableState) -> Leader:
         """Return the leader that initializes from a durable state."""
@@ -163,7 +169,12 @@ class LeaderIndex:
             Edge(ARRIVAL, MoveKind.OTHER, leader, leader, (what,))
             for what in dict.fromkeys(awaited)
         ]
-        return [*edges.values(), *arrivals]
+        return [attrs.evolve(e, change=self._change(e)) for e in (*edges.values(), *arrivals)]
+
+    def _change(self, edge: Edge) -> int:
+        sent = edge.arrived, edge.late, edge.confirmed, edge.failed
+        what = edge.kind is MoveKind.RESET, edge.target.facts.start, *sent, edge.wrong
+        return self.changes.setdefault(what, len(self.changes))
 
 
 def _seen_by_others(edge: Edge) -> tuple[object, ...]:
