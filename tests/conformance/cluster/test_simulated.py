@@ -1,7 +1,7 @@
 """Clusters of Apache Kafka's own classes: the same each time, and judged."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
@@ -23,6 +23,13 @@ CHANGES = {"compacted": 1, "member": 4, "altered": 4, "leader": 3}
 """How many kinds of faults there are of each sort."""
 
 
+@pytest.fixture(scope="module")
+def simulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Simulator]:
+    """A process for all: what it ran before makes no difference, as the first test shows."""
+    with closing(Simulator(tmp_path_factory.mktemp("runs"))) as running:
+        yield running
+
+
 def runs_of(folder: Path, seeds: Sequence[int], workers: int) -> list[SimulatedRun]:
     folder.mkdir()
     runs: list[SimulatedRun] = []
@@ -41,53 +48,51 @@ def test_a_seed_gives_one_history_whatever_its_process_ran_before(tmp_path: Path
     assert all(sum(word in kind for kind in faults) == count for word, count in CHANGES.items())
 
 
-def test_two_holders_after_a_fenced_write_need_one_fault(tmp_path: Path) -> None:
-    with closing(Simulator(tmp_path)) as simulator:
-        run = simulator.run(1)
-        (finding,) = [each for each in run.findings if each.name == "ONE_HOLDER"]
-        left, same = fewest(simulator, run, finding, 0)
-        assert same.probable_cause == ("ONE_HOLDER", "a write was fenced since")
-        assert len(left.injected) == 1
-        assert left.events is None
-        assert simulator.run(1, sorted(range(run.faults))).findings == ()
+def test_two_holders_after_a_fenced_write_need_one_fault(simulator: Simulator) -> None:
+    run = simulator.run(1)
+    (finding,) = [each for each in run.findings if each.name == "ONE_HOLDER"]
+    left, same = fewest(simulator, run, finding, 0)
+    assert same.probable_cause == ("ONE_HOLDER", "a write was fenced since")
+    assert len(left.injected) == 1
+    assert left.events is None
+    assert simulator.run(1, sorted(range(run.faults))).findings == ()
 
 
-def test_what_clients_do_is_left_out_until_what_is_left_is_needed(tmp_path: Path) -> None:
-    with closing(Simulator(tmp_path)) as simulator:
-        run = simulator.run(1, [0, 1, 2, 3, 4, 5, 6, 8, 9])
-        (finding,) = [each for each in run.findings if each.name == "ONE_HOLDER"]
-        left, same = fewest(simulator, run, finding, 160)
-        assert same.probable_cause == finding.probable_cause
-        assert left.without == run.without
-        assert left.events is not None
-        assert len(left.events) < left.scripted / 20
-        assert left.history.exists()
-        again = simulator.run(1, sorted(left.without), events=left.events)
-        assert (again.digest, again.done) == (left.digest, left.done)
-        assert again.like(finding) == same
-        assert fewest(simulator, again, same, 160) == (again, same)
-        late = left.events[len(left.events) // 2 :]
-        assert simulator.run(1, sorted(left.without), events=late).like(finding) is None
+def test_what_clients_do_is_left_out_until_what_is_left_is_needed(simulator: Simulator) -> None:
+    run = simulator.run(1, [0, 1, 2, 3, 4, 5, 6, 8, 9])
+    (finding,) = [each for each in run.findings if each.name == "ONE_HOLDER"]
+    left, same = fewest(simulator, run, finding, 160)
+    assert same.probable_cause == finding.probable_cause
+    assert left.without == run.without
+    assert left.events is not None
+    assert len(left.events) < left.scripted / 20
+    assert left.history.exists()
+    again = simulator.run(1, sorted(left.without), events=left.events)
+    assert (again.digest, again.done) == (left.digest, left.done)
+    assert again.like(finding) == same
+    assert fewest(simulator, again, same, 160) == (again, same)
+    late = left.events[len(left.events) // 2 :]
+    assert simulator.run(1, sorted(left.without), events=late).like(finding) is None
 
 
 @pytest.mark.parametrize("seed", [1, 8])
-def test_a_run_repeated_with_all_that_clients_did_is_the_same(tmp_path: Path, seed: int) -> None:
-    with closing(Simulator(tmp_path)) as simulator:
-        run = simulator.run(seed)
-        bare = simulator.run(seed, events=())
-        assert len(bare.done) == bare.scripted
-        whole = simulator.run(seed, events=range(bare.scripted))
-        assert (whole.digest, whole.done) == (run.digest, bare.done)
-        half = simulator.run(seed, events=range(0, bare.scripted, 2))
-        assert half.digest != run.digest
-        assert 0 < len(half.done) < bare.scripted
+def test_a_run_repeated_with_all_that_clients_did_is_the_same(
+    simulator: Simulator, seed: int
+) -> None:
+    run = simulator.run(seed)
+    bare = simulator.run(seed, events=())
+    assert len(bare.done) == bare.scripted
+    whole = simulator.run(seed, events=range(bare.scripted))
+    assert (whole.digest, whole.done) == (run.digest, bare.done)
+    half = simulator.run(seed, events=range(0, bare.scripted, 2))
+    assert half.digest != run.digest
+    assert 0 < len(half.done) < bare.scripted
 
 
-def test_where_nobody_takes_part_nothing_is_found(tmp_path: Path) -> None:
-    with closing(Simulator(tmp_path)) as simulator:
-        drawn = simulator.run(79, events=())
-        records = [n for n, (_ms, text) in enumerate(drawn.done) if text.startswith("a record")]
-        run = simulator.run(79, events=records)
+def test_where_nobody_takes_part_nothing_is_found(simulator: Simulator) -> None:
+    drawn = simulator.run(79, events=())
+    records = [n for n, (_ms, text) in enumerate(drawn.done) if text.startswith("a record")]
+    run = simulator.run(79, events=records)
     assert [each.name for each in run.findings] == ["REPORTED_LAG_COMES_TO_REST"] * 2
     assert all(run.like(each) is None for each in run.findings)
 
@@ -102,17 +107,15 @@ def test_where_nobody_takes_part_nothing_is_found(tmp_path: Path) -> None:
     ],
 )
 def test_a_fault_that_is_masked_is_known_where_it_is_not(
-    tmp_path: Path, seed: int, plant: str, known: str
+    simulator: Simulator, seed: int, plant: str, known: str
 ) -> None:
-    with closing(Simulator(tmp_path)) as simulator:
-        assert simulator.run(seed, masked=True).findings == ()
-        (finding, *_) = simulator.run(seed, plant=plant, masked=True).findings
+    assert simulator.run(seed, masked=True).findings == ()
+    (finding, *_) = simulator.run(seed, plant=plant, masked=True).findings
     assert known_in_cluster(finding).startswith(known)
 
 
-def test_an_attempt_that_a_failed_fetch_takes_is_known(tmp_path: Path) -> None:
-    with closing(Simulator(tmp_path)) as simulator:
-        (finding,) = simulator.run(64, masked=True).findings
+def test_an_attempt_that_a_failed_fetch_takes_is_known(simulator: Simulator) -> None:
+    (finding,) = simulator.run(64, masked=True).findings
     assert known_in_cluster(finding).startswith("failed-fetch-takes-an-attempt")
 
 
@@ -199,13 +202,12 @@ def seeds_that_break(
     return list(islice(broken, ENOUGH))
 
 
-def test_each_rule_finds_faults_that_are_planted_and_nothing_without(tmp_path: Path) -> None:
+def test_each_rule_finds_faults_that_are_planted_and_nothing_without(simulator: Simulator) -> None:
     rules = [*PLANTS.values(), *CONSUMER_PLANTS.values()]
     assert all(rules.count(rule) >= 2 for rule in RULES[RuleKind.CLUSTER])
-    with closing(Simulator(tmp_path)) as simulator:
-        for seed in {*PLANTED_SEEDS, *CONSUMERS}:
-            assert simulator.run(seed, masked=True).findings == ()
-        found = {plant: seeds_that_break(simulator, plant, rule) for plant, rule in PLANTS.items()}
-        for plant, rule in CONSUMER_PLANTS.items():
-            found[plant] = seeds_that_break(simulator, plant, rule, CONSUMERS)
+    for seed in {*PLANTED_SEEDS, *CONSUMERS}:
+        assert simulator.run(seed, masked=True).findings == ()
+    found = {plant: seeds_that_break(simulator, plant, rule) for plant, rule in PLANTS.items()}
+    for plant, rule in CONSUMER_PLANTS.items():
+        found[plant] = seeds_that_break(simulator, plant, rule, CONSUMERS)
     assert min(map(len, found.values())) == ENOUGH, found
