@@ -1,3 +1,4 @@
+import gc
 import os
 import signal
 from pathlib import Path
@@ -22,6 +23,10 @@ settings.load_profile("same")
 
 # Spark, here and in each process that a test starts.
 os.environ["SPARK_CONF_DIR"] = str(Path(__file__).with_name("spark"))
+
+# Terms, states and rows are many and live on: to look for garbage at every turn takes a fourteenth
+# of the time of proofs.
+gc.set_threshold(20_000)
 
 # Who begins tests in the background of a script ignores interrupts, and so would what tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
