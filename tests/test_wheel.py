@@ -212,15 +212,17 @@ def test_a_divergence_names_the_lines_of_the_specification(installed: Installed)
     assert "sharespec/spec" not in page.read_text()
 
 
-def test_workers_of_spark_get_it(installed: Installed, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "master", ["local[1]", pytest.param("local-cluster[1,1,1024]", marks=pytest.mark.long)]
+)
+def test_workers_of_spark_get_it(installed: Installed, tmp_path: Path, master: str) -> None:
     arguments = ("replay", str(TRACE), "--profile", "kafka", "--sample", "0.3")
     (tmp_path / "sharespec").mkdir()
     (tmp_path / "sharespec" / "__init__.py").touch()  # As in a clone.
-    for master in ("local[1]", "local-cluster[1,1,1024]"):
-        more = {**SLOWLY, "SPARK_WORKER_DIR": str(installed.cache / "work")}
-        text = installed.run("sharespec", *arguments, "--master", master, more=more, where=tmp_path)
-        assert re.search(r"\n[1-5] conform   0 diverge   0 unreadable", text)
-        assert f"Spark {master}" in text
+    more = {**SLOWLY, "SPARK_WORKER_DIR": str(installed.cache / "work")}
+    text = installed.run("sharespec", *arguments, "--master", master, more=more, where=tmp_path)
+    assert re.search(r"\n[1-5] conform   0 diverge   0 unreadable", text)
+    assert f"Spark {master}" in text
 
 
 def test_what_workers_get_suffices_where_it_is_not_installed(

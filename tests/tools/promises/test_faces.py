@@ -28,6 +28,7 @@ LONG = {
     "drops the fifth batch of an acknowledgement",
     "takes durable available records for archived",
     "takes the fourth member for the first",
+    "moves the start offset only while nothing is written",
     "delivers acknowledged records again beyond offset 1,000",
     "delivers acknowledged records again beyond 31 bits",
     "delivers acknowledged records again beyond 40 bits",
