@@ -98,8 +98,11 @@ class Held:
 
     @property
     def is_kept_back(self) -> bool:
-        """Whether it was renewed and not refused since, still lasts, and a poll left it out."""
-        lasts = self.lost is None and self.fate is not Fate.REFUSED
+        """Whether it was renewed and not refused since, still lasts, and a poll left it out.
+
+        Once the application renews it again there is nothing to acknowledge before the answer.
+        """
+        lasts = self.lost is None and self.fate is not Fate.REFUSED and self.due != RENEW
         return self.renewed is not None and self.passed_over and lasts
 
     @property

@@ -20,7 +20,8 @@ def told_by_callback(holdings: Holdings, completed: Completed) -> Iterator[tuple
             late.confirmed = False
             text = f"a callback tells success of {late.where}, which a commit did before it"
             yield Duty.TOLD_IN_TIME, text
-        untold_first = sorted(known, key=lambda held: not held.untold)
+        # What the client gave up by itself, undelivered, it may never tell of.
+        untold_first = sorted(known, key=lambda h: (not h.untold, h.delivered is None))
         if not any(held.take_success() for held in untold_first):
             what = known[-1].fate.value if known else "is of no record that it had"
             where = f"{place_name(completed.place)} offset {offset}"

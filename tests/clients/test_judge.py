@@ -309,6 +309,16 @@ def test_a_record_whose_next_renewal_was_refused_need_not_be_acknowledged(
     assert found(*renewed, *again, *fails, of=(Duty.RENEWED,)) == expected
 
 
+@pytest.mark.parametrize(("renews_again", "expected"), [(False, [Duty.RENEWED]), (True, [])])
+def test_a_record_that_is_to_be_renewed_again_need_not_be_acknowledged_before(
+    *, renews_again: bool, expected: list[Duty]
+) -> None:
+    renewed = (*HELD, says(RENEW), SAID, sends(2, RENEW), Answered(0, 2), POLL, returns())
+    again = (says(RENEW), SAID) if renews_again else ()
+    fails = (says(ACCEPT), Returned(0, "acknowledge", error="already acknowledged"))
+    assert found(*renewed, *again, *fails, of=(Duty.RENEWED,)) == expected
+
+
 TOLD = (Completed(PLACE, (0,), None),)
 
 
