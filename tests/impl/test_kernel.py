@@ -1,5 +1,6 @@
 import copy
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,14 @@ import pytest
 from impl.cache import is_interpreted
 from impl.encode import Members
 from impl.events import Events, events_of
-from impl.kernel import KernelResult, flatten, replay_partition, replay_rows_of
+from impl.kernel import (
+    KernelResult,
+    flatten,
+    replay_each,
+    replay_partition,
+    replay_rows_of,
+    result_of,
+)
 from impl.partition import FastSharePartition
 from model.errors import InvalidValueError
 from model.guards import Difference
@@ -65,6 +73,32 @@ def test_both_faces_and_both_ways_to_run_agree(seed: int, profile: Profile) -> N
 def _numbers(result: KernelResult) -> list[list[int]]:
     arrays = (result.lag, result.counts, result.start_offsets, result.end_offsets)
     return [np.asarray(array).ravel().tolist() for array in arrays]
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_share_partitions_in_turn_end_as_each_does_alone(*, again: bool) -> None:
+    """One diverges, one has a row that holds no event, one needs more room, and two are short."""
+    stories = [rows[:90] for rows in list(rows_by_partition(TRACES[3]).values())[:4]]
+    wrong = {**stories[1][30], "after": {**stories[1][30]["after"], "start_offset": 10**6}}
+    stories[1][30] = wrong
+    stories[2][40] = {**stories[2][40], "op": "explode"}
+    walked = Walk(FastSharePartition(KAFKA), 3, KAFKA).rows(250)
+    stories += [walked, stories[0][:1], stories[3][:3]]
+    ends = np.cumsum([len(rows) for rows in stories])
+    starts = ends - [len(rows) for rows in stories]
+    flat = flatten(table_from_rows([row for rows in stories for row in rows]))
+    if again:
+        replay_each(flat, starts, ends, KAFKA)
+    ended = replay_each(flat, starts, ends, KAFKA)
+    assert ended.tolist() == [True, False, False, True, True, True, True]
+    for rows, first, end, is_whole in zip(stories, starts, ends, ended, strict=True):
+        alone = replay_partition(table_from_rows(rows), KAFKA)
+        found = (result_of if is_whole else partial(replay_rows_of, profile=KAFKA))(
+            flat, first, end
+        )
+        assert _numbers(found) == _numbers(alone)
+        assert (found.divergence, found.unreadable) == (alone.divergence, alone.unreadable)
+        assert (alone.events == len(rows)) == is_whole
 
 
 def test_chunks_slices_and_further_columns_make_no_difference() -> None:
