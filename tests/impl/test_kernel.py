@@ -37,6 +37,7 @@ from tests.impl.helpers import (
     table_of,
 )
 from tests.impl.walk import Walk
+from tests.replay.samples import recorded
 
 
 @COMPILES
@@ -122,6 +123,25 @@ def test_batches_follow_one_another(monkeypatch: pytest.MonkeyPatch) -> None:
     found = replay_partition(table_from_rows(changed), KAFKA).divergence
     assert found
     assert (found.row, found.kind) == (100, Difference.DELIVERY_COMPLETE_COUNT)
+
+
+def test_a_checkpoint_is_taken_over_with_writes_after_it() -> None:
+    """Interpreted, so that an array which lacks what the events wrote is read past its end."""
+    (whole,) = recorded("agent-4.4.0-seven-members").values()
+    first = next(place for place, row in enumerate(whole) if row["op"] == "checkpoint")
+    rows = copy.deepcopy(whole[first : first + 60])
+    replay = interpreted("kernel").replay_partition
+    result = replay(table_from_rows(rows), KAFKA)
+    assert (result.divergence, result.events) == (None, len(rows))
+    assert result.end_offsets.tolist() == [row["after"]["end_offset"] for row in rows]
+    written = rows[2]["writes"][0]
+    written["delivery_complete_count"] += 1
+    found = replay(table_from_rows(rows), KAFKA).divergence
+    assert found
+    assert (found.row, found.kind.name) == (
+        written["made_after"] - rows[0]["seq"],
+        Difference.WRITTEN_DELIVERY_COMPLETE_COUNT.name,
+    )
 
 
 def test_a_table_must_have_the_columns_of_a_trace() -> None:
