@@ -195,7 +195,8 @@ def _crate(name: str, *flags: str) -> Callable[[str | None], str]:
     """Return what builds the one release of a crate that can be driven, by Cargo with flags."""
 
     def built(_version: str | None) -> str:
-        project = build(_FOLDERS[name], cargo_recipe(f"the driver for {name}", *flags))
+        recipe = cargo_recipe(f"the driver for {name}", *flags, beside="rustdriver")
+        project = build(_FOLDERS[name], recipe)
         return shlex.quote(str(project / "target" / "debug" / f"sharespec-{name}"))
 
     return built

@@ -26,7 +26,7 @@ class BuildRecipe:
     ``needs`` names the tool and its version, for an error. ``sources`` are patterns of the files
     that the program depends on; ``output`` is the directory of the result. ``seconds`` limits the
     build. If it fails, the error quotes the first line with ``error_mark``; without one, or if the
-    mark is empty, the end of the output.
+    mark is empty, the end of the output. ``beside``: a project in the same folder that it includes.
     """
 
     name: str
@@ -36,6 +36,7 @@ class BuildRecipe:
     output: str
     seconds: float
     error_mark: str = ""
+    beside: str | None = None
 
 
 def go_recipe(name: str, output: str, *flags: str) -> BuildRecipe:
@@ -46,11 +47,11 @@ def go_recipe(name: str, output: str, *flags: str) -> BuildRecipe:
     )
 
 
-def cargo_recipe(name: str, *flags: str) -> BuildRecipe:
+def cargo_recipe(name: str, *flags: str, beside: str | None = None) -> BuildRecipe:
     """Return how to build the programs of a crate, into ``target/debug``, which takes minutes."""
     sources = ("Cargo.toml", "Cargo.lock", "src/**/*.rs")
     command = ("cargo", "build", "--locked", *flags)
-    return BuildRecipe(name, "Rust 1.95 or newer", command, sources, "target", 3600)
+    return BuildRecipe(name, "Rust 1.95 or newer", command, sources, "target", 3600, beside=beside)
 
 
 def maven_recipe(
@@ -78,7 +79,12 @@ def build(project: Path, recipe: BuildRecipe, content: Content | None = None) ->
     output = project / recipe.output
     output.mkdir(parents=True, exist_ok=True)
     stamp = output / "built"
-    sources = [path for pattern in recipe.sources for path in project.glob(pattern)]
+    sources = [
+        path
+        for folder in _folders(project, recipe)
+        for pattern in recipe.sources
+        for path in folder.glob(pattern)
+    ]
     newest = max(source.stat().st_mtime for source in sources)
     with _alone(output / "building"):
         if stamp.exists() and stamp.stat().st_mtime >= newest:
@@ -106,11 +112,12 @@ def cached_copy(project: Path, recipe: BuildRecipe, content: Content | None = No
     cache cannot be written.
     """
     files: dict[PurePosixPath, bytes] = {}
-    for path in sorted(project.rglob("*")):
-        name = PurePosixPath(path.relative_to(project).as_posix())
-        if path.is_file() and name.parts[0] != recipe.output:
-            has = content(name, path.read_bytes()) if content else path.read_bytes()
-            files |= {} if has is None else {name: has}
+    for folder in _folders(project, recipe):
+        for path in sorted(folder.rglob("*")):
+            name = PurePosixPath(path.relative_to(folder).as_posix())
+            if path.is_file() and name.parts[0] != recipe.output:
+                has = content(name, path.read_bytes()) if content else path.read_bytes()
+                files |= {} if has is None else {folder.name / name: has}
     digest = hashlib.sha256()
     for name, has in files.items():
         digest.update(f"{name}\0{len(has)}\0".encode() + has)
@@ -129,7 +136,11 @@ def cached_copy(project: Path, recipe: BuildRecipe, content: Content | None = No
     except OSError as error:
         text = f"{recipe.name} is built in {copy}, which cannot be written: {error.strerror}"
         raise TargetError(text) from None
-    return copy
+    return copy / project.name
+
+
+def _folders(project: Path, recipe: BuildRecipe) -> list[Path]:
+    return [project, *([project.parent / recipe.beside] if recipe.beside else [])]
 
 
 @contextmanager

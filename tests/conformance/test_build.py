@@ -5,6 +5,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 
+import attrs
 import pytest
 
 from conformance import build as module
@@ -116,7 +117,7 @@ def test_an_installed_project_is_built_in_the_cache(
     assert first == second
     assert first.is_relative_to(cache / "sharespec" / "builds")
     assert (first / "builds").read_text() == "all"
-    assert files(first) == before | {"builds", "copying", "out/built", "out/building"}
+    assert files(first) == before | {"builds", "out/built", "out/building"}
     assert files(project) == before
 
 
@@ -126,7 +127,7 @@ def test_other_sources_are_built_elsewhere(project: Path, cache: Path) -> None:
     second = cached_copy(project, RECIPE)
     assert first != second
     assert [(copy / "a.src").read_text() for copy in (first, second)] == ["a", "b"]
-    assert [path.parent for path in (first, second)] == [cache / "sharespec" / "builds"] * 2
+    assert {path.parents[1] for path in (first, second)} == {cache / "sharespec" / "builds"}
 
 
 def test_what_was_built_beside_the_sources_is_not_copied(project: Path, cache: Path) -> None:
@@ -134,8 +135,31 @@ def test_what_was_built_beside_the_sources_is_not_copied(project: Path, cache: P
     (project / "out").mkdir()
     (project / "out" / "result").write_text("x")
     assert cached_copy(project, RECIPE) == copy
-    assert files(copy) == {"a.src", "more/deep/b.src", "copying"}
+    assert files(copy) == {"a.src", "more/deep/b.src"}
     assert copy.is_relative_to(cache)
+
+
+@pytest.mark.parametrize("installed", [False, True])
+def test_a_project_that_is_included_is_built_and_copied_with_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cache: Path, *, installed: bool
+) -> None:
+    monkeypatch.setattr(module, "IS_INSTALLED", installed)
+    project, included = tmp_path / "one", tmp_path / "other" / "part.src"
+    for path in (project / "a.src", included):
+        path.parent.mkdir()
+        path.write_text("a")
+    tool(
+        monkeypatch, tmp_path / "bin", "open('builds', 'w').write(open('../other/part.src').read())"
+    )
+    recipe = attrs.evolve(RECIPE, beside="other")
+    built = build(project, recipe)
+    assert (built / "builds").read_text() == "a"
+    included.write_text("b")
+    later = (built / "out" / "built").stat().st_mtime + 5
+    os.utime(included, (later, later))
+    again = build(project, recipe)
+    assert (again / "builds").read_text() == "b"
+    assert (again != built) is again.is_relative_to(cache) is installed
 
 
 def test_a_copy_that_was_cut_short_is_completed(project: Path, cache: Path) -> None:

@@ -1,147 +1,116 @@
 //! A driver for krabka-client-consumer's share consumer; docs/verify-client.md has the commands.
 
 use std::collections::HashMap;
-use std::io::{BufRead, Write};
+use std::time::Duration;
 
 use krabka_client_consumer::{
     ShareAckMode, ShareAckType, ShareAcquireMode, ShareConsumer, ShareConsumerRecord,
 };
 use krabka_units::Time;
 use krabka_units::convert::TimeExt;
+use rustdriver::{Driver, Failure, Offset, Settings, record, run};
 use serde_json::{Value, json};
 
 /// The release in Cargo.toml.
 const VERSION: &str = "0.7.1";
 
-type Failure = Box<dyn std::error::Error>;
-type Offset = (String, i32, i64);
-
 #[derive(Default)]
-struct Driver {
-    settings: Value,
+struct Krabka {
+    settings: Settings,
     consumer: Option<ShareConsumer>,
     in_hand: HashMap<Offset, ShareConsumerRecord>,
 }
 
-impl Driver {
-    async fn carry_out(&mut self, command: &Value) -> Result<Value, Failure> {
-        match command["do"].as_str().unwrap_or("") {
-            "hello" => Ok(json!({
-                "protocol": 1,
-                "name": format!("krabka-client-consumer {VERSION}"),
-                "callbacks": false,
-                "renews": true,
-                "resubscribes": false,
-                "acquire_modes": ["batch_optimized", "record_limit"],
-                "modes": ["implicit", "explicit"],
-            })),
-            "open" => {
-                self.in_hand.clear();
-                self.settings = command.clone(); // Its builder subscribes, and connects.
-                Ok(json!({}))
-            }
-            "subscribe" => self.subscribe(command).await,
-            "poll" => self.poll(command["timeout_ms"].as_i64().unwrap_or(0)).await,
-            "acknowledge" => self.acknowledge(command).await,
-            "commit" => {
-                self.consumer()?.commit().await?; // It has no timeout and no results.
-                Ok(json!({}))
-            }
-            "commit_async" => Ok(json!({})), // The next poll sends what was acknowledged.
-            "close" => {
-                self.in_hand.clear();
-                if let Some(mut consumer) = self.consumer.take() {
-                    consumer.close().await?;
-                }
-                Ok(json!({}))
-            }
-            "goodbye" => Ok(json!({})),
-            other => Err(format!("no such command: {other}").into()),
-        }
-    }
-
+impl Krabka {
     fn consumer(&mut self) -> Result<&mut ShareConsumer, Failure> {
         self.consumer.as_mut().ok_or_else(|| "no client is open".into())
     }
+}
 
-    async fn subscribe(&mut self, command: &Value) -> Result<Value, Failure> {
+/// The next poll sends what was acknowledged, but for renewals.
+impl Driver for Krabka {
+    fn hello(&self) -> Value {
+        json!({
+            "name": format!("krabka-client-consumer {VERSION}"),
+            "callbacks": false,
+            "renews": true,
+            "resubscribes": false,
+            "acquire_modes": ["batch_optimized", "record_limit"],
+            "modes": ["implicit", "explicit"],
+        })
+    }
+
+    async fn open(&mut self, settings: Settings) -> Result<(), Failure> {
+        self.in_hand.clear();
+        self.settings = settings; // Its builder subscribes, and connects.
+        Ok(())
+    }
+
+    async fn subscribe(&mut self, topics: Vec<String>) -> Result<(), Failure> {
         if self.consumer.is_some() {
             return Err("its subscription cannot change".into());
         }
-        let text = |name: &str| self.settings[name].as_str().unwrap_or("").to_string();
-        let mode = match text("mode").as_str() {
-            "explicit" => ShareAckMode::Explicit,
-            _ => ShareAckMode::Implicit,
+        let settings = &self.settings;
+        let mode = match settings.is_explicit() {
+            true => ShareAckMode::Explicit,
+            false => ShareAckMode::Implicit,
         };
-        let acquire = match text("acquire_mode").as_str() {
-            "record_limit" => ShareAcquireMode::RecordLimit,
-            _ => ShareAcquireMode::BatchOptimized,
+        let acquire = match settings.is_record_limit() {
+            true => ShareAcquireMode::RecordLimit,
+            false => ShareAcquireMode::BatchOptimized,
         };
-        let most = i32::try_from(self.settings["max_poll_records"].as_i64().unwrap_or(500))?;
-        let topics = command["topics"].as_array().ok_or("no topics")?;
-        let names: Vec<String> = topics.iter().filter_map(Value::as_str).map(str::to_string).collect();
         let consumer = ShareConsumer::builder()
-            .bootstrap(text("bootstrap"))
+            .bootstrap(settings.bootstrap.clone())
             .client_id("sharespec")
-            .group_id(text("group"))
-            .subscribe(names)
+            .group_id(settings.group.clone())
+            .subscribe(topics)
             .ack_mode(mode)
             .acquire_mode(acquire)
-            .fetch_max_records(most)
+            .fetch_max_records(settings.max_poll_records)
             .build()
             .await?;
         self.consumer = Some(consumer);
-        Ok(json!({}))
+        Ok(())
     }
 
-    async fn poll(&mut self, timeout_ms: i64) -> Result<Value, Failure> {
-        let polled = self.consumer()?.poll(Time::from_millis(timeout_ms)).await?;
+    async fn poll(&mut self, time: Duration) -> Result<Vec<Value>, Failure> {
+        let time = Time::from_millis(i64::try_from(time.as_millis())?);
         let mut records = Vec::new();
-        for record in polled {
-            records.push(json!({
-                "topic": record.topic,
-                "partition": record.partition,
-                "offset": record.offset,
-                "delivery_count": record.delivery_count,
-                "value": record.value.as_ref().map(|bytes| String::from_utf8_lossy(bytes)),
-            }));
-            let offset = (record.topic.clone(), record.partition, record.offset);
-            self.in_hand.insert(offset, record);
+        for each in self.consumer()?.poll(time).await? {
+            let offset = (each.topic.clone(), each.partition, each.offset);
+            records.push(record(&offset, each.delivery_count, each.value.as_deref()));
+            self.in_hand.insert(offset, each);
         }
-        Ok(json!({ "records": records }))
+        Ok(records)
     }
 
-    async fn acknowledge(&mut self, command: &Value) -> Result<Value, Failure> {
-        let topic = command["topic"].as_str().unwrap_or("").to_string();
-        let partition = i32::try_from(command["partition"].as_i64().unwrap_or(-1))?;
-        let offset = (topic, partition, command["offset"].as_i64().unwrap_or(-1));
+    async fn acknowledge(&mut self, offset: Offset, kind: i64) -> Result<(), Failure> {
         let record = self.in_hand.get(&offset).ok_or("it is not in hand")?;
         let consumer = self.consumer.as_mut().ok_or("no client is open")?;
-        match command["type"].as_i64() {
-            Some(1) => consumer.acknowledge(record, ShareAckType::Accept)?,
-            Some(2) => consumer.acknowledge(record, ShareAckType::Release)?,
-            Some(3) => consumer.acknowledge(record, ShareAckType::Reject)?,
+        match kind {
+            1 => consumer.acknowledge(record, ShareAckType::Accept)?,
+            2 => consumer.acknowledge(record, ShareAckType::Release)?,
+            3 => consumer.acknowledge(record, ShareAckType::Reject)?,
             _ => consumer.renew(record).await?, // It is sent at once.
         }
-        Ok(json!({}))
+        Ok(())
+    }
+
+    /// Commit, for which the client has no timeout and no results.
+    async fn commit(&mut self, _time: Duration) -> Result<Option<Vec<Value>>, Failure> {
+        self.consumer()?.commit().await?;
+        Ok(None)
+    }
+
+    async fn close(&mut self) -> Result<(), Failure> {
+        self.in_hand.clear();
+        if let Some(mut consumer) = self.consumer.take() {
+            consumer.close().await?;
+        }
+        Ok(())
     }
 }
 
 fn main() -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let mut driver = Driver::default();
-    let mut out = std::io::stdout();
-    for line in std::io::stdin().lock().lines() {
-        let command: Value = serde_json::from_str(&line?)?;
-        let answer = match runtime.block_on(driver.carry_out(&command)) {
-            Ok(answer) => answer,
-            Err(error) => json!({ "error": error.to_string() }),
-        };
-        writeln!(out, "{answer}")?;
-        out.flush()?;
-        if command["do"] == "goodbye" {
-            break;
-        }
-    }
-    Ok(())
+    run(Krabka::default())
 }
