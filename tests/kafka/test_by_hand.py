@@ -17,7 +17,7 @@ from model.config import SharePartitionConfig
 from model.share_messages import ShareFetch
 from tests.conformance.unbuilt import skip_unbuilt
 from tests.recorder.released import eventually
-from tests.serve.served import Client, acquired, part
+from tests.serve.served import Client, acquired, offsets_of, part
 
 pytestmark = pytest.mark.broker
 
@@ -64,6 +64,7 @@ def _write(leader_epoch: int) -> dict[str, object]:
 CLEANING = ("log.cleaner.enable=true", "log.cleaner.backoff.ms=200")
 COMPACTED = {"cleanup.policy": "compact", "segment.ms": "100", "min.cleanable.dirty.ratio": "0"}
 LONG_LOCKS = ("group.share.record.lock.duration.ms=10000",)
+FEW_LOCKS = (*LONG_LOCKS, "group.share.partition.max.record.locks=100")
 ONE_BATCH, ALL = 300, 1_000_000
 
 
@@ -131,6 +132,29 @@ def finish(client: Client, topic: UUID, first: int, last: int) -> None:
         topics = [{"topic_id": topic, "partitions": [begin | more]}]
         body = client.ask(f"{name}_share_group_state", 0, group_id="g", topics=topics)
         assert body.results[0].partitions[0].error_code == _NONE
+
+
+@pytest.mark.parametrize("full", [True, False], ids=["a full window", "room for one"])
+def test_finished_records_behind_a_gap_that_fill_the_window_stop_it(*, full: bool) -> None:
+    """Of what was acquired, record 0 alone is not finished when the leader begins."""
+    try:
+        with kafka_broker(FEW_LOCKS) as target:
+            client = Client(str(target.address))
+            with closing(client.wire):
+                topic = created(client, str(target.address))
+                client.fill("t", 1, 100)
+                finish(client, topic, 1, 100 if full else 99)
+                first = acquired(client.fetch(0, part(topic), max_records=1, max_wait_ms=2000))
+                client.acknowledge(1, part(topic, (0, 0, 1)))
+                later = [
+                    offset
+                    for epoch in range(2, 6)
+                    for offset in offsets_of(client.fetch(epoch, max_wait_ms=500))
+                ]
+    except TargetError as error:
+        skip_unbuilt(error)
+    assert first == [(0, 0, 1)]
+    assert later == ([] if full else [100])
 
 
 @pytest.mark.parametrize("waits", [True, False], ids=["a fetch waits", "no fetch waits"])
