@@ -363,7 +363,7 @@ class Admin:
 
         def attempt() -> SimpleNamespace:
             nonlocal epoch
-            body = self._heartbeat(group, member, epoch, [topic] if epoch == _JOIN else None)
+            body = self.heartbeat(group, member, epoch, [topic] if epoch == _JOIN else None)
             epoch = epoch if body.error_code else body.member_epoch
             return body
 
@@ -376,13 +376,14 @@ class Admin:
 
     def leave(self, group: str, member: str) -> None:
         """Leave a share group; a member whose session expired has already left."""
-        body = self._heartbeat(group, member, _LEAVE, None)
+        body = self.heartbeat(group, member, _LEAVE, None)
         if body.error_code != KafkaError.unknown_member_id:
             _check(f"leaving group {group}", body)
 
-    def _heartbeat(
+    def heartbeat(
         self, group: str, member: str, epoch: int, topics: list[str] | None
     ) -> SimpleNamespace:
+        """Send a heartbeat of a member; return the answer, whatever error it has."""
         return self.one(
             "share_group_heartbeat",
             group_id=group,

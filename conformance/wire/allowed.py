@@ -12,7 +12,13 @@ from model.config import AutoOffsetReset
 _LOCKS = "partition.max.record.locks"
 _MIN_LOCK = "group.share.min.record.lock.duration.ms"
 _LIMITS = ("delivery.count.limit", _LOCKS)
+_INTERVAL, _TIMEOUT = "heartbeat.interval.ms", "session.timeout.ms"
+OF_MEMBERS = INTERVAL, TIMEOUT = f"share.{_INTERVAL}", f"share.{_TIMEOUT}"
+_OWN, _LEAST, _MOST = "group.share.", "group.share.min.", "group.share.max."
+_LONGEST_TIMEOUT_MS = 2000
+"""The longest session timeout that a sequence waits for."""
 _ASKED = (
+    *(f"{end}{name}" for end in (_OWN, _LEAST, _MOST) for name in (_INTERVAL, _TIMEOUT)),
     *(_MIN_LOCK, *(f"group.share.{limit}" for limit in _LIMITS)),
     *(f"group.share.{end}.{limit}" for end in ("min", "max") for limit in _LIMITS),
 )
@@ -34,7 +40,8 @@ def allowed(admin: Admin) -> tuple[WireCapabilities, frozenset[str]]:
         return can, own
     # A broker that does not describe groups is asked for all.
     with suppress(TargetError):
-        own = frozenset(admin.settings(Resource.GROUP, "sharespec", OF_A_GROUP)) or own
+        asked = (*OF_A_GROUP, *OF_MEMBERS)
+        own = frozenset(admin.settings(Resource.GROUP, "sharespec", asked)) or own
     can = attrs.evolve(
         can,
         config=can.config and own.issuperset(_NEEDED),
@@ -43,7 +50,26 @@ def allowed(admin: Admin) -> tuple[WireCapabilities, frozenset[str]]:
         group_limits=all(f"share.{limit}" in own for limit in _LIMITS),
     )
     settings = admin.settings(Resource.BROKER, str(admin.nodes[0]), _ASKED)
-    return _limited(can, settings), own
+    return _of_members(_limited(can, settings), settings, own), own
+
+
+def _of_members(
+    can: WireCapabilities, settings: dict[str, str], own: frozenset[str]
+) -> WireCapabilities:
+    """Add the heartbeat intervals and the session timeout that a group may have of its own.
+
+    Only where the broker tells its own and the bounds of a group's.
+    """
+    known = {name: int(value) for name, value in settings.items() if value.isdecimal()}
+    needed = {f"{end}{_INTERVAL}" for end in (_OWN, _LEAST, _MOST)} | {f"{_OWN}{_TIMEOUT}"}
+    if not (can.config and INTERVAL in own and needed <= known.keys()):
+        return can
+    bounds = dict.fromkeys((known[f"{_LEAST}{_INTERVAL}"], known[f"{_MOST}{_INTERVAL}"]))
+    others = {known[f"{_OWN}{_INTERVAL}"], 0}
+    shorter = [ms for ms in bounds if ms not in others and ms < known[f"{_OWN}{_TIMEOUT}"]]
+    least = known.get(f"{_LEAST}{_TIMEOUT}", 0)
+    fits = TIMEOUT in own and shorter and shorter[0] < least <= _LONGEST_TIMEOUT_MS
+    return attrs.evolve(can, heartbeats_ms=tuple(shorter), timeout_ms=least if fits else 0)
 
 
 def _spoken(admin: Admin) -> WireCapabilities:

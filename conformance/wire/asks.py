@@ -213,6 +213,18 @@ class Recreate:
     hang_up: bool = False
 
 
+@attrs.frozen
+class BriefMember:
+    """Give the group an interval of its own, the ``nth`` that it may have, and join for a moment.
+
+    A ``silent`` member sends no heartbeats for longer than the session timeout, which the group has
+    of its own then as well.
+    """
+
+    nth: int = 0
+    silent: bool = False
+
+
 OfTime = Disconnect | Wait | WaitPastLocks
-OfAdmin = Describe | FindCoordinator | AlterOffset | Recreate
+OfAdmin = Describe | FindCoordinator | AlterOffset | Recreate | BriefMember
 Ask = Open | OfTheLog | Fetch | Acknowledge | OfTime | OfAdmin

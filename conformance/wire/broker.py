@@ -20,6 +20,7 @@ from conformance.wire.target import (
     Described,
     Exchange,
     GroupTopic,
+    HeartbeatReply,
     NamedNode,
     WireHello,
 )
@@ -281,6 +282,23 @@ class BrokerTarget:
             self._topics[place] = name
         self._join(place)
         return place
+
+    def set_group(self, place: GroupTopic, settings: Mapping[str, str | None]) -> None:
+        """Alter settings of the group, which are removed with it."""
+        known = self._settings.get(place.group, ())
+        self._settings[place.group] = tuple(dict.fromkeys((*known, *settings)))
+        self._admin.configure(place.group, settings)
+
+    def heartbeat(self, place: GroupTopic, member: str, epoch: int) -> HeartbeatReply:
+        """Send a heartbeat of a member that is not the one which the group needs."""
+        topics = [self._topics[place]] if epoch == 0 else None
+        said = self._admin.heartbeat(place.group, member, epoch, topics)
+        return HeartbeatReply(
+            model_error(said.error_code),
+            said.member_epoch,
+            said.heartbeat_interval,
+            time.monotonic() * 1000,
+        )
 
     def coordinator_of(self, key: str) -> NamedNode:
         """Ask for the share coordinator of a key."""

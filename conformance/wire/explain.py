@@ -75,6 +75,8 @@ class WireDifference(Enum):
     AVAILABLE_RECORDS_ARE_DELIVERED = "a record that stays available is delivered to who asks"
     CURRENT_LEADER = "a leader is named with an error only where it exists, otherwise -1 (KIP-932)"
     COORDINATOR = "a share-partition has a share coordinator by its key, and by no other (KIP-932)"
+    GROUP_INTERVAL = "a heartbeat is answered the interval that its group has (KIP-932)"
+    SILENT_LEAVES = "a member silent for its group's session timeout is none any more (KIP-932)"
     FETCH_WAITS = "a fetch that gets nothing waits for records, if not every time (KIP-932)"
     LOCK_TIMEOUT = "a response tells how long the acquisition locks last (KIP-932, ShareFetch)"
     DESCRIBED = "a share-partition is described, or an error passes soon (KIP-932)"

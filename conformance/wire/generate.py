@@ -86,6 +86,11 @@ _REFUSED = 0.2
 _HANGS_UP = 0.7
 """How likely members are disconnected as well where a group is emptied, as clients that end do."""
 
+_BRIEF = 0.4
+"""The weight of a member that joins for a moment."""
+_FALLS_SILENT = 0.4
+"""How likely a member that joins for a moment falls silent, which takes time."""
+
 _PATIENT = 0.4
 """How likely a wait is after a connection is closed, so that the broker notices."""
 
@@ -135,6 +140,14 @@ def begin(random: Random, hello: WireHello) -> tuple[WireMixture, asks.Open]:
 
 def mixture(random: Random, can: WireCapabilities) -> WireMixture:
     """Return a random mixture of what the broker can do."""
+    mix = _mixture(random, can)
+    # Drawn last: a seed brings what it always did from a broker whose groups have no such settings.
+    if can.heartbeats_ms and len(mix.weights) > len(_ALWAYS) and random.random() < 0.5:
+        mix = attrs.evolve(mix, weights={**mix.weights, asks.BriefMember: _BRIEF})
+    return mix
+
+
+def _mixture(random: Random, can: WireCapabilities) -> WireMixture:
     optional = {
         kind: weight
         for kind, weight in _SOMETIMES.items()
@@ -292,6 +305,9 @@ _MAKERS: dict[type[asks.Ask], Callable[[Random, WireMixture, WireScene], asks.As
     ),
     asks.Recreate: lambda r, _mix, _: asks.Recreate(
         r.random() < 0.3, hang_up=r.random() < _HANGS_UP
+    ),
+    asks.BriefMember: lambda r, _mix, _: asks.BriefMember(
+        r.randrange(2), silent=r.random() < _FALLS_SILENT
     ),
 }
 

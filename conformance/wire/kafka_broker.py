@@ -44,7 +44,12 @@ group.share.min.record.lock.duration.ms=1000
 """
 """The settings of a node that is both a broker and a controller, alone or with others."""
 
-_SETTINGS = "group.share.session.timeout.ms=60000", "group.share.record.lock.duration.ms=1000"
+_SETTINGS = (
+    "group.share.session.timeout.ms=60000",
+    "group.share.record.lock.duration.ms=1000",
+    "group.share.min.session.timeout.ms=1000",
+    "group.share.min.heartbeat.interval.ms=500",
+)
 _AT_ONCE = ("group.share.min.assignment.interval.ms=0", "group.share.assignment.interval.ms=0")
 _NARROW = ("group.share.delivery.count.limit=3", "group.share.partition.max.record.locks=100")
 """Settings since 4.3, and what stands before it for a group's own limits: the narrowest."""

@@ -33,6 +33,7 @@ _PLAIN = {
     "key": asks.Key.WHOLE,
     "to": 0,
     "topic": False,
+    "silent": False,
 }
 """Of each field of an ask the plainest value."""
 
@@ -125,6 +126,8 @@ class Brokers(Kit[asks.Ask, WireTarget, WireHello, WireScene]):
             yield from () if ask.config.renew_acknowledge_enable else ("renewals off",)
         if isinstance(ask, asks.AlterOffset | asks.Recreate):
             yield from () if ask.hang_up else ("emptied while connected",)
+        if isinstance(ask, asks.BriefMember):
+            yield from ("silent",) if ask.silent else ()
         if isinstance(ask, asks.EndTransaction):
             yield from () if ask.committed else ("aborts",)
         if isinstance(ask, asks.Fetch):

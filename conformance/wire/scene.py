@@ -22,6 +22,7 @@ from conformance.wire.target import (
     WireTarget,
 )
 from conformance.wire.visible import ill_coordinated, misled, share_key
+from conformance.wire.visit import Visit
 from conformance.wire.words import described_text, request_text, response_text, status_of
 from conformance.wire.written import WrittenLog, committed_only
 from judge.finding import Finding
@@ -123,6 +124,8 @@ class WireScene(Stage[asks.Ask]):
                 return self._renewed(ask)
             case asks.FindCoordinator():
                 return self._coordinated(ask)
+            case asks.BriefMember():
+                return self._visited(ask)
             case asks.Disconnect(member):
                 self._disconnect(member)
             case asks.Wait(percent):
@@ -270,6 +273,17 @@ class WireScene(Stage[asks.Ask]):
         what = f"a key with {ask.key}" if ask.key else f"partition {place.partition}"
         self._note("find_coordinator", f"find the share coordinator of {what}", text, error)
         return self.judge.first(ill_coordinated(ask.key, found, self._hello.capabilities.nodes))
+
+    def _visited(self, ask: asks.BriefMember) -> Finding | None:
+        if not self._can.heartbeats_ms:
+            return None
+        visit = Visit(self._target, self._place, self._can, ask)
+        wrong = self.judge.first(iter(visit.judged()))
+        self._now, self._began = visit.left_ms, self._began or visit.left_ms
+        if not wrong:
+            self.exercised[answer_name(visit.name, visit.said.error.name)] += 1
+        self._note("brief_member", *visit.texts(), visit.said.error)
+        return wrong
 
     def _described(self, partition: int) -> Finding | None:
         """Describe and judge; repeat for a while after a mismatch: writes may be outstanding."""

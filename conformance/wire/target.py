@@ -1,6 +1,6 @@
 """The interface of a broker to the kit: share sessions, a log, and a clock in real time."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
@@ -37,6 +37,10 @@ class WireCapabilities:
     the values of share.auto.offset.reset, by_duration with an hour. ``renew_setting``: renewals can
     be switched off for a group.
 
+    ``heartbeats_ms``: heartbeat intervals that a group can have of its own and the broker has not,
+    ascending; ``timeout_ms``: a session timeout that a group can have of its own, longer than the
+    first of them and short enough to wait for; 0 if there is none.
+
     ``lock_ms``: the lock duration of sequences; ``sweep_ms``: how long after that the broker may
     release a lock. ``delivery_limits`` and ``lock_limits``: the possible values of
     delivery_count_limit and partition_max_record_locks. ``max_sequence_ms``: how long a sequence
@@ -62,6 +66,8 @@ class WireCapabilities:
     renew_setting: bool = False
     committed: bool = False
     group_limits: bool = True
+    heartbeats_ms: tuple[int, ...] = ()
+    timeout_ms: int = 0
     sessions: bool = True
     sweep_ms: int = 1000
     lock_ms: int = 1000
@@ -138,6 +144,16 @@ class Described:
 
 
 @attrs.frozen
+class HeartbeatReply:
+    """What ShareGroupHeartbeat answers a member, and when (ms): its epoch, and an interval (ms)."""
+
+    error: ErrorCode
+    epoch: int
+    interval_ms: int
+    received_ms: float
+
+
+@attrs.frozen
 class NamedNode:
     """What FindCoordinator answers: an error, or a node."""
 
@@ -165,6 +181,12 @@ class WireTarget(Protocol):
 
         The group must be without sessions.
         """
+
+    def set_group(self, place: GroupTopic, settings: Mapping[str, str | None]) -> None:
+        """Alter settings that the group has of its own; None removes one."""
+
+    def heartbeat(self, place: GroupTopic, member: str, epoch: int) -> HeartbeatReply:
+        """Send a heartbeat of a member: 0 joins it with the topic, -1 lets it leave."""
 
     def coordinator_of(self, key: str) -> NamedNode:
         """Ask for the share coordinator of a key; again for a while if it is not ready."""

@@ -11,6 +11,7 @@ from types import ModuleType
 
 import attrs
 
+from conformance.wire.allowed import TIMEOUT
 from conformance.wire.asks import FEWEST_BYTES
 from conformance.wire.records import batch_with, contents_of
 from conformance.wire.target import Described, NamedNode
@@ -80,6 +81,9 @@ class WireFault(StrEnum):
     SETTING_IS_IGNORED = "renewals are taken although they are switched off"
     DURATION_IS_A_MINUTE = "by_duration takes an hour for a minute"
     DURATION_IS_REFUSED = "by_duration is answered with an error where no record is as young"
+    INTERVAL_IS_DEFAULT = "heartbeats are answered the interval of the broker, not of the group"
+    INTERVAL_IS_TOLD_ONCE = "a member that stays is answered the interval of the broker"
+    TIMEOUT_IS_DEFAULT = "members have the session timeout of the broker, not of the group"
     EPOCH_UNCHECKED_LATE = "any session epoch is taken after 25"
 
 
@@ -124,6 +128,21 @@ def faulty_reset(fault: BrokerFault) -> Mapping[str, str]:
     """Return how a broker with this fault reads the hour of by_duration, where a group has that."""
     unit = "M" if fault is WireFault.DURATION_IS_A_MINUTE else "H"
     return {"share.auto.offset.reset": f"by_duration:PT1{unit}"}
+
+
+def faulty_settings(
+    fault: BrokerFault, settings: Mapping[str, str | None]
+) -> Mapping[str, str | None]:
+    """Return which settings of a group a broker with this fault takes."""
+    ignored = TIMEOUT if fault is WireFault.TIMEOUT_IS_DEFAULT else ""
+    return {name: value for name, value in settings.items() if name != ignored}
+
+
+def faulty_heartbeat(fault: BrokerFault, interval: int, epoch: int) -> int:
+    """Return the interval that a broker with this fault answers a member of this epoch, in ms."""
+    ignores = fault is WireFault.INTERVAL_IS_DEFAULT
+    ignores |= fault is WireFault.INTERVAL_IS_TOLD_ONCE and epoch > 0
+    return 5000 if ignores else interval
 
 
 def faulty_log(

@@ -63,6 +63,7 @@ from spec.share_broker import Handled, ShareBroker
 from spec.share_request import Received, readable
 from spec.share_session import ShareSession
 from spec.window import replace
+from tests.doubles.brief_members import LEAST, MEMBER, NAME, BriefMembers
 from tests.doubles.broker_faults import (
     FAULTY_API,
     BrokerFault,
@@ -98,6 +99,8 @@ CAPABILITIES = WireCapabilities(
     config=True,
     resets=tuple(each.value for each in AutoOffsetReset),
     renew_setting=True,
+    heartbeats_ms=(500, 15_000),
+    timeout_ms=1000,
     committed=True,
     delivery_limits=(2, 3, 5),
     lock_limits=(4, 8, 20),
@@ -114,12 +117,12 @@ _MS = {BatchOrigin.OLD: -7_200_000, BatchOrigin.OPEN: 0}
 """The timestamps of records."""
 _TOPIC = UUID(int=1)
 Ranges = tuple[OffsetRange, ...]
-_NAME, _GROUP, _MEMBER = "t", "group", "-"
+_GROUP = "group"
 _BOTH = ("", "min.")
 _FREE = Conduct()
 
 
-class SpecBroker:
+class SpecBroker(BriefMembers):
     """A broker under test, in memory. The same seed gives the same choices."""
 
     def __init__(
@@ -154,14 +157,15 @@ class SpecBroker:
         self._random = Random(f"{self._seed}:{config}:{partitions}")  # noqa: S311 - no secret
         profile = faulty_profile(self._fault, profile_named(self._profile))
         locks = {f"group.share.{name}record.lock.duration.ms": self._can.lock_ms for name in _BOTH}
+        locks |= LEAST
         now = lambda: int(self._clock)  # noqa: E731 - three clocks are one
         self._cluster = Cluster(
             Options(profile, broker=locks, group=faulty_reset(self._fault)), now, now, now
         )
-        self._topic: Topic = self._topics.create_topic(self._cluster, _NAME, partitions)
+        self._topic: Topic = self._topics.create_topic(self._cluster, NAME, partitions)
         self._join()
         if self._one_in(2):
-            staying = {(self._group, _MEMBER): ShareSession(1, _MEMBER)}
+            staying = {(self._group, MEMBER): ShareSession(1, MEMBER)}
             self._share = attrs.evolve(self._share, sessions=Map(staying))
         self._tells_durable = self._one_in(2)
         self._transactions: dict[TopicPartition, tuple[OffsetRange, ...]] = {}
@@ -172,11 +176,11 @@ class SpecBroker:
         return GroupTopic(self._group, str(_TOPIC), partitions)
 
     def _join(self) -> None:
-        beat = Beat(self._group, _MEMBER, 0, frozenset({_NAME}))
+        beat = Beat(self._group, MEMBER, 0, frozenset({NAME}))
         self._coordination.heartbeat(self._cluster, beat)
 
     def _leave(self) -> None:
-        self._coordination.leave(self._cluster, Beat(self._group, _MEMBER, LEAVE, None))
+        self._coordination.leave(self._cluster, Beat(self._group, MEMBER, LEAVE, None))
 
     @property
     def _share(self) -> ShareBroker:
@@ -361,7 +365,7 @@ class SpecBroker:
         sent = self._clock
         self._clock += self._random.random() * _TRIP_MS
         self._pass_time()
-        named = {"topic_name": _NAME, "partitions": [partition]}
+        named = {"topic_name": NAME, "partitions": [partition]}
         groups = [{"group_id": place.group, "topics": [named]}]
         reply = self._reply(request("describe_share_group_offsets", 1, groups=groups))
         (part,) = reply.groups[0].topics[0].partitions

@@ -5,13 +5,17 @@ import pytest
 
 from conformance.campaign import Limits, campaign
 from conformance.wire.kit import BROKERS
+from conformance.wire.target import WireCapabilities
 from model.rules import VERDICT_RULES
 from tests.doubles.broker_faults import WireFault, fault_named
 from tests.doubles.spec_broker import CAPABILITIES, SpecBroker
 from tests.long import cases
 from tools.promises.routes import BROKER_PROMISES, GUARDS
 
-SMALL = attrs.evolve(CAPABILITIES, delivery_limits=(2,), lock_limits=(4,))
+BRIEF = tuple(row for row in BROKER_PROMISES if {"GROUP_INTERVAL", "SILENT_LEAVES"} & {*row.rules})
+"""What members show that join for a moment; other faults are looked for without them."""
+LARGE = attrs.evolve(CAPABILITIES, heartbeats_ms=(), timeout_ms=0)
+SMALL = attrs.evolve(LARGE, delivery_limits=(2,), lock_limits=(4,))
 RULES = {name: (*row.rules, *GUARDS[name]) for row in BROKER_PROMISES for name in row.faults}
 """For each fault the rules that stand for the promise which it breaks."""
 MOST_STEPS = {WireFault.EPOCH_UNCHECKED_LATE.name: 35}
@@ -50,15 +54,20 @@ def test_every_promise_has_a_sentence_and_rules_that_exist() -> None:
         assert row.source.startswith("KIP-"), row.promise
 
 
+def capabilities(fault: str) -> WireCapabilities:
+    """Return what a broker can do with which a fault shows soon."""
+    if any(fault in row.faults for row in BRIEF):
+        return CAPABILITIES
+    return LARGE if fault in ROOMY else SMALL
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", cases(RULES, LONG.__contains__))
 def test_a_fault_is_found_named_and_shrunk(fault: str) -> None:
     names: set[str] = set()
     shortest = 99
     for seed in range(_SEEDS):
-        broker = SpecBroker(
-            fault_named(fault), seed=seed, can=CAPABILITIES if fault in ROOMY else SMALL
-        )
+        broker = SpecBroker(fault_named(fault), seed=seed, can=capabilities(fault))
         found = campaign(broker, Limits(sequences=2, examples=1), BROKERS, seed).faults
         names |= {one.deviation.name for one in found}
         named = (len(f.sequence) for f in found if f.deviation.name in RULES[fault])
@@ -71,7 +80,7 @@ def test_a_fault_is_found_named_and_shrunk(fault: str) -> None:
 @pytest.mark.slow
 @pytest.mark.long
 def test_a_start_offset_that_stays_shows_in_windows_as_wide_as_brokers_have_at_least() -> None:
-    can = attrs.evolve(CAPABILITIES, lock_limits=(100, 200))
+    can = attrs.evolve(LARGE, lock_limits=(100, 200))
     broker = SpecBroker(WireFault.START_STAYS, can=can)
     found = campaign(broker, Limits(sequences=60, shrink_seconds=1), BROKERS, 1).faults
     assert {one.deviation.name for one in found} == {"AVAILABLE_RECORDS_ARE_DELIVERED"}

@@ -18,7 +18,13 @@ def without(fake: Fake, *names: str) -> None:
 
 def test_a_broker_that_speaks_everything_can_do_everything(admin: Admin) -> None:
     usual = WireCapabilities().max_sequence_ms
-    everything = attrs.evolve(CAPABILITIES, lock_limits=(100, 200), max_sequence_ms=usual)
+    everything = attrs.evolve(
+        CAPABILITIES,
+        lock_limits=(100, 200),
+        max_sequence_ms=usual,
+        heartbeats_ms=(),  # It tells no bounds of them.
+        timeout_ms=0,
+    )
     assert allowed(admin)[0] == everything
 
 
@@ -77,3 +83,43 @@ def test_a_group_has_the_settings_that_the_broker_tells(fake: Fake, admin: Admin
     assert (can.config, can.committed, can.group_limits) == (True, False, False)
     assert can.delivery_limits == (4,)
     assert own == {"share.auto.offset.reset", "share.record.lock.duration.ms"}
+
+
+INTERVALS = {
+    "share.heartbeat.interval.ms": "5000",
+    "share.session.timeout.ms": "45000",
+    "group.share.heartbeat.interval.ms": "5000",
+    "group.share.min.heartbeat.interval.ms": "500",
+    "group.share.max.heartbeat.interval.ms": "15000",
+    "group.share.session.timeout.ms": "45000",
+    "group.share.min.session.timeout.ms": "1000",
+    "share.auto.offset.reset": "latest",
+    "share.record.lock.duration.ms": "30000",
+}
+
+
+@pytest.mark.parametrize(
+    ("otherwise", "intervals", "timeout"),
+    [
+        ({}, (500, 15_000), 1000),
+        ({"group.share.heartbeat.interval.ms": "500"}, (15_000,), 0),
+        ({"group.share.session.timeout.ms": "15000"}, (500,), 1000),
+        ({"group.share.min.session.timeout.ms": "45000"}, (500, 15_000), 0),
+        ({"group.share.min.session.timeout.ms": "500"}, (500, 15_000), 0),
+        ({"share.session.timeout.ms": ""}, (500, 15_000), 0),
+        ({"group.share.max.heartbeat.interval.ms": ""}, (), 0),
+        ({"share.heartbeat.interval.ms": ""}, (), 0),
+        ({"group.share.max.heartbeat.interval.ms": "500"}, (500,), 1000),
+    ],
+)
+def test_a_group_has_intervals_within_the_bounds_that_the_broker_tells(
+    fake: Fake,
+    admin: Admin,
+    otherwise: dict[str, str],
+    intervals: tuple[int, ...],
+    timeout: int,
+) -> None:
+    told = {name: value for name, value in (INTERVALS | otherwise).items() if value}
+    answers(fake, told)
+    can, _own = allowed(admin)
+    assert (can.heartbeats_ms, can.timeout_ms) == (intervals, timeout)

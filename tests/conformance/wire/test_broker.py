@@ -95,6 +95,30 @@ def test_topic_and_group_of_a_sequence_are_removed(fake: Fake, target: BrokerTar
     assert fake.asked.count("delete_topics") == 2
 
 
+def test_settings_altered_meanwhile_are_removed_with_the_group(
+    fake: Fake, target: BrokerTarget
+) -> None:
+    place = target.open(CONFIG, 1)
+    target.set_group(place, {"share.heartbeat.interval.ms": "500"})
+    target.set_group(place, {"share.heartbeat.interval.ms": None})
+    joined = target.heartbeat(place, "brief", 0)
+    assert (joined.error, joined.epoch) == (ErrorCode.NONE, 1)
+    target.heartbeat(place, "brief", 1)
+    topics = [asked.subscribed_topic_names for asked in fake.of("share_group_heartbeat")]
+    assert (len(topics[-2]), topics[-1]) == (1, None)
+    target.finish(place)
+    *_, set_, unset, removed = (
+        {config.name: config.value for config in each.resources[0].configs}
+        for each in fake.of("incremental_alter_configs")
+    )
+    assert (set_, unset) == (
+        {"share.heartbeat.interval.ms": "500"},
+        {"share.heartbeat.interval.ms": None},
+    )
+    assert "share.heartbeat.interval.ms" in removed
+    assert set(removed.values()) == {None}
+
+
 def test_a_transaction_that_is_open_at_the_end_of_a_sequence_is_aborted(
     fake: Fake, target: BrokerTarget
 ) -> None:

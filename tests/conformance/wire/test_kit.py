@@ -93,11 +93,13 @@ def test_unusual_commands_are_features_of_a_sequence() -> None:
         asks.Acknowledge("m1", (asks.Acknowledged(0, (odd,)),), asks.Epoch.SKIP),
         asks.Acknowledge("m1", (), stranger=asks.Stranger.TOPIC),
         asks.EndTransaction(0, committed=False),
+        asks.BriefMember(silent=True),
     )
     assert features_of(BROKERS, sequence[:1]) == ("Fetch",)
     assert features_of(BROKERS, (asks.EndTransaction(0),)) == ("EndTransaction",)
     assert features_of(BROKERS, sequence) == (
         "Acknowledge",
+        "BriefMember",
         "EndTransaction",
         "Fetch",
         "Fetch epoch close",
@@ -109,6 +111,7 @@ def test_unusual_commands_are_features_of_a_sequence() -> None:
         "malformed",
         "renew",
         "reversed",
+        "silent",
         "wrong epoch",
     )
 

@@ -305,14 +305,20 @@ def test_a_place_is_removed_when_a_search_is_interrupted(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(WireScene, "ask", ask)
     opened = 0
-    open_before = broker.open
+    open_before, recreate_before = broker.open, broker.recreate
 
     def open_(config: SharePartitionConfig, partitions: int, group: str = "") -> GroupTopic:
         nonlocal opened
         opened += 1
         return open_before(config, partitions, group)
 
+    def recreate(place: GroupTopic, *, topic: bool) -> GroupTopic:
+        nonlocal opened
+        opened -= topic  # It opens another place instead.
+        return recreate_before(place, topic=topic)
+
     monkeypatch.setattr(broker, "open", open_)
+    monkeypatch.setattr(broker, "recreate", recreate)
     found = campaign(broker, Limits(examples=1), BROKERS)
     assert found.interrupted
     assert found.faults
