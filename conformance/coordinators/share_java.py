@@ -24,6 +24,7 @@ from model.share_state_requests import (
     WriteState,
 )
 from model.state_topic import SharePartitionKey
+from spec.coordinator import Durable
 
 _METHODS: Mapping[type[StateRequest], str] = {
     InitializeState: "initialize",
@@ -49,7 +50,8 @@ def _steps(target: DriverTarget[ShareCapabilities], kit: AnyKit, case: JavaCase)
             *before, last = zip(scene.commands[:count], scene.steps[:count], strict=True)
             called = ((_call(ask), step.answered) for ask, step in before)
             steps = [(f"{call};", _comment(answer)) for call, answer in called if call]
-            return JavaSteps(deviation, hello, steps, [*_asserted(deviation, last[0])])
+            asserted = [*_asserted(deviation, last[0], scene.expect_state(count - 1))]
+            return JavaSteps(deviation, hello, steps, asserted)
     raise NoTestError(f"{case.name} did not show when it was played again")
 
 
@@ -102,8 +104,11 @@ def _comment(answered: str) -> str:
     return f"  // {status}" if status in ErrorCode.__members__ and status != "NONE" else ""
 
 
-def _asserted(deviation: Finding, ask: asks.StateAsk) -> Iterator[str]:
-    """Yield the last call and what it must do. Raises NoTestError where nothing is known."""
+def _asserted(deviation: Finding, ask: asks.StateAsk, after: Durable | None) -> Iterator[str]:
+    """Yield the last call and what it must do. Raises NoTestError where nothing is known.
+
+    ``after``: what the rules make of the share-partition, if they know it then.
+    """
     call, expected = _call(ask), deviation.expected
     if deviation.name == CRASHED and deviation.operation == type(ask).__name__:
         yield f"assertDoesNotThrow(() -> {call});"
@@ -111,17 +116,18 @@ def _asserted(deviation: Finding, ask: asks.StateAsk) -> Iterator[str]:
         told = "the offset below which the state topic is redundant"
         yield from equals(number(int(found[1])), call, told)
     elif isinstance(ask, StateRequest):
-        yield from _of_request(deviation, ask, call)
+        yield from _of_request(deviation, ask, call, after)
     else:
         raise NoTestError(f"no assertion in Java is known for the rule {deviation.name}")
 
 
-def _of_request(deviation: Finding, request: StateRequest, call: str) -> Iterator[str]:
+def _of_request(
+    deviation: Finding, request: StateRequest, call: str, after: Durable | None
+) -> Iterator[str]:
     """Yield the assertion of an answer, or of what is held of the share-partition after it."""
     expected = deviation.expected
     if expected in ErrorCode.__members__:
-        seen = f"Errors.forCode({call}.errorCode())"
-        yield from equals(f"Errors.{expected}", seen, f"the answer to {APIS[type(request)]}")
+        yield from _of_status(expected, request, call, after)
         return
     is_answer = deviation.name == CoordinatorGuard.STATE_IS_ANSWERED.name
     state, where = (call, "answered") if is_answer else (f"held({_key(request.key)})", "durable")
@@ -142,6 +148,25 @@ def _of_request(deviation: Finding, request: StateRequest, call: str) -> Iterato
         yield from equals(java_text(found[2]), seen, f"offset {offset} as it is {where}")
     else:
         raise NoTestError(f"no assertion in Java is known for the rule {deviation.name}")
+
+
+def _of_status(
+    expected: str, request: StateRequest, call: str, after: Durable | None
+) -> Iterator[str]:
+    """Yield the assertion of a status, and that the state is as what is answered so leaves it."""
+    held, refuses = f"held({_key(request.key)})", expected != ErrorCode.NONE.name
+    if refuses:
+        yield f"ShareGroupOffset before = {held};"
+    seen = f"Errors.forCode({call}.errorCode())"
+    yield from equals(f"Errors.{expected}", seen, f"the answer to {APIS[type(request)]}")
+    if refuses:
+        yield from equals("before", held, "what is durable after a refusal")
+    elif after is None:
+        yield f'assertNull({held}, "what is durable after a deletion");'
+    else:
+        for name, value in ("state epoch", after.state_epoch), ("start offset", after.start_offset):
+            getter = camel(name.replace(" ", "_"))
+            yield from equals(number(value), f"{held}.{getter}()", f"the {name} that is durable")
 
 
 SHARE_COORDINATOR = JavaWriter("ShareCoordinatorShard.java", _steps)

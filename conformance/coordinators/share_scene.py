@@ -107,6 +107,7 @@ class ShareScene(Stage[asks.StateAsk]):
         self._interval = self.now = 0
         self.keys: dict[SharePartitionKey, None] = {}
         self.commands: list[asks.StateAsk] = []
+        self._before, self._befores = self.coordinator, list[ShareCoordinator]()
         self._noted: list[tuple[Finding, int]] = []
         self._operation = ""
         self.steps: list[StepText] = []
@@ -137,6 +138,18 @@ class ShareScene(Stage[asks.StateAsk]):
         """Return the steps up to the deviation."""
         steps = next((n for noted, n in self._noted if noted is deviation), len(self.steps))
         return tuple(self.steps[:steps])
+
+    def expect_state(self, step: int) -> Durable | None:
+        """Return what the rules make of a share-partition by the request of a step, from 0 on.
+
+        None where it has no state then, or the step is no request.
+        """
+        request, before = self.commands[step], self._befores[step]
+        if not isinstance(request, StateRequest):
+            return None
+        plain = attrs.evolve(before, profile=self._profile)
+        held = serve(plain, request, self.steps[step].time_ms or 0).coordinator.held
+        return held[request.key].durable if request.key in held else None
 
     def _do(self, command: asks.StateAsk) -> None:
         match command:
@@ -175,6 +188,7 @@ class ShareScene(Stage[asks.StateAsk]):
 
     def _request(self, request: StateRequest) -> None:
         self.keys[request.key] = None
+        self._before = self.coordinator
         asked = {"api": APIS[type(request)], "body": body_of(request)}
         reply = self._asked(request, "request", **asked)
         with self._reading(request, reply):
@@ -349,6 +363,7 @@ class ShareScene(Stage[asks.StateAsk]):
         after = _held_text(held.durable) if held else ""
         asked = printable(asks.ask_text(command))
         self.commands.append(command)
+        self._befores.append(self._before)
         self.steps.append(StepText(asked, printable(answered), after, time_ms=self.now))
 
     def _deviated(

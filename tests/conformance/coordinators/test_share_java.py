@@ -91,6 +91,50 @@ def test_a_test_asserts_what_the_rules_expect(fault: str) -> None:
     assert source.startswith("package org.apache.kafka.coordinator.share;\n")
 
 
+@pytest.mark.parametrize("fault", ["older leaders are served", "older state epochs are served"])
+def test_what_is_refused_leaves_the_state_as_it_was(fault: str) -> None:
+    newer = (InitializeState(KEY, 2, 7), ReadState(KEY, 2))
+    older = attrs.evolve(WRITE, state_epoch=2 - ("state" in fault), leader_epoch=2)
+    if "leaders" in fault:
+        older = attrs.evolve(older, leader_epoch=1)
+    lines = written(fault, (*BEGIN, *newer, older)).splitlines()
+    body = [line.strip() for line in lines if "(" in line or "before" in line]
+    assert "ShareGroupOffset before = held(KEY);" in body
+    *_, last = body
+    assert last == 'assertEquals(before, held(KEY), "what is durable after a refusal");'
+
+
+class Refusing(DoubleCoordinator):
+    """It refuses each deletion, and an initialization in state epoch 3."""
+
+    def _request(self, message: dict[str, Any]) -> dict[str, Any]:
+        reply = super()._request(message)
+        (part,) = reply["response"]["results"][0]["partitions"]
+        (asked,) = message["body"]["topics"][0]["partitions"]
+        if message["api"].startswith("Delete") or asked.get("stateEpoch") == 3:
+            part["errorCode"] = 42
+        return reply
+
+
+@pytest.mark.parametrize(
+    ("last", "asserted"),
+    [
+        (InitializeState(KEY, 3, 9), ["assertEquals(3, held(KEY).stateEpoch(),",
+                                      "assertEquals(9, held(KEY).startOffset(),"]),
+        (DeleteState(KEY), ["assertNull(held(KEY),"]),
+    ],
+)  # fmt: skip
+def test_what_is_taken_leaves_the_state_that_it_asks_for(
+    last: asks.StateAsk, asserted: list[str]
+) -> None:
+    target = DriverTarget(Refusing("", "kafka"), ShareCapabilities)
+    (found,) = alone(target, (*BEGIN, last), SHARE_COORDINATORS).faults
+    method = SHARE_COORDINATOR.method(target, SHARE_COORDINATORS, JavaCase("a fault", found))[1]
+    assert "assertEquals(Errors.NONE," in method
+    assert all(line in method for line in asserted)
+    assert "before" not in method.partition("{")[2]
+
+
 def test_each_known_deviation_of_several_at_the_end_of_a_sequence_has_its_own_assertion() -> None:
     target = target_of("", "kafka_4_4")
     hello = target.hello()
