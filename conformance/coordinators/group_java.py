@@ -31,6 +31,7 @@ class LastRequest:
 
     deviation: Finding
     operation: str
+    member: str
     call: str
     after: list[str]
 
@@ -56,7 +57,8 @@ def _steps(target: DriverTarget[GroupCapabilities], kit: AnyKit, case: JavaCase)
             call = _call(exchange)
             steps += [(f"{call};", _comment(exchange))] if call else []
             steps += [(f"{each};", "") for each in after]
-    request = LastRequest(deviation, last.request["op"], _call(last), _after(last, waiting))
+    names = last.request["op"], last.request.get("member", "")
+    request = LastRequest(deviation, *names, _call(last), _after(last, waiting))
     return JavaSteps(deviation, hello, steps, [*_asserted(request)])
 
 
@@ -68,10 +70,7 @@ def _is_refused(exchange: GroupExchange) -> bool:
 
 def _call(exchange: GroupExchange) -> str:
     """Return the call that stands for a request; empty where the class has none for it."""
-    call = _CALLS.get(exchange.request["op"])
-    if call is None:
-        raise NoTestError("it needs a group with settings of its own")
-    return call(exchange)
+    return _CALLS[exchange.request["op"]](exchange)
 
 
 def _heartbeat(exchange: GroupExchange) -> str:
@@ -111,6 +110,11 @@ def _alter(exchange: GroupExchange) -> str:
     return f"alter({_texts(f'{topic}:{part} at {start}' for topic, part, start in offsets)})"
 
 
+def _configure(exchange: GroupExchange) -> str:
+    request = exchange.request
+    return f"configure({request['heartbeat_ms']:_}, {request['session_ms']:_})"
+
+
 def _texts(texts: Iterable[str]) -> str:
     return ", ".join(map(java_text, texts))
 
@@ -124,6 +128,7 @@ _CALLS: Mapping[str, Callable[[GroupExchange], str]] = {
     "alter_offsets": _alter,
     "delete_offsets": lambda exchange: f"askToDeleteOffsets({_texts(exchange.request['topics'])})",
     "delete_group": lambda _exchange: "askToDeleteGroup()",
+    "configure": _configure,
     "fail_over": lambda _exchange: "failOver()",
     "describe_offsets": lambda _exchange: "",
     "answer": lambda _exchange: "",
@@ -244,6 +249,13 @@ def _is_deleted(last: LastRequest) -> Iterator[str]:
 
 
 def _group_is_there(last: LastRequest) -> Iterator[str]:
+    """Assert that there is a group, or none, or whose members name which topics."""
+    subscribed = re.findall(r"'(m\d+)': frozenset\(({[^}]*})?", last.deviation.expected)
+    if subscribed:
+        yield from last.statements
+        topics = {name: sorted(re.findall(r"\w+", named)) for name, named in sorted(subscribed)}
+        pairs = (f"{java_text(name)}, Set.of({_texts(topics[name])})" for name in topics)
+        yield from equals(f"Map.of({', '.join(pairs)})", "subscriptions()", "who names what")
     error = {"no group": "GROUP_ID_NOT_FOUND", "a group": NONE}.get(last.deviation.expected)
     if error:
         yield from last.statements
@@ -254,6 +266,7 @@ def _group_is_there(last: LastRequest) -> Iterator[str]:
 def _answer_is(last: LastRequest) -> Iterator[str]:
     """Assert the answer to a request, or what it has of a topic or partition."""
     if not _ERRORS.fullmatch(last.deviation.expected):
+        yield from _is_told(last) if last.operation == "heartbeat" else _is_answered(last)
         return
     errors = [f"Errors.{error}" for error in last.deviation.expected.split(" or ")]
     part, _, _error = last.deviation.recorded.rpartition(" ")
@@ -274,6 +287,86 @@ def _offsets_are_described(last: LastRequest) -> Iterator[str]:
     recorded, expected = (sorted(re.findall(_KEY, text)) for text in texts)
     if recorded != expected:
         yield from equals(f"Set.of({_texts(expected)})", "listed()", "whose offsets are described")
+
+
+def _is_answered(last: LastRequest) -> Iterator[str]:
+    """Assert that there is an answer about each partition that a request names."""
+    found = re.fullmatch(r"nothing of \[(.+)\]", last.deviation.recorded)
+    if found and last.call:
+        yield from last.statements
+        parts = re.findall(r"'([^']+)'", found[1])
+        has = " && ".join(f"answers.containsKey({java_text(part)})" for part in parts)
+        yield from holds(
+            has, f'"{", ".join(parts)} is to be answered, and answered is "', "answers"
+        )
+
+
+def _is_told(last: LastRequest) -> Iterator[str]:
+    """Assert that a member has been told what it is assigned."""
+    yield f"{last.call};"
+    member, told = java_text(last.member), f"what {last.member} was told that it is assigned"
+    yield from equals(f"assigned({member})", f"told({member})", told)
+
+
+def _is_initialized_first(last: LastRequest) -> Iterator[str]:
+    """Assert that a member is not assigned what is not initialized, or not its own."""
+    yield from last.statements
+    keys, seen = re.findall(_KEY, last.deviation.recorded), f"assigned({java_text(last.member)})"
+    has = " || ".join(f"{seen}.contains({java_text(key)})" for key in keys)
+    told = f'"{", ".join(keys)} is not to be assigned, and {last.member} has "'
+    yield from holds(has, told, seen, truth=False)
+
+
+def _somebody_has(last: LastRequest) -> Iterator[str]:
+    yield from last.statements
+    keys = re.findall(_KEY, last.deviation.recorded)
+    has = " && ".join(f"assigned().contains({java_text(key)})" for key in keys)
+    yield from holds(has, f'"{", ".join(keys)} is to be assigned, and assigned is "', "assigned()")
+
+
+def _is_even(last: LastRequest) -> Iterator[str]:
+    yield from last.statements
+    more, less = re.findall(r"(?:^|; )(m\d+) ", last.deviation.recorded)
+    sizes = (f"assigned({java_text(name)}).size()" for name in (more, less))
+    told = f'"{more} has more than one share-partition more than {less}: "'
+    seen = f"assigned({java_text(more)})"
+    yield from holds(f"{next(sizes)} <= {next(sizes)} + 1", told, seen)
+
+
+def _state_epoch_is(last: LastRequest) -> Iterator[str]:
+    """Assert in which state epoch a share-partition is initialized, if it is."""
+    if not last.deviation.expected.startswith("state epoch "):
+        return
+    (key,) = re.findall(_KEY, last.deviation.recorded)
+    yield from (f"{last.call};", "int epoch = described().groupEpoch();")
+    seen = f"stateEpochs.getOrDefault({java_text(key)}, epoch)"
+    yield from equals("epoch", seen, f"the state epoch of {key}")
+
+
+def _member_epoch_is(last: LastRequest) -> Iterator[str]:
+    """Assert that members have caught up, or that an epoch is as told, not ahead and not back."""
+    recorded = last.deviation.recorded
+    members = re.findall(r"\bm\d+", recorded)
+    if recorded.endswith("behind"):
+        yield from last.statements
+        for member in members:
+            seen = f"memberEpoch({java_text(member)})"
+            yield from equals("described().groupEpoch()", seen, f"the epoch of {member}")
+        return
+    (member,) = members
+    name, is_own = java_text(member), member == last.member
+    if is_own:
+        yield f"int before = epochs.getOrDefault({name}, 0);"
+    yield from last.statements
+    told, seen = f"the epoch of {member}", f"memberEpoch({name})"
+    yield from equals(f"epochs.get({name})", seen, told)
+    within = f"{'before' if is_own else '0'} <= {seen} && {seen} <= described().groupEpoch()"
+    yield from holds(within, f'"{told}, neither back nor ahead, is "', seen)
+
+
+def _is_replayed(last: LastRequest) -> Iterator[str]:
+    yield from ("String before = groupText();", *last.statements)
+    yield from equals("before", "groupText()", "the group of who takes over")
 
 
 def _interval_is(last: LastRequest) -> Iterator[str]:
@@ -298,6 +391,12 @@ _ASSERTIONS: Mapping[str, Callable[[LastRequest], Iterator[str]]] = {
     "REQUEST_ANSWER": _answer_is,
     "OFFSETS_DESCRIBED": _offsets_are_described,
     "HEARTBEAT_INTERVAL": _interval_is,
+    "ASSIGNED_IS_INITIALIZED": _is_initialized_first,
+    "EVERY_PARTITION_IS_ASSIGNED": _somebody_has,
+    "ASSIGNMENT_IS_EVEN": _is_even,
+    "STATE_EPOCH": _state_epoch_is,
+    "MEMBER_EPOCH": _member_epoch_is,
+    "REPLAYED": _is_replayed,
 }
 """By the rule that is broken; nothing where it has no assertion for what is expected."""
 

@@ -71,6 +71,12 @@ import org.junit.jupiter.api.Test;
     /** At which start offsets the last request has share coordinators initialize share-partitions, as "t0.1:0". */
     private final Map<String, Long> initializing = new TreeMap<>();
 
+    /** In which state epochs. */
+    private final Map<String, Integer> stateEpochs = new HashMap<>();
+
+    /** What each member was told last that it is assigned, as "t0.1:0". */
+    private final Map<String, Set<String>> told = new HashMap<>();
+
     /** Of which share-partitions the last request has share coordinators delete the state. */
     private final Set<String> deleting = new TreeSet<>();
 
@@ -89,6 +95,8 @@ import org.junit.jupiter.api.Test;
 
     private GroupCoordinatorConfig config;
 
+    private final GroupConfigManager settings = mock(GroupConfigManager.class);
+
     private GroupCoordinatorShard shard;
 
     /** Begins without topics, and with a group of so many members at most. */
@@ -96,6 +104,12 @@ import org.junit.jupiter.api.Test;
         config = GroupCoordinatorConfig.fromProps(Map.of("group.share.max.size", maxMembers,
             "group.share.heartbeat.interval.ms", 7_000, "group.share.assignment.interval.ms", 0));
         failOver();
+    }
+
+    /** Gives the group a heartbeat interval and a session timeout of its own. */
+    private void configure(int heartbeatMs, int sessionMs) {
+        when(settings.groupConfig(GROUP)).thenReturn(Optional.of(new GroupConfig(Map.of(
+            "share.heartbeat.interval.ms", heartbeatMs, "share.session.timeout.ms", sessionMs))));
     }
 
     /** Another coordinator replays the log. */
@@ -112,7 +126,7 @@ import org.junit.jupiter.api.Test;
             .when(timer).schedule(any(), anyLong(), any(), anyBoolean(), any());  // with passTime
         doAnswer(call -> timeouts.remove(call.<String>getArgument(0))).when(timer).cancel(any());  // with passTime
         LogContext context = new LogContext();
-        shard = (GroupCoordinatorShard) new GroupCoordinatorShard.Builder(config, mock(GroupConfigManager.class))
+        shard = (GroupCoordinatorShard) new GroupCoordinatorShard.Builder(config, settings)
             .withAuthorizerPlugin(Optional.empty()).withLogContext(context)
             .withSnapshotRegistry(new SnapshotRegistry(context)).withTime(time)
             .withTimer(timer).withExecutor(mock(CoordinatorExecutor.class))
@@ -185,6 +199,11 @@ import org.junit.jupiter.api.Test;
             .setMemberId(member).setMemberEpoch(epoch).setSubscribedTopicNames(topics)));
         initializing(answer.getValue().orElse(null));
         epochs.put(member, answer.getKey().memberEpoch());
+        told.merge(member, Set.of(), (known, none) -> epoch == 0 ? none : known);  // with told
+        if (answer.getKey().assignment() != null) {  // with told
+            told.put(member, answer.getKey().assignment().topicPartitions().stream().flatMap(topic ->  // with told
+                keys(topic.topicId(), topic.partitions())).collect(Collectors.toCollection(TreeSet::new)));  // with told
+        }  // with told
         return answer.getKey();
     }
 
@@ -211,9 +230,12 @@ import org.junit.jupiter.api.Test;
 
     private void initializing(InitializeShareGroupStateParameters asked) {
         initializing.clear();
+        stateEpochs.clear();  // with stateEpochs
         if (asked != null && asked.groupTopicPartitionData() != null) {
             asked.groupTopicPartitionData().topicsData().forEach(topic -> topic.partitions().forEach(part ->
                 initializing.put(name(topic.topicId()) + ":" + part.partition(), part.startOffset())));
+            asked.groupTopicPartitionData().topicsData().forEach(topic -> topic.partitions().forEach(part ->  // with stateEpochs
+                stateEpochs.put(name(topic.topicId()) + ":" + part.partition(), part.stateEpoch())));  // with stateEpochs
         }
     }
 
@@ -279,6 +301,41 @@ import org.junit.jupiter.api.Test;
 
     private Set<String> members() {
         return described().members().stream().map(member -> member.memberId()).collect(Collectors.toSet());
+    }
+
+    private Map<String, Set<String>> subscriptions() {
+        return described().members().stream().collect(Collectors.toMap(member -> member.memberId(),
+            member -> Set.copyOf(member.subscribedTopicNames())));
+    }
+
+    private int memberEpoch(String member) {
+        return described().members().stream().filter(known -> known.memberId().equals(member)).findFirst()
+            .map(known -> known.memberEpoch()).orElse(-1);
+    }
+
+    /** The share-partitions that these members are assigned, or all of them. */
+    private Set<String> assigned(String... members) {
+        return described().members().stream()
+            .filter(member -> members.length == 0 || List.of(members).contains(member.memberId()))
+            .flatMap(member -> member.assignment().topicPartitions().stream())
+            .flatMap(topic -> keys(topic.topicId(), topic.partitions())).collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    private Stream<String> keys(Uuid topic, List<Integer> partitions) {
+        return partitions.stream().map(index -> name(topic) + ":" + index);
+    }
+
+    /** What a member knows that it is assigned; a topic that is gone goes unsaid. */
+    private Set<String> told(String member) {
+        return told.get(member).stream().filter(key -> image.topics().getTopic(ids.get(key.split(":")[0])) != null)
+            .collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    /** The group as it is described, without the order of its parts. */
+    private String groupText() {
+        return described().groupEpoch() + ", assigned " + described().assignmentEpoch() + ": "
+            + described().members().stream().map(member -> member.memberId() + " epoch " + member.memberEpoch() + " of "
+                + new TreeSet<>(member.subscribedTopicNames()) + " has " + assigned(member.memberId())).sorted().toList();
     }
 
     private Map<Uuid, Set<Integer>> partitions(String... keys) {
