@@ -42,7 +42,8 @@ class Held:
     did not. ``untold``: how many acknowledgements succeeded of which no callback told yet.
     ``said``: where the application said ``due``; ``owed``: of how many no callback had told as it
     was sent; ``confirmed``: a commit told success of it, and no callback had yet. ``named``: its
-    place as the application knows it, by the name that a deleted topic had.
+    place as the application knows it, by the name that a deleted topic had. ``session``: in which
+    share session with its broker it was given, counted from 1.
     """
 
     place: Place
@@ -68,6 +69,7 @@ class Held:
     said: int = 0
     owed: int = 0
     confirmed: bool = False
+    session: int = 0
     named: Place = attrs.field(default=attrs.Factory(lambda self: self.place, takes_self=True))
 
     def renew(self, position: int) -> None:
@@ -84,6 +86,17 @@ class Held:
         """
         may, self.untold = self.untold > 0 or self.fate in SUCCEEDED, max(0, self.untold - 1)
         return may
+
+    def has_ended(self, here: Iterable["Held"]) -> bool:
+        """Whether the client was to know that it has ended, by a later one that its broker gave.
+
+        In the same session it may have had the lock of this one end, which nobody tells it; then
+        what it sent nevertheless it may send again.
+        """
+        later = [held for held in here if held.answer > self.answer]
+        anew = any(held.session != self.session for held in later)
+        since = any(held.answer > (self.sent or 0) for held in later)
+        return (anew or since) and self.fate in RESENT
 
     @property
     def where(self) -> str:
@@ -155,7 +168,12 @@ class Holdings:
         self._corrupt.update((place, offset) for offset in offsets)
 
     def grant(
-        self, granted: Granted, lost: int | None = None, answer: int = 0, broker: int = 1
+        self,
+        granted: Granted,
+        lost: int | None = None,
+        answer: int = 0,
+        broker: int = 1,
+        session: int = 0,
     ) -> None:
         """Take note of what an answer gives to the client, which it may have given up.
 
@@ -167,7 +185,7 @@ class Holdings:
                 if former.lost is None and former.fate in REPEATABLE:
                     former.lost = answer
             held = Held(*where, granted.count, answer, where in self._removed, broker, lost=lost)
-            held.is_corrupt = where in self._corrupt
+            held.is_corrupt, held.session = where in self._corrupt, session
             self._by_offset[where].append(held)
             self._fresh.append(held)
 

@@ -36,7 +36,7 @@ from clients.events import (
     Waited,
     place_name,
 )
-from clients.held import FAILED, REPEATABLE, RESENT, Fate, Held, Holdings
+from clients.held import FAILED, REPEATABLE, Fate, Held, Holdings
 from clients.leadership import Leadership
 from clients.liveness import (
     empty_handed,
@@ -196,7 +196,7 @@ class _Judging:
                 known = here[::-1]
                 fitting = next((held for held in reversed(known) if held.sent is None), known[-1])
                 self._misfit(fitting, given, where)
-            elif fitting.fate in RESENT and any(held.answer > fitting.answer for held in here):
+            elif fitting.has_ended(here):
                 text = f"{where}, acquired anew, is acknowledged for a delivery that ended"
                 self.violated(Duty.HELD, text)
             yield fitting, given
@@ -252,7 +252,7 @@ class _Judging:
         lost = self.position if event.number in self.outdated else None
         self.outdated.discard(event.number)
         for granted in event.granted:
-            self.holdings.grant(granted, lost, self.position, broker)
+            self.holdings.grant(granted, lost, self.position, broker, self.sessions[broker].opened)
         told = event.granted or event.elsewhere
         if request and request.fetches and not request.acknowledgements and not told:
             self.empty_fetches += 1

@@ -20,7 +20,7 @@ class Session:
     again. ``hung_up``: it ended its connection as it closes, and has sent no final epoch, which may
     come on another one where the former was idle for long. ``leaderless``: its broker starts again,
     and Metadata says for a while that nobody leads its partitions, so that it may give up one
-    session more than the one that ended.
+    session more than the one that ended. ``opened``: how many it opened.
     """
 
     epoch: int | None = None
@@ -30,6 +30,7 @@ class Session:
     given_up: bool = False
     hung_up: bool = False
     leaderless: bool = False
+    opened: int = 0
     throttle: Throttle = attrs.field(factory=Throttle)
     _asked: dict[int, int] = attrs.field(factory=dict)
 
@@ -65,6 +66,7 @@ class Session:
             self._may_have_moved(epoch)
         else:
             self.epoch, self.sure = next_epoch(epoch), True
+            self.opened += epoch == INITIAL_EPOCH
             self.abandoned = self.abandoned and epoch != INITIAL_EPOCH
             self.given_up = self.given_up and epoch != INITIAL_EPOCH
 

@@ -1,7 +1,18 @@
-from clients.events import ACCEPT, RENEW, Granted
-from clients.held import Fate, Holdings
+import pytest
 
-PLACE = ("t", 0)
+from clients.duties import Duty
+from clients.events import ACCEPT, RENEW, Answered, Cut, Granted, Lost
+from clients.held import Fate, Holdings
+from tests.clients.test_judge import (
+    HELD,
+    PLACE,
+    SAID,
+    fetch,
+    found,
+    gives,
+    says,
+    sends,
+)
 
 
 def test_only_what_was_granted_before_the_client_went_on_is_known_to_be_in_hand() -> None:
@@ -67,3 +78,18 @@ def test_what_is_renewed_waits_for_the_application_again_unless_it_has_said_more
         held.renew(4)
         assert (held.fate, held.renewed) == (Fate.RENEWED, 4)
     assert (first.waits, second.waits) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("before", "opens", "expected"),
+    [(True, False, []), (True, True, [Duty.HELD]), (False, False, [Duty.HELD])],
+)
+def test_what_was_cut_is_sent_again_if_its_lock_had_ended_in_its_session_before_it_was_sent_at_all(
+    *, before: bool, opens: bool, expected: list[Duty]
+) -> None:
+    ends = Lost(0, "the broker ended its session" if opens else "its acquisition locks ended", 1)
+    anew = (ends, fetch(2, 0 if opens else 1), gives(2, count=2))
+    cut = (sends(3, ACCEPT), Cut(0, 3, took_effect=False))
+    happens = (*anew, *cut) if before else (*cut, *anew)
+    again = (*happens, sends(4, ACCEPT), Answered(0, 4))
+    assert found(*HELD, says(ACCEPT), SAID, *again, of=(Duty.HELD,)) == expected
