@@ -96,7 +96,7 @@ class Held:
         later = [held for held in here if held.answer > self.answer]
         anew = any(held.session != self.session for held in later)
         since = any(held.answer > (self.sent or 0) for held in later)
-        return (anew or since) and self.fate in RESENT
+        return (anew and self.fate is Fate.RENEWED) or ((anew or since) and self.fate in RESENT)
 
     @property
     def where(self) -> str:

@@ -1,17 +1,21 @@
+import attrs
 import pytest
 
 from clients.duties import Duty
-from clients.events import ACCEPT, RENEW, Answered, Cut, Granted, Lost
+from clients.events import ACCEPT, RENEW, Answered, Cut, Delivered, Granted, Lost
 from clients.held import Fate, Holdings
 from tests.clients.test_judge import (
     HELD,
     PLACE,
+    POLL,
     SAID,
     fetch,
     found,
     gives,
+    returns,
     says,
     sends,
+    value,
 )
 
 
@@ -78,6 +82,28 @@ def test_what_is_renewed_waits_for_the_application_again_unless_it_has_said_more
         held.renew(4)
         assert (held.fate, held.renewed) == (Fate.RENEWED, 4)
     assert (first.waits, second.waits) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("opens", "anew", "returned", "expected"),
+    [
+        (True, True, 1, [Duty.HELD]),
+        (True, True, 2, []),
+        (True, False, 1, []),
+        (False, True, 1, []),
+    ],
+)
+def test_what_is_said_of_a_renewed_delivery_is_not_sent_in_a_session_that_gives_it_anew(
+    *, opens: bool, anew: bool, returned: int, expected: list[Duty]
+) -> None:
+    """A lock that ends within a session is no matter of the client's; ``returned``: which one."""
+    renewed = (says(RENEW), SAID, sends(2, RENEW), Answered(0, 2))
+    ends = Lost(0, "the broker ended its session" if opens else "its acquisition locks ended", 1)
+    given = gives(3, count=2) if anew else Answered(0, 3)
+    record = Delivered(PLACE, 0, returned, value(0))
+    accepts = (POLL, attrs.evolve(returns(), records=(record,)), says(ACCEPT), SAID)
+    after = (ends, fetch(3, 0 if opens else 2), given, *accepts, sends(4, ACCEPT), Answered(0, 4))
+    assert found(*HELD, *renewed, *after, of=(Duty.HELD,)) == expected
 
 
 @pytest.mark.parametrize(
