@@ -89,6 +89,7 @@ class MemberPlan:
     """A member: the command of its driver, and how it works."""
 
     name: str
+    group: str
     command: str
     acquire_mode: str
     max_poll_records: int
@@ -106,7 +107,6 @@ class Work:
     """
 
     bootstrap: str
-    group: str
     topic: str
     log: str = PLAIN
     events: list[WorkEvent] = attrs.field(factory=list)
@@ -174,7 +174,7 @@ def _live(work: Work, plan: MemberPlan, driver: Driver, random: Random) -> None:
     """Live one life of a consumer."""
     wanted = {
         "bootstrap": work.bootstrap,
-        "group": work.group,
+        "group": plan.group,
         "mode": "explicit",
         "acquire_mode": plan.acquire_mode,
         "max_poll_records": plan.max_poll_records,
@@ -265,7 +265,7 @@ def _producer(work: Work, **settings: object) -> Any:  # noqa: ANN401 - the whee
 
 def _transactional(work: Work) -> Any:  # noqa: ANN401 - as above
     """Return a producer of transactions; what another one left open is aborted."""
-    id_, timeout = f"{work.group}-transactions", _TRANSACTION_MS
+    id_, timeout = f"{work.topic}-transactions", _TRANSACTION_MS
     producer = _producer(
         work,
         **{

@@ -1,7 +1,7 @@
 """What the judges say of a run of a cluster: rules from end to end, traces, request logs."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from clients.cluster_history import (
 )
 from clients.duties import RULES, Duty
 from clients.work import COMPACTED, MemberPolled, RecordProduced
-from conformance.cluster.fault_plan import NODES
+from conformance.cluster.fault_plan import NODES, TOPIC
 from conformance.cluster.history import (
     FaultsOver,
     GroupAltered,
@@ -45,7 +45,8 @@ from replay.observed.settings import Assumed
 from replay.request_log.entry import MARK
 from replay.sources import SUFFIXES, Line, read_lines
 from replay.verdict import PartitionVerdict, Replay, Verdict, light
-from sharespec.cluster_run import DUMP, ClusterRun
+from sharespec.cluster_groups import ClusterRun, GroupRun
+from sharespec.cluster_run import DUMP
 from sharespec.dump import observed_dump
 from sharespec.known_faults import known_in_cluster
 from sharespec.leader_traces import replay_leaders
@@ -129,7 +130,9 @@ class JudgedCluster:
 
     def known(self, finding: Finding) -> str:
         """Return the name, the title and the page of what a finding is, if that is known."""
-        return known_in_cluster(finding, self.causes, self.history.lines)
+        at = finding.place.partition
+        of_group = (cause for cause in self.causes if at.startswith(f"{cause.place.partition}:"))
+        return known_in_cluster(finding, of_group, self.history.lines)
 
 
 def _starved_finding(starved: StarvedMember) -> Finding:
@@ -144,15 +147,15 @@ def _starved_finding(starved: StarvedMember) -> Finding:
 def judge_cluster(run: ClusterRun) -> JudgedCluster:
     """Judge a run by what its nodes and members left in its folder. Raises TargetError."""
     said = tuple(_said(run))
-    others = [*happened_to_judge(run), *letters_given_up(run, said)]
     killed = {int(str(f.arguments["node"])) for f in run.plan if f.name == "kill"}
-    history = made_history(f"seed {run.seed}", _rows(run), run.work, run.committed, others, killed)
-    if not run.committed:  # Nothing tells what was written, so nothing is missing.
-        lines = (
-            e.line for e in read_history(history.lines) if not isinstance(e.what, LeaderWrites)
-        )
-        history = attrs.evolve(history, lines=tuple(lines))
-    readable = readable_records(run)
+    rows = {group.name: list(_rows(run, group)) for group in run.groups}
+    made = [_made_history(group, rows[group.name], said, killed) for group in run.groups]
+    history = MadeHistory(
+        tuple(line for each in made for line in each.lines),
+        sum(each.told for each in made),
+        sum(each.unmatched for each in made),
+    )
+    readable = {group.name: readable_records(group) for group in run.groups}
     (run.folder / HISTORY).write_text("".join(f"{line}\n" for line in history.lines))
     return JudgedCluster(
         run,
@@ -160,48 +163,71 @@ def judge_cluster(run: ClusterRun) -> JudgedCluster:
         tuple(judge_history(read_history(history.lines))),
         replay_leaders(list(_trace_folders(run)), run.paused_ms + _SWEEP_MS),
         _judged_logs(run),
-        len(readable - _polled(run)),
+        sum(len(readable[group.name] - _polled(group)) for group in run.groups),
         said,
-        starved_members(_rows(run), run.work, readable),
+        tuple(
+            member
+            for group in run.groups
+            for member in starved_members(rows[group.name], group.work, readable[group.name])
+        ),
         tuple(judge_history(read_history(history.lines), once=False)),
     )
 
 
-def settings_to_judge(run: ClusterRun) -> GroupSettings:
+def _made_history(
+    group: GroupRun, rows: Sequence[NodeRow], said: Sequence[str], killed: Collection[int]
+) -> MadeHistory:
+    """Return the history of a group, a run of its own, as no rule speaks of several groups."""
+    others = [*happened_to_judge(group), *letters_given_up(group, said)]
+    name = f"{group.name}:{TOPIC}"
+    history = made_history(name, rows, group.work, group.committed, others, killed)
+    if group.committed:
+        return history
+    # Nothing tells what was written, so nothing is missing.
+    events = read_history(history.lines)
+    lines = (event.line for event in events if not isinstance(event.what, LeaderWrites))
+    return attrs.evolve(history, lines=tuple(lines))
+
+
+def settings_to_judge(group: GroupRun) -> GroupSettings:
     """Return the settings, of those that were altered the value that forbids least.
 
     A node learns of an alteration when it does. The lock is as short as it may be, seen from the
     row that grants it.
     """
-    every: list[GroupSettings | GroupAltered] = [run.settings, *_altered(run)]
+    every = _every(group)
     return attrs.evolve(
-        run.settings,
+        group.settings,
         delivery_count_limit=max(each.delivery_count_limit for each in every),
         partition_max_record_locks=max(each.partition_max_record_locks for each in every),
         record_lock_duration_ms=min(each.record_lock_duration_ms for each in every) - LATE_MS,
     )
 
 
-def happened_to_judge(run: ClusterRun) -> Iterator[tuple[int, Happening]]:
+def happened_to_judge(group: GroupRun) -> Iterator[tuple[int, Happening]]:
     """Yield what happened, with the delivery limits that there were once all nodes know of them.
 
     Until faults are over a record may be acquired as often as the highest of them; and may have
     been passed after as few attempts as the lowest.
     """
-    settings = settings_to_judge(run)
+    settings = settings_to_judge(group)
     lock = settings.record_lock_duration_ms
     yield 0, settings
-    for ms, what in run.happened:
+    for ms, what in group.happened:
         if not isinstance(what, GroupAltered):
             yield ms, what
-        if isinstance(what, FaultsOver) and (altered := _altered(run)):
-            limits = (run.settings.delivery_count_limit, *(e.delivery_count_limit for e in altered))
+        if isinstance(what, FaultsOver) and (altered := _altered(group)):
+            limits = [each.delivery_count_limit for each in _every(group)]
             last = attrs.evolve(altered[-1], record_lock_duration_ms=lock)
             yield from ((ms, attrs.evolve(last, delivery_count_limit=limit)) for limit in limits)
 
 
-def _altered(run: ClusterRun) -> list[GroupAltered]:
-    return [what for _ms, what in run.happened if isinstance(what, GroupAltered)]
+def _every(group: GroupRun) -> list[GroupSettings | GroupAltered]:
+    return [group.settings, *_altered(group)]
+
+
+def _altered(group: GroupRun) -> list[GroupAltered]:
+    return [what for _ms, what in group.happened if isinstance(what, GroupAltered)]
 
 
 _SWEEP_MS, _LOG_SWEEP_MS = 5000, 2000
@@ -215,13 +241,14 @@ def _trace_folders(run: ClusterRun) -> Iterator[Path]:
             yield folder
 
 
-def _rows(run: ClusterRun) -> Iterator[NodeRow]:
-    """Yield the rows of all traces that tell of a share-partition; a last line may be cut."""
+def _rows(run: ClusterRun, group: GroupRun) -> Iterator[NodeRow]:
+    """Yield the rows of all traces of a group's share-partitions; the last may be cut."""
     for folder in _trace_folders(run):
         for path in sorted(folder.glob(f"*{SUFFIXES[1]}")):
             for line in read_lines(str(path), compressed=True):
                 row = json.loads(line.content) if isinstance(line, Line) and line.content else {}
-                if "op" in row and row["op"] != "gap":
+                is_own = row.get("partition", "").startswith(f"{group.name}:")
+                if is_own and row.get("op", "gap") != "gap":
                     yield NodeRow(int(folder.parent.name.removeprefix("node-")), row)
 
 
@@ -241,12 +268,12 @@ _NO_LETTER = "Failed to write to DLQ"
 _GIVES_UP = ("Error initializing share partition", "is fenced:", _NO_LETTER)
 
 
-def letters_given_up(run: ClusterRun, said: Iterable[str]) -> Iterator[tuple[int, Happening]]:
+def letters_given_up(group: GroupRun, said: Iterable[str]) -> Iterator[tuple[int, Happening]]:
     """Yield that any record may be missing among dead letters, if nodes gave some up.
 
     Nodes do not say which.
     """
-    rests = (what for _ms, what in run.happened if isinstance(what, LeaderAtRest))
+    rests = (what for _ms, what in group.happened if isinstance(what, LeaderAtRest))
     for rest in rests if any(_NO_LETTER in line for line in said) else ():
         yield 0, LettersGiven(rest.partition, rest.partition, 0, 0, rest.log_end_offset)
         yield 0, LettersAnswered(rest.partition, _NO_LETTER)
@@ -256,26 +283,29 @@ def _judged_logs(run: ClusterRun) -> JudgedLogs:
     logs, _others = sorted_out(run.folder / f"node-{id_}" / LOG for id_ in NODES)
     if not logs:
         raise TargetError("no node has logged a request")
+    widest = [settings_to_judge(group) for group in run.groups]
+    limits = {each.delivery_count_limit for group in run.groups for each in _every(group)}
     settings = Assumed(
         sweep_ms=_LOG_SWEEP_MS + run.paused_ms,
-        delivery_limit=None if _altered(run) else run.settings.delivery_count_limit,
-        max_record_locks=settings_to_judge(run).partition_max_record_locks,
+        delivery_limit=min(limits) if len(limits) == 1 else None,
+        max_record_locks=max(each.partition_max_record_locks for each in widest),
         compacted=run.log == COMPACTED,
     )
-    dump = observed_dump(str(run.folder / DUMP)) if run.committed else nullcontext()
+    is_told = any(group.committed for group in run.groups)
+    dump = observed_dump(str(run.folder / DUMP)) if is_told else nullcontext()
     with dump as durable:
         return judge_inputs([*logs, durable] if durable else logs, settings)
 
 
-def readable_records(run: ClusterRun) -> set[tuple[int, int]]:
+def readable_records(group: GroupRun) -> set[tuple[int, int]]:
     """Return the confirmed records, (partition, offset), that the group is owed."""
-    records = {(e.partition, e.offset) for e in run.work if isinstance(e, RecordProduced)}
-    if run.settings.auto_offset_reset == LATEST:
-        first = dict(sorted(_polled(run), reverse=True))
+    records = {(e.partition, e.offset) for e in group.work if isinstance(e, RecordProduced)}
+    if group.settings.auto_offset_reset == LATEST:
+        first = dict(sorted(_polled(group), reverse=True))
         records = {each for each in records if each >= (each[0], first.get(each[0], 1 << 63))}
-    committed_only = run.settings.isolation_level == READ_COMMITTED
+    committed_only = group.settings.isolation_level == READ_COMMITTED
     gone = (RecordsCompacted, RecordsAborted) if committed_only else RecordsCompacted
-    for _ms, what in run.happened:
+    for _ms, what in group.happened:
         if isinstance(what, gone):
             records -= keys_of(what.partition, what.ranges)
         elif isinstance(what, RecordsDeleted):
@@ -283,6 +313,6 @@ def readable_records(run: ClusterRun) -> set[tuple[int, int]]:
     return records
 
 
-def _polled(run: ClusterRun) -> set[tuple[int, int]]:
-    polls = (e.records for e in run.work if isinstance(e, MemberPolled))
+def _polled(group: GroupRun) -> set[tuple[int, int]]:
+    polls = (e.records for e in group.work if isinstance(e, MemberPolled))
     return {(each.place[1], each.offset) for records in polls for each in records}

@@ -3,7 +3,7 @@
 import heapq
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -12,16 +12,12 @@ from uuid import UUID
 
 import attrs
 
-from clients.subjects import driver_of
 from clients.work import (
-    ANSWER_SECONDS,
     COMPACTED,
     PLAIN,
     TRANSACTIONS,
-    MemberPlan,
     MemberPolled,
     Work,
-    WorkEvent,
     member_at_work,
     now_ms,
     producer_at_work,
@@ -40,7 +36,6 @@ from conformance.cluster.history import (
     FaultsOver,
     GroupAltered,
     GroupSettings,
-    Happening,
     InjectedFault,
     LeaderAtRest,
     LetterAppended,
@@ -49,13 +44,12 @@ from conformance.cluster.history import (
     RecordsDeleted,
 )
 from conformance.cluster.nodes import Nodes
-from conformance.cluster.run_state import LATEST, READ_COMMITTED
+from conformance.cluster.run_state import READ_COMMITTED
 from conformance.target import TargetError
 from conformance.wire.admin import Admin
-from model.state_topic import StateRecord
 from model.state_topic_codec import record_from_bytes, record_to_json
+from sharespec.cluster_groups import ClusterRun, GroupRun, drawn_groups
 
-GROUP = "g"
 DUMP, WORK = "state-topic.txt", "work.jsonl"
 """The files with the records of the state topic, as Kafka's formatter prints them, and with what
 the producer and the members saw.
@@ -81,54 +75,6 @@ Say = Callable[[str], None]
 T = TypeVar("T")
 
 
-@attrs.define
-class ClusterRun:
-    """What came of a run: ``happened`` are settings, faults and leaders at rest, with their ms.
-
-    ``log`` is what the topic has, as in ``Work``; ``paused_ms`` is how long nodes were paused
-    together; ``troubles`` is what could not be done.
-    """
-
-    seed: int
-    settings: GroupSettings
-    plan: tuple[PlannedFault, ...]
-    folder: Path
-    log: str = PLAIN
-    topic_id: str = ""
-    happened: list[tuple[int, Happening]] = attrs.field(factory=list)
-    work: tuple[WorkEvent, ...] = ()
-    committed: list[tuple[int, StateRecord]] = attrs.field(factory=list)
-    troubles: list[str] = attrs.field(factory=list)
-    seconds: float = 0.0
-    paused_ms: int = 0
-    drained_s: float | None = None
-    interrupted: bool = False
-
-    @property
-    def faults(self) -> tuple[InjectedFault, ...]:
-        """Return the faults that were done."""
-        return tuple(what for _ms, what in self.happened if isinstance(what, InjectedFault))
-
-    @property
-    def letters(self) -> int:
-        """Return how many dead letters there are in the end."""
-        return sum(isinstance(what, LetterAppended) for _ms, what in self.happened)
-
-
-def drawn_settings(random: Random, log: str) -> GroupSettings:
-    """Draw the settings of a run; only what is committed is read of transactions alone."""
-    levels = ("read_uncommitted", READ_COMMITTED if log == TRANSACTIONS else "read_uncommitted")
-    return GroupSettings(
-        delivery_count_limit=random.choice((3, 5, 10)),
-        partition_max_record_locks=random.choice((100, 200, 2000)),
-        record_lock_duration_ms=random.choice((2000, 4000, 8000)),
-        updates_per_snapshot=random.choice((5, 50, 500)),
-        isolation_level=random.choice(levels),
-        auto_offset_reset=random.choice((*("earliest",) * 5, LATEST)),
-        dead_letter_queue=not random.randrange(3),
-    )
-
-
 def run_cluster(  # noqa: PLR0913, PLR0917 - what a run is given
     folder: Path,
     seed: int,
@@ -144,21 +90,20 @@ def run_cluster(  # noqa: PLR0913, PLR0917 - what a run is given
     """
     random = Random(seed)  # noqa: S311 - a run is drawn from its seed
     log = random.choice(_LOGS)
-    settings = drawn_settings(random, log)
-    run = ClusterRun(seed, settings, tuple(plan), folder, log)
-    members = _members(random)
+    groups = drawn_groups(random, log)
+    run = ClusterRun(seed, groups, tuple(plan), folder, log)
     cleaner = _CLEANER if log == COMPACTED else {}
-    nodes = Nodes(folder, _broker_settings(settings) | cleaner)
+    nodes = Nodes(folder, _broker_settings(groups[0].settings) | cleaner)
     try:
         say("three nodes start")
         for id_ in NODES:
             nodes.start(id_)
         nodes.await_all()
-        run.topic_id = nodes.ask(lambda admin: _create(admin, settings, log))
-        work = Work(nodes.bootstrap, GROUP, TOPIC, log)
+        run.topic_id = nodes.ask(lambda admin: _create(admin, groups, log))
+        work = Work(nodes.bootstrap, TOPIC, log)
         begun = time.monotonic()
         try:
-            _work_under_faults(run, nodes, work, members, random, seconds, say)
+            _work_under_faults(run, nodes, work, random, seconds, say)
         except KeyboardInterrupt:
             run.interrupted = True
         except BaseException:
@@ -174,20 +119,22 @@ def run_cluster(  # noqa: PLR0913, PLR0917 - what a run is given
         nodes.close()
 
 
-def _create(admin: Admin, settings: GroupSettings, log: str) -> str:
+def _create(admin: Admin, groups: Iterable[GroupRun], log: str) -> str:
     admin.check_cluster(len(NODES))
     topic_id = admin.create_topic(TOPIC, PARTITIONS, len(NODES))
     if log == COMPACTED:
         admin.configure_topic(TOPIC, _COMPACTS_SOON)
-    of_group = {
-        "share.auto.offset.reset": settings.auto_offset_reset,
-        "share.isolation.level": settings.isolation_level,
-    }
-    if settings.dead_letter_queue:
+    if any(group.settings.dead_letter_queue for group in groups):
         admin.create_topic(DEAD_LETTERS, 1, len(NODES))
         admin.configure_topic(DEAD_LETTERS, {"errors.deadletterqueue.group.enable": "true"})
-        of_group["errors.deadletterqueue.topic.name"] = DEAD_LETTERS
-    admin.configure(GROUP, of_group)
+    for group in groups:
+        of_group = {
+            "share.auto.offset.reset": group.settings.auto_offset_reset,
+            "share.isolation.level": group.settings.isolation_level,
+        }
+        if group.settings.dead_letter_queue:
+            of_group["errors.deadletterqueue.topic.name"] = DEAD_LETTERS
+        admin.configure(group.name, of_group)
     return topic_id
 
 
@@ -201,27 +148,10 @@ def _broker_settings(settings: GroupSettings) -> dict[str, str]:
     return {name: str(value) for name, value in values.items()}
 
 
-def _members(random: Random) -> tuple[MemberPlan, ...]:
-    """Return two members of Apache Kafka and two of librdkafka; renewals in one run of three."""
-    renews = not random.randrange(3)
-    return tuple(
-        MemberPlan(
-            f"{client}-{number}",
-            driver_of(client, None, ANSWER_SECONDS).command,
-            random.choice(("batch_optimized", "record_limit")) if client == "kafka" else "",
-            random.choice((5, 20, 100)),
-            renews and client == "kafka",
-        )
-        for client in ("kafka", "librdkafka")
-        for number in (1, 2)
-    )
-
-
 def _work_under_faults(  # noqa: PLR0913, PLR0917 - what a run is made of
     run: ClusterRun,
     nodes: Nodes,
     work: Work,
-    members: Sequence[MemberPlan],
     random: Random,
     seconds: float,
     say: Say,
@@ -229,15 +159,15 @@ def _work_under_faults(  # noqa: PLR0913, PLR0917 - what a run is made of
     """Let members work, do the faults of the plan, heal, and wait until nothing is left to do."""
     say("members begin to work")
     work.start("producer", producer_at_work, random.getrandbits(32), PARTITIONS)
-    for member in members:
+    for member in (member for group in run.groups for member in group.members):
         work.start(member.name, member_at_work, member, random.getrandbits(32))
     _await_first_record(work)
-    injector = Injector(nodes, GROUP, run.topic_id)
+    injector = Injector(nodes, run.topic_id)
     _inject(run, injector, seconds, lambda text: say(f"{text}, {_counted(work)}"))
     say("everything is healed")
     injector.heal()
     nodes.await_all()
-    run.happened.append((now_ms(), FaultsOver()))
+    run.note(now_ms(), FaultsOver())
     work.draining.set()
     _await_rest(run, nodes, lambda text: say(f"{text}, {_counted(work)}"))
 
@@ -276,19 +206,19 @@ def _inject(run: ClusterRun, injector: Injector, seconds: float, say: Say) -> No
         if not isinstance(what, PlannedFault):
             what()
             continue
-        if what.name == "alter":
-            run.happened.append((now_ms(), _altered(run, what)))
+        for group in run.named(str(what.arguments.get("group"))):
+            group.happened.append((now_ms(), _altered(group, what)))
         done_fault = injector.inject(what)
-        run.happened.append((now_ms(), InjectedFault(next(numbers), done_fault.text)))
+        run.note(now_ms(), InjectedFault(next(numbers), done_fault.text))
         if done_fault.undo is not None:
             until = time.monotonic() - begun + done_fault.undo_ms / 1000
             heapq.heappush(queue, (until, next(tie), done_fault.undo))
 
 
-def _altered(run: ClusterRun, fault: PlannedFault) -> GroupAltered:
-    """Return the settings of the group as they are once a fault has altered one."""
-    before = (what for _ms, what in reversed(run.happened) if isinstance(what, GroupAltered))
-    settings: GroupSettings | GroupAltered = next(before, run.settings)
+def _altered(group: GroupRun, fault: PlannedFault) -> GroupAltered:
+    """Return the settings of a group as they are once a fault has altered one."""
+    before = (what for _ms, what in reversed(group.happened) if isinstance(what, GroupAltered))
+    settings: GroupSettings | GroupAltered = next(before, group.settings)
     values = {each.name: getattr(settings, each.name) for each in attrs.fields(GroupAltered)}
     return GroupAltered(**{**values, str(fault.arguments["setting"]): fault.arguments["value"]})
 
@@ -298,11 +228,11 @@ def _await_rest(run: ClusterRun, nodes: Nodes, say: Say) -> None:
     begun = time.monotonic()
     while True:
         try:
-            rest = _at_rest(nodes)
+            rest = [(group, each) for group in run.groups for each in _at_rest(nodes, group.name)]
         except TargetError as error:
             rest, text = [], str(error)
         else:
-            at_rest = (each for each in rest if isinstance(each, LeaderAtRest))
+            at_rest = (each for _group, each in rest if isinstance(each, LeaderAtRest))
             lag = sum(
                 r.log_end_offset - r.start_offset - r.delivery_complete_count for r in at_rest
             )
@@ -311,7 +241,8 @@ def _await_rest(run: ClusterRun, nodes: Nodes, say: Say) -> None:
         is_over = taken > _DRAIN_SECONDS
         if rest and (is_over or not lag):
             run.drained_s = None if lag else taken
-            run.happened += [(now_ms(), each) for each in rest]
+            for group, each in rest:
+                group.happened.append((now_ms(), each))
             return
         if is_over:
             run.troubles.append(f"the lag could not be asked for: {text}")
@@ -320,16 +251,16 @@ def _await_rest(run: ClusterRun, nodes: Nodes, say: Say) -> None:
         time.sleep(_LOOK_S)
 
 
-def _at_rest(nodes: Nodes) -> list[RecordsDeleted | LeaderAtRest]:
+def _at_rest(nodes: Nodes, group: str) -> list[RecordsDeleted | LeaderAtRest]:
     """Return where each log begins, and its share-partition as the group coordinator describes it.
 
     Raises TargetError.
     """
     leaders = nodes.ask(lambda admin: admin.leaders(TOPIC))
-    coordinator = str(nodes.ask(lambda admin: admin.find_coordinator(GROUP)))
+    coordinator = str(nodes.ask(lambda admin: admin.find_coordinator(group)))
     rest: list[RecordsDeleted | LeaderAtRest] = []
     for partition, leader in leaders.items():
-        found = nodes.ask(lambda a, p=partition: a.describe(GROUP, TOPIC, p)[1], coordinator)  # type: ignore[misc]
+        found = nodes.ask(lambda a, p=partition: a.describe(group, TOPIC, p)[1], coordinator)  # type: ignore[misc]
         if found.error_code or found.lag < 0:
             raise TargetError(f"partition {partition} has no lag, error {found.error_code}")
         # Last: records that are produced meanwhile would look like no lag.
@@ -352,9 +283,12 @@ def _end(run: ClusterRun, nodes: Nodes, work: Work, say: Say) -> None:
     for id_ in NODES:
         nodes.resume(id_)
     work.end()
-    run.work = work.seen()
+    seen = work.seen()
+    for group in run.groups:
+        names = {member.name for member in group.members}
+        group.work = tuple(e for e in seen if getattr(e, "member", None) in {None, *names})
     with (run.folder / WORK).open("w", encoding="utf-8") as out:
-        for each in run.work:
+        for each in seen:
             out.write(json.dumps({"event": type(each).__name__, **attrs.asdict(each)}) + "\n")
     say("the topics are read")
     _read_state_topic(run, nodes.bootstrap)
@@ -367,12 +301,13 @@ def _end(run: ClusterRun, nodes: Nodes, work: Work, say: Say) -> None:
 
 
 def _read_state_topic(run: ClusterRun, bootstrap: str) -> None:
-    """Read all records of the state topic, and write those of the group as a dump."""
+    """Read all records of the state topic, and write those of the groups as a dump."""
     with (run.folder / DUMP).open("w", encoding="utf-8") as dump:
         for message in _messages(run, bootstrap, STATE_TOPIC, STATE_PARTITIONS) or ():
             record = record_from_bytes(message.key() or b"", message.value())
             if record.key.topic_id == UUID(run.topic_id):
-                run.committed.append((message.timestamp()[1], record))
+                for group in run.named(record.key.group_id):
+                    group.committed.append((message.timestamp()[1], record))
                 dump.write(json.dumps(record_to_json(record)) + "\n")
 
 
@@ -393,19 +328,20 @@ def read_log(run: ClusterRun, bootstrap: str) -> None:
     if every is None or committed is None:
         _leave_rest_unjudged(run)
         return
-    ms = next((ms for ms, what in run.happened if isinstance(what, FaultsOver)), now_ms())
+    of_any = run.groups[0].happened
+    ms = next((ms for ms, what in of_any if isinstance(what, FaultsOver)), now_ms())
     kind = RecordsCompacted if run.log == COMPACTED else RecordsAborted
     for partition in range(PARTITIONS):
         gone = {offset for p, offset in every - committed if p == partition}
         if run.log == COMPACTED:
             there = {offset for p, offset in every if p == partition}
             gone = set(range(max(there, default=0))) - there
-        run.happened.append((ms, kind(partition, tuple((o, o) for o in sorted(gone)))))
+        run.note(ms, kind(partition, tuple((o, o) for o in sorted(gone))))
 
 
 def read_letters(run: ClusterRun, bootstrap: str) -> None:
     """Note which records are in the topic of dead letters."""
-    if not run.settings.dead_letter_queue:
+    if not any(group.settings.dead_letter_queue for group in run.groups):
         return
     messages = _messages(run, bootstrap, DEAD_LETTERS, 1)
     if messages is None:
@@ -413,12 +349,14 @@ def read_letters(run: ClusterRun, bootstrap: str) -> None:
     for message in messages or ():
         of = dict(message.headers() or ())
         partition, offset = (int(of[f"__dlq.errors.{name}"]) for name in ("partition", "offset"))
-        run.happened.append((message.timestamp()[1], LetterAppended(partition, offset)))
+        for group in run.named(of["__dlq.errors.group"].decode()):
+            group.happened.append((message.timestamp()[1], LetterAppended(partition, offset)))
 
 
 def _leave_rest_unjudged(run: ClusterRun) -> None:
     """Forget the leaders at rest: nothing tells which records need not be finished."""
-    run.happened = [each for each in run.happened if not isinstance(each[1], LeaderAtRest)]
+    for group in run.groups:
+        group.happened = [e for e in group.happened if not isinstance(e[1], LeaderAtRest)]
 
 
 def _messages(

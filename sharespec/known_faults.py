@@ -150,14 +150,18 @@ def _placed(rules: Iterable[Finding], lines: Iterable[str]) -> Iterator[tuple[Fi
     The answer to a write names it by a number.
     """
     events = [(rule, json.loads(rule.place.event)) for rule in rules if rule.place.event]
-    answered = {event["id"] for _, event in events if "partition" not in event and "id" in event}
+    answered = {
+        (event["run"], event["id"])
+        for _, event in events
+        if "partition" not in event and "id" in event
+    }
     written = {
-        event.what.id: event.what.partition
+        (event.run, event.what.id): event.what.partition
         for event in (read_history(lines) if answered else ())
-        if isinstance(event.what, LeaderWrites) and event.what.id in answered
+        if isinstance(event.what, LeaderWrites) and (event.run, event.what.id) in answered
     }
     for rule, event in events:
-        at = event.get("partition", written.get(event.get("id")))
+        at = event.get("partition", written.get((event["run"], event.get("id"))))
         if at is not None:
             yield rule, at
 

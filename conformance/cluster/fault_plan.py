@@ -15,6 +15,8 @@ from conformance.cluster.links import CLIENT
 from conformance.target import TargetError
 
 NODES = ("1", "2", "3")
+GROUPS = ("g", "h")
+"""The share groups, which read the same topic; plans alter the first where they name none."""
 TOPIC, PARTITIONS = "t", 3
 STATE_TOPIC, STATE_PARTITIONS = "__share_group_state", 3
 ALTERED: Mapping[str, tuple[int, ...]] = {
@@ -88,6 +90,7 @@ _FAULTS: Mapping[str, Mapping[str, Callable[[object], Argument]]] = {
         "leave": _number(_MOST_LEFT, "number of records"),
     },
     "alter": {
+        "group": _one_of(GROUPS, "group"),
         "setting": _one_of(tuple(ALTERED), "setting"),
         "value": _number(_LONGEST_MS, "value of a setting"),
     },
@@ -97,7 +100,7 @@ _FAULTS: Mapping[str, Mapping[str, Callable[[object], Argument]]] = {
 ``move_and_return``: the connections from the leader of a partition to the node of its share
 coordinator are reset, and cut for ``cut_ms``, while leadership moves to another node and back.
 ``delete_records``: the log start offset of a partition goes up to its last ``leave`` offsets.
-``alter``: a setting of the group has another value.
+``alter``: a setting of a group has another value.
 """
 
 
@@ -128,6 +131,8 @@ def _fault(row: object, most_ms: int) -> PlannedFault:
     if name not in _FAULTS:
         raise ValueError(f"no fault {name!r:.40}; allowed: {', '.join(_FAULTS)}")
     wanted = _FAULTS[name]
+    if "group" in wanted:
+        arguments.setdefault("group", GROUPS[0])
     if arguments.keys() != wanted.keys():
         raise ValueError(
             f"{name} has {', '.join(arguments) or 'none'}; needed: {', '.join(wanted)}"
@@ -180,7 +185,7 @@ def _drawn_alteration(random: Random, begin_ms: int, most_ms: int) -> PlannedFau
     setting = random.choice(list(ALTERED))
     ms = min(most_ms, begin_ms + random.randrange(_ALTERED_EVERY_MS))
     value = random.choice(ALTERED[setting])
-    return PlannedFault(ms, "alter", {"setting": setting, "value": value})
+    return PlannedFault(ms, "alter", {"group": GROUPS[0], "setting": setting, "value": value})
 
 
 def _drawn(random: Random, name: str, most_ms: int) -> dict[str, Argument]:

@@ -5,7 +5,14 @@ from uuid import UUID
 
 import attrs
 
-from conformance.cluster.fault_plan import NODES, STATE_PARTITIONS, STATE_TOPIC, TOPIC, PlannedFault
+from conformance.cluster.fault_plan import (
+    GROUPS,
+    NODES,
+    STATE_PARTITIONS,
+    STATE_TOPIC,
+    TOPIC,
+    PlannedFault,
+)
 from conformance.cluster.nodes import CONTROLLER, Nodes
 from conformance.target import TargetError
 from conformance.wire.admin import Admin
@@ -23,10 +30,9 @@ class DoneFault:
 
 @attrs.frozen
 class Injector:
-    """Does faults to the nodes of a cluster, whose share group and topic are these."""
+    """Does faults to the nodes of a cluster, whose topic is this."""
 
     nodes: Nodes
-    group: str
     topic_id: str
 
     def inject(self, fault: PlannedFault) -> DoneFault:
@@ -106,9 +112,9 @@ class Injector:
         self.nodes.ask(lambda admin: admin.delete_records(TOPIC, partition, start), leader)
         return DoneFault(f"{fault}: the log begins at {start}")
 
-    def _alter(self, fault: PlannedFault, setting: str, value: int) -> DoneFault:
+    def _alter(self, fault: PlannedFault, group: str, setting: str, value: int) -> DoneFault:
         name = f"share.{setting.replace('_', '.')}"
-        self.nodes.ask(lambda admin: admin.configure(self.group, {name: str(value)}))
+        self.nodes.ask(lambda admin: admin.configure(group, {name: str(value)}))
         return DoneFault(str(fault))
 
     def _move_and_return(self, fault: PlannedFault, partition: int, cut_ms: int) -> DoneFault:
@@ -117,7 +123,7 @@ class Injector:
         other = next((n for n in NODES if n != leader and not self.nodes.is_down(n)), None)
         if leader not in NODES or other is None:
             raise TargetError("there is no leader, or no other node")
-        key = SharePartitionKey(self.group, UUID(self.topic_id), partition)
+        key = SharePartitionKey(GROUPS[0], UUID(self.topic_id), partition)
         coordinator = str(self._leaders(STATE_TOPIC)[state_partition(key, STATE_PARTITIONS)])
         links = self.nodes.links
         if cut_ms:

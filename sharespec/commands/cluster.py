@@ -237,8 +237,8 @@ def _json_lines(judged: "JudgedCluster", fewest: _Fewest | None) -> Iterator[str
             "seed": run.seed,
             "seconds": round(run.seconds, 1),
             "log": run.log,
-            "letters": run.letters,
-            "settings": attrs.asdict(run.settings),
+            "letters": {group.name: group.letters for group in run.groups},
+            "settings": {group.name: attrs.asdict(group.settings) for group in run.groups},
             "drained_s": run.drained_s,
             "faults": [fault.text for fault in run.faults],
             "judged": {name: [part, whole] for name, part, whole in judged.counts},
@@ -297,9 +297,11 @@ def _totals(judged: "JudgedCluster") -> Iterator[Paragraph]:
         end = f"Then the lag was 0 after {run.drained_s:.0f} s."
     done = f"{len(run.faults)} of {len(run.plan)} faults"
     yield paragraph(f"{run.seconds:.0f} s of work, {done}. {end}")
-    reset, words = run.settings.auto_offset_reset, run.settings.isolation_level.replace("_", " ")
-    letters = f", with {run.letters:,} dead letters" if run.settings.dead_letter_queue else ""
-    yield paragraph(f"The group begins at {reset} and is {words}{letters}; records: {run.log}.")
+    for group in run.groups:
+        of = group.settings
+        letters = f", with {group.letters:,} dead letters" if of.dead_letter_queue else ""
+        reads = f"{of.isolation_level.replace('_', ' ')}{letters}; records: {run.log}"
+        yield paragraph(f"Group {group.name} begins at {of.auto_offset_reset} and is {reads}.")
     if judged.unseen:
         yield paragraph(
             f"{judged.unseen:,} records that were confirmed to the producer reached no member."

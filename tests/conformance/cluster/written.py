@@ -43,7 +43,7 @@ class Written:
         self.ms += 10
         names = (f.name for f in attrs.fields(EVENTS[event]) if f.default is attrs.NOTHING)
         usual = {name: USUAL[name] for name in names if name not in values}
-        head = {"run": "s1", "ms": self.ms, "event": event}
+        head = {"run": "g:t", "ms": self.ms, "event": event}
         self.lines.append(json.dumps(head | usual | values))
         return self
 

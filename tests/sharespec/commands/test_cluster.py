@@ -8,30 +8,19 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 
 import attrs
 import pytest
 from click.testing import Result
 
-from clients.cluster_history import LATE_MS, MadeHistory, StarvedMember
-from clients.work import COMPACTED, PLAIN, TRANSACTIONS, RecordProduced
-from conformance.cluster.fault_plan import NODES, PlannedFault
+from clients.cluster_history import MadeHistory, StarvedMember
+from clients.work import (
+    TRANSACTIONS,
+)
+from conformance.cluster.fault_plan import GROUPS, NODES, PlannedFault
 from conformance.cluster.history import (
-    FaultsOver,
-    GroupAltered,
     GroupSettings,
-    Happening,
     InjectedFault,
-    LeaderAcquired,
-    LeaderAsked,
-    LeaderAtRest,
-    LetterAppended,
-    RecordsAborted,
-    RecordsCompacted,
-    RecordsDeleted,
-    history_line,
-    read_history,
 )
 from conformance.cluster.nodes import LOG, Nodes
 from conformance.cluster.rules import judge_history
@@ -42,33 +31,33 @@ from replay.observed.run import JudgedLogs
 from replay.observed.verdict import ObservedVerdict
 from replay.verdict import PartitionVerdict, Replay, Verdict
 from sharespec import cluster_run
+from sharespec.cluster_groups import ClusterRun, GroupRun
 from sharespec.cluster_judges import (
     JudgedCluster,
-    happened_to_judge,
-    judge_cluster,
-    letters_given_up,
-    readable_records,
-    settings_to_judge,
 )
-from sharespec.cluster_run import ClusterRun
 from tests.conformance.cluster.test_rules import FAULTS
 from tests.conformance.unbuilt import skip_unbuilt
 from tests.sharespec.running import runner
 
 SETTINGS = GroupSettings(5, 100, 2000, 5)
 PLAN = (PlannedFault(100, "reset", {"source": "1", "target": "2"}),)
-ALTERED = (8, 4000), (3, 1500)
 _START_S = 300
 
 command = runner("cluster", "kafka")
+
+
+def groups(*settings: GroupSettings) -> tuple[GroupRun, ...]:
+    """The groups of a run that has not begun, with these settings or the usual ones."""
+    each = settings or (SETTINGS, SETTINGS)
+    return tuple(GroupRun(name, some) for name, some in zip(GROUPS, each, strict=True))
 
 
 def judged(
     findings: tuple[Finding, ...] = (), *, told: int = 10, unmatched: int = 0, checked: int = 10
 ) -> JudgedCluster:
     """A run of which so much was judged, with these findings."""
-    run = ClusterRun(7, SETTINGS, PLAN, Path())
-    run.happened.append((0, InjectedFault(0, "reset")))
+    run = ClusterRun(7, groups(), PLAN, Path())
+    run.note(0, InjectedFault(0, "reset"))
     verdicts = (PartitionVerdict("g:t:0", Verdict.CONFORMS, 10, checked),)
     traces = Replay(verdicts=verdicts, problems=(), seconds=0)
     logs = JudgedLogs(
@@ -195,11 +184,13 @@ def test_what_a_leader_reads_is_known_where_the_rules_saw_the_lost_write() -> No
     what = attrs.evolve(judged(rules), history=MadeHistory(tuple(written.lines), 10, 0))
     kind = FindingKind.DIFFERENCE
     read = Finding(0, "spec", kind, "PERSISTED", "", "", "", "", "", operation="initialize")
-    here, elsewhere = (
-        attrs.evolve(read, place=FindingPlace(partition=name)) for name in ("g:t:0", "g:t:1")
+    here, elsewhere, of_other = (
+        attrs.evolve(read, place=FindingPlace(partition=name))
+        for name in ("g:t:0", "g:t:1", "h:t:0")
     )
     assert "fenced-write-is-confirmed" in what.known(here)
     assert not what.known(elsewhere)
+    assert not what.known(of_other)
     assert not judged().known(here)
 
 
@@ -260,7 +251,8 @@ def test_a_cluster_is_judged_and_nothing_of_it_remains(tmp_path: Path) -> None:
     assert done.returncode in {0, 1}, errors.decode()
     *found, totals = map(json.loads, output.splitlines())
     assert len(totals["faults"]) == 5
-    assert (totals["log"], totals["settings"]["isolation_level"]) == (TRANSACTIONS, READ_COMMITTED)
+    assert totals["log"] == TRANSACTIONS
+    assert totals["settings"]["g"]["isolation_level"] == READ_COMMITTED
     assert totals["lack"] is None
     # Known faults keep the lag above 0, such as after records were deleted from a gap.
     assert totals["drained_s"] is not None or any(row["known"] for row in found)
@@ -344,117 +336,3 @@ def eventually(reached: Callable[[], bool]) -> None:
     while not reached():
         assert time.monotonic() < until
         time.sleep(0.1)
-
-
-@pytest.mark.parametrize(
-    ("log", "noted", "readable"),
-    [
-        (PLAIN, [], {0, 2, 3, 5}),
-        (
-            TRANSACTIONS,
-            [RecordsAborted(0, ((2, 2),)), RecordsAborted(1, ()), RecordsAborted(2, ())],
-            {0, 3, 5},
-        ),
-        (
-            COMPACTED,
-            [
-                RecordsCompacted(0, ((0, 0), (3, 3), (4, 4))),
-                RecordsCompacted(1, ()),
-                RecordsCompacted(2, ()),
-            ],
-            {2, 5},
-        ),
-    ],
-)
-def test_the_log_tells_which_records_are_aborted_or_gone(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    log: str,
-    noted: list[Happening],
-    readable: set[int],
-) -> None:
-    there = {"read_uncommitted": (1, 2, 5), READ_COMMITTED: (1, 5)}
-    run_ = ClusterRun(7, SETTINGS, (), tmp_path, log)
-    run_.work = tuple(RecordProduced(0, 0, offset) for offset in (0, 2, 3, 5))
-    monkeypatch.setattr(
-        cluster_run,
-        "_messages",
-        lambda _run, _bootstrap, _topic, _partitions, level: [
-            SimpleNamespace(partition=lambda: 0, offset=lambda o=offset: o)
-            for offset in there[level]
-        ],
-    )
-    cluster_run.read_log(run_, "")
-    assert [what for _ms, what in run_.happened] == noted
-    run_.settings = attrs.evolve(SETTINGS, isolation_level=READ_COMMITTED)
-    assert {offset for _partition, offset in readable_records(run_)} == readable
-    run_.happened += [(1, RecordsDeleted(0, 5)), (2, LeaderAtRest(0, 6, 0, 6, 6, 0))]
-    assert readable_records(run_) == {(0, 5)}
-    run_.troubles.append("the lag could not be asked for")
-    cluster_run.read_log(run_, "")
-    assert any(isinstance(what, LeaderAtRest) for _ms, what in run_.happened)
-    monkeypatch.setattr(cluster_run, "_messages", lambda *_: None)
-    cluster_run.read_log(run_, "")
-    rests = [what for _ms, what in run_.happened if isinstance(what, LeaderAtRest)]
-    assert bool(rests) == (log == PLAIN)
-
-
-def test_dead_letters_are_read_and_none_is_missed_where_nodes_gave_some_up(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    headers = [("__dlq.errors.partition", b"2"), ("__dlq.errors.offset", b"17")]
-    letter = SimpleNamespace(headers=lambda: headers, timestamp=lambda: (1, 5))
-    monkeypatch.setattr(cluster_run, "_messages", lambda *_: [letter])
-    run_ = ClusterRun(7, SETTINGS, (), tmp_path)
-    cluster_run.read_letters(run_, "")
-    assert run_.letters == 0
-    run_.settings = attrs.evolve(SETTINGS, dead_letter_queue=True)
-    cluster_run.read_letters(run_, "")
-    assert run_.happened == [(5, LetterAppended(2, 17))]
-    rest = LeaderAtRest(0, 3, 0, 3, 3, 0)
-    monkeypatch.setattr(cluster_run, "_messages", lambda *_: None)
-    unread = attrs.evolve(run_, happened=[(9, rest)])
-    cluster_run.read_letters(unread, "")
-    assert unread.happened == []
-    for said, missed in (((), ["DEAD_LETTERS_ARRIVE"]), (("Failed to write to DLQ, so",), [])):
-        given_up = list(letters_given_up(attrs.evolve(run_, happened=[(9, rest)]), said))
-        of_two = [LeaderAcquired(0, 1, 0, "M", ((0, 2, 5),)), LeaderAsked(1, 0, 1, 0, 0, "M", ())]
-        told_of = [(0, run_.settings), *given_up, *((5, each) for each in of_two), (9, rest)]
-        lines = [history_line("r", ms, what) for ms, what in told_of]
-        assert [finding.name for finding in judge_history(read_history(lines))] == missed
-
-
-def test_altered_settings_forbid_only_what_each_node_knows_to_be_forbidden() -> None:
-    altered = [GroupAltered(limit, 200, lock, "read_uncommitted") for limit, lock in ALTERED]
-    run = ClusterRun(0, SETTINGS, PLAN, Path())
-    assert [what for _ms, what in happened_to_judge(run)] == [settings_to_judge(run)]
-    run.happened = [(10, altered[0]), (20, altered[1]), (30, FaultsOver())]
-    settings = settings_to_judge(run)
-    assert settings.record_lock_duration_ms == 1500 - LATE_MS
-    assert (settings.delivery_count_limit, settings.partition_max_record_locks) == (8, 200)
-    told = list(happened_to_judge(run))
-    assert told[:2] == [(0, settings), (30, FaultsOver())]
-    after = [what for ms, what in told[2:] if ms == 30 and isinstance(what, GroupAltered)]
-    assert [each.delivery_count_limit for each in after] == [5, 8, 3]
-    assert {each.record_lock_duration_ms for each in after} == {1500 - LATE_MS}
-
-
-@pytest.mark.parametrize(
-    ("before_ms", "rules"), [(25, []), (35, ["ATTEMPTS_ARE_LIMITED"])], ids=["faults", "over"]
-)
-def test_a_lowered_limit_binds_once_faults_are_over(before_ms: int, rules: list[str]) -> None:
-    run = ClusterRun(0, SETTINGS, PLAN, Path())
-    run.happened = [(20, GroupAltered(3, 100, 2000, "read_uncommitted")), (30, FaultsOver())]
-    happened = [*happened_to_judge(run)]
-    for count in range(1, 5):
-        ms = before_ms + 5000 * (count - 1) * (before_ms > 30)
-        happened.append((ms, LeaderAcquired(0, 1, count, "m", ((7, 7, count),))))
-    happened.sort(key=lambda each: each[0])
-    lines = [history_line("seed 0", *each) for each in happened]
-    assert [found.name for found in judge_history(read_history(lines))] == rules
-
-
-def test_judging_needs_what_nodes_left(tmp_path: Path) -> None:
-    run_ = ClusterRun(7, SETTINGS, (), tmp_path)
-    with pytest.raises((TargetError, ValueError)):
-        judge_cluster(run_)
