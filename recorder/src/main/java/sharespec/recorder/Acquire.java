@@ -10,13 +10,14 @@ final class Acquire extends Operation {
     private final int maxRecords;
     private final long fetchOffset;
     private final Object read;
+    private final boolean committed;
     /** What was acquired before the records of aborted transactions were taken out. */
     private Object unfiltered;
     private Table aborted = Table.EMPTY;
     private Row abortion;
 
     Acquire(Partition partition, Object source, long enteredMs, String member, Object mode, int batchSize,
-            int maxRecords, long fetchOffset, Object read) {
+            int maxRecords, long fetchOffset, Object read, Object isolation) {
         super(partition, source, enteredMs);
         this.member = member;
         this.mode = mode;
@@ -24,6 +25,7 @@ final class Acquire extends Operation {
         this.maxRecords = maxRecords;
         this.fetchOffset = fetchOffset;
         this.read = read;
+        this.committed = ((Enum<?>) isolation).name().equals("TXN_COMMITTED");
     }
 
     @Override
@@ -38,6 +40,7 @@ final class Acquire extends Operation {
     /** Still under the lock: the records are acquired, those of aborted transactions follow. */
     void aborts(Table ranges) throws Throwable {
         if (!ranges.isEmpty() && aborted.isEmpty()) {
+            partition.isolation(committed);
             take();
             aborted = ranges;
         }
@@ -46,6 +49,7 @@ final class Acquire extends Operation {
     @Override
     void ends() throws Throwable {
         if (aborted.isEmpty()) {
+            partition.isolation(committed); // Under the lock: one that waits for it may have another.
             take();
         } else {
             abortion = partition.section(source, "archive_aborted");

@@ -89,10 +89,8 @@ public final class Hooks {
 
     public static Object acquire(Object source, String member, Object mode, int batchSize, int maxRecords,
             long fetchOffset, Object read, Object isolation) {
-        return begin(source, (partition, now) -> {
-            partition.isolation(((Enum<?>) isolation).name().equals("TXN_COMMITTED"));
-            return new Acquire(partition, source, now.nowMs(), member, mode, batchSize, maxRecords, fetchOffset, read);
-        });
+        return begin(source, (partition, now) -> new Acquire(partition, source, now.nowMs(), member, mode,
+            batchSize, maxRecords, fetchOffset, read, isolation));
     }
 
     public static Object acknowledge(Object source, String member, List<?> batches) {
