@@ -27,7 +27,7 @@ from conformance.cluster.history import (
     WriteAnswered,
     history_line,
 )
-from conformance.cluster.run_state import offsets_of
+from conformance.cluster.run_state import READ_COMMITTED, offsets_of
 from model.state_topic import ShareSnapshot, StateRecord
 from model.states import TERMINAL_STATES
 
@@ -61,9 +61,11 @@ class _Asks:
     """Which acknowledgement a leader was asked for a record, to find what its member was told.
 
     ``gaps`` are offsets that a client acknowledged as none, of which its application knows nothing.
+    ``level`` is the isolation level that binds the leader whose rows are read, by its own word.
     """
 
     number: int = 0
+    level: str = ""
     gaps: set[tuple[int, int]] = attrs.field(factory=set)
     acquired: dict[tuple[int, int, int], list[tuple[int, str, int]]] = attrs.field(
         factory=lambda: defaultdict(list)
@@ -131,7 +133,7 @@ def _as_delivered(rows: Iterable[NodeRow]) -> list[NodeRow]:
             here |= {offset for offset, *_ in offsets_of(row["ranges"])}
         elif here and row["op"] == "acquire" and (acquired := row["result"].get("acquired")):
             given = [[o, o, count] for o, count in offsets_of(acquired) if o not in here]
-            here.difference_update(offset for offset, _count in offsets_of(acquired))
+            here.clear()  # Others of them were given before, at another isolation level.
             row = {**row, "result": {**row["result"], "acquired": given}}
         delivered.append(attrs.evolve(each, row=row))
     return delivered[::-1]
@@ -191,8 +193,13 @@ def _instance_events(rows: Sequence[NodeRow], asks: _Asks) -> Iterator[Timed]:
     ms, start = 0, 0
     held: dict[int, str] = {}
     writes: dict[int, int] = {}
+    asks.level = ""
     for each in rows:
         ms = max(ms, each.row["time_ms"])
+        # What a leader says it filtered it must have. That it need not, the settings alone tell:
+        # it may be slow to learn of them, or wrong.
+        if config := each.row.get("config"):
+            asks.level = READ_COMMITTED if config["isolation_level"] == READ_COMMITTED else ""
         yield from ((ms, _ROW, what) for what in _row_events(each, ms, start, held, asks))
         yield from _write_events(each, ms, writes, asks)
         start = each.row["after"]["start_offset"]
@@ -214,7 +221,7 @@ def _row_events(
             for offset, count in offsets_of(ranges):
                 held[offset] = row["member"]
                 asks.acquired[partition, offset, count].append((ms, row["member"], epoch))
-            yield LeaderAcquired(partition, each.node, epoch, row["member"], ranges)
+            yield LeaderAcquired(partition, each.node, epoch, row["member"], ranges, asks.level)
         case "acknowledge" if status in {_NONE, _PENDING}:
             for offset, kind in _types(row["batches"]):
                 yield _asked(each, asks, start, offset, kind)

@@ -34,7 +34,7 @@ from conformance.cluster.history import (
 )
 from conformance.cluster.nodes import LOG, TRACE
 from conformance.cluster.rules import judge_history
-from conformance.cluster.run_state import LATEST, READ_COMMITTED, keys_of
+from conformance.cluster.run_state import LATEST, READ_COMMITTED, READ_UNCOMMITTED, keys_of
 from conformance.deviation import target_finding
 from conformance.target import TargetError
 from judge.finding import Finding, FindingPlace
@@ -201,6 +201,7 @@ def settings_to_judge(group: GroupRun) -> GroupSettings:
         delivery_count_limit=max(each.delivery_count_limit for each in every),
         partition_max_record_locks=max(each.partition_max_record_locks for each in every),
         record_lock_duration_ms=min(each.record_lock_duration_ms for each in every) - LATE_MS,
+        isolation_level=_levels(group)[-1],
     )
 
 
@@ -208,18 +209,21 @@ def happened_to_judge(group: GroupRun) -> Iterator[tuple[int, Happening]]:
     """Yield what happened, with the delivery limits that there were once all nodes know of them.
 
     Until faults are over a record may be acquired as often as the highest of them; and may have
-    been passed after as few attempts as the lowest.
+    been passed after as few attempts as the lowest. Aborted records may be acquired as long as a
+    node, or a fetch that waits there, may be at another isolation level, and need not be.
     """
     settings = settings_to_judge(group)
     lock = settings.record_lock_duration_ms
-    yield 0, settings
+    yield from ((0, attrs.evolve(settings, isolation_level=level)) for level in _levels(group))
     for ms, what in group.happened:
         if not isinstance(what, GroupAltered):
             yield ms, what
         if isinstance(what, FaultsOver) and (altered := _altered(group)):
             limits = [each.delivery_count_limit for each in _every(group)]
             last = attrs.evolve(altered[-1], record_lock_duration_ms=lock)
-            yield from ((ms, attrs.evolve(last, delivery_count_limit=limit)) for limit in limits)
+            unsure = attrs.evolve(last, isolation_level=settings.isolation_level)
+            yield from ((ms, attrs.evolve(unsure, delivery_count_limit=limit)) for limit in limits)
+            yield ms + _LEARNT_MS, last
 
 
 def _every(group: GroupRun) -> list[GroupSettings | GroupAltered]:
@@ -229,6 +233,15 @@ def _every(group: GroupRun) -> list[GroupSettings | GroupAltered]:
 def _altered(group: GroupRun) -> list[GroupAltered]:
     return [what for _ms, what in group.happened if isinstance(what, GroupAltered)]
 
+
+def _levels(group: GroupRun) -> list[str]:
+    """Return the isolation levels that a group had; the last one forbids least."""
+    levels = {each.isolation_level for each in _every(group)}
+    return [each for each in (READ_COMMITTED, READ_UNCOMMITTED) if each in levels]
+
+
+_LEARNT_MS = 5000
+"""When after faults are over each node, and each fetch that it answers, has the last settings."""
 
 _SWEEP_MS, _LOG_SWEEP_MS = 5000, 2000
 """How late timers may be besides pauses: as the profile has it, and as request logs are judged."""
@@ -303,7 +316,7 @@ def readable_records(group: GroupRun) -> set[tuple[int, int]]:
     if group.settings.auto_offset_reset == LATEST:
         first = dict(sorted(_polled(group), reverse=True))
         records = {each for each in records if each >= (each[0], first.get(each[0], 1 << 63))}
-    committed_only = group.settings.isolation_level == READ_COMMITTED
+    committed_only = READ_COMMITTED in _levels(group)
     gone = (RecordsCompacted, RecordsAborted) if committed_only else RecordsCompacted
     for _ms, what in group.happened:
         if isinstance(what, gone):

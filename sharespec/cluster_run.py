@@ -167,6 +167,10 @@ def _work_under_faults(  # noqa: PLR0913, PLR0917 - what a run is made of
     say("everything is healed")
     injector.heal()
     nodes.await_all()
+    alterations = (fault for fault in run.plan if fault.name == "alter")
+    last = {(f.arguments["group"], f.arguments["setting"]): f for f in alterations}
+    for fault in last.values():  # Of one that was not answered nobody knows whether it was done.
+        injector.inject(fault)
     run.note(now_ms(), FaultsOver())
     work.draining.set()
     _await_rest(run, nodes, lambda text: say(f"{text}, {_counted(work)}"))

@@ -12,6 +12,7 @@ from random import Random
 import attrs
 
 from conformance.cluster.links import CLIENT
+from conformance.cluster.run_state import READ_COMMITTED, READ_UNCOMMITTED
 from conformance.target import TargetError
 
 NODES = ("1", "2", "3")
@@ -19,20 +20,22 @@ GROUPS = ("g", "h")
 """The share groups, which read the same topic; plans alter the first where they name none."""
 TOPIC, PARTITIONS = "t", 3
 STATE_TOPIC, STATE_PARTITIONS = "__share_group_state", 3
-ALTERED: Mapping[str, tuple[int, ...]] = {
+Argument = int | str
+
+_LEVELS = (READ_COMMITTED, READ_UNCOMMITTED)
+ALTERED: Mapping[str, tuple[Argument, ...]] = {
     "delivery_count_limit": (2, 3, 5, 10),
     "partition_max_record_locks": (100, 200, 2000),
     "record_lock_duration_ms": (2000, 4000, 8000),
+    "isolation_level": _LEVELS,
 }
-"""The settings of a group that are altered, and to what; the first value is the least."""
+"""The settings of a group that are altered, and to what; the first number is the least."""
 DEAD_LETTERS = "dlq.t"
 
 _TOPICS = {TOPIC: PARTITIONS, STATE_TOPIC: STATE_PARTITIONS}
 _LINE = '[t, fault, arguments], such as [5000, "pause", {"node": 2, "for_ms": 3000}]'
 _LONGEST_MS, _MOST_LEFT = 600_000, 1_000_000
 _QUIET_MS, _ALTERED_EVERY_MS = 3000, 12_000
-
-Argument = int | str
 
 
 @attrs.frozen
@@ -61,10 +64,10 @@ def _one_of(names: Sequence[str], what: str) -> Callable[[object], Argument]:
     return checked
 
 
-def _number(most: int, what: str) -> Callable[[object], int]:
+def _number(most: int, what: str, least: int = 0) -> Callable[[object], int]:
     def checked(value: object) -> int:
-        if type(value) is not int or not 0 <= value <= most:
-            raise ValueError(f"no {what} {value!r:.40}; allowed: 0 to {most:,}")
+        if type(value) is not int or not least <= value <= most:
+            raise ValueError(f"no {what} {value!r:.40}; allowed: {least:,} to {most:,}")
         return value
 
     return checked
@@ -72,6 +75,12 @@ def _number(most: int, what: str) -> Callable[[object], int]:
 
 _NODE, _MS = _one_of(NODES, "node"), _number(_LONGEST_MS, "time in ms")
 _END = _one_of((*NODES, CLIENT), "node")
+_VALUES: Mapping[str, Callable[[object], Argument]] = {
+    name: _one_of(_LEVELS, name)
+    if values == _LEVELS
+    else _number(_LONGEST_MS, name, int(values[0]))
+    for name, values in ALTERED.items()
+}
 _FAULTS: Mapping[str, Mapping[str, Callable[[object], Argument]]] = {
     "pause": {"node": _NODE, "for_ms": _MS},
     "kill": {"node": _NODE, "for_ms": _MS},
@@ -92,7 +101,7 @@ _FAULTS: Mapping[str, Mapping[str, Callable[[object], Argument]]] = {
     "alter": {
         "group": _one_of(GROUPS, "group"),
         "setting": _one_of(tuple(ALTERED), "setting"),
-        "value": _number(_LONGEST_MS, "value of a setting"),
+        "value": str,
     },
 }
 """The faults, and what each argument of them may be.
@@ -137,12 +146,10 @@ def _fault(row: object, most_ms: int) -> PlannedFault:
         raise ValueError(
             f"{name} has {', '.join(arguments) or 'none'}; needed: {', '.join(wanted)}"
         )
-    fault = PlannedFault(at_ms, name, {key: of(arguments[key]) for key, of in wanted.items()})
-    if (setting := str(fault.arguments.get("setting"))) in ALTERED:
-        value, least = fault.arguments["value"], ALTERED[setting][0]
-        if int(value) < least:
-            raise ValueError(f"no {setting} {value}; allowed: {least:,} to {_LONGEST_MS:,}")
-    return fault
+    given = {key: of(arguments[key]) for key, of in wanted.items()}
+    if name == "alter":
+        given["value"] = _VALUES[str(given["setting"])](arguments["value"])
+    return PlannedFault(at_ms, name, given)
 
 
 _MIXTURE = {
@@ -164,7 +171,8 @@ def drawn_plan(random: Random, seconds: float) -> tuple[PlannedFault, ...]:
 
     Half of the plans begin as soon as a member has a record: what follows is not durable yet.
     No two nodes are stopped or cut off at a time, so that a majority remains. Between the faults of
-    a third of the plans settings of the group are altered.
+    a third of the plans limits of the first group are altered, and of a third for each group its
+    isolation level.
     """
     faults: list[PlannedFault] = []
     ms, whole_from, most = random.choice((0, _QUIET_MS)), 0, int(seconds * 1000)
@@ -176,16 +184,21 @@ def drawn_plan(random: Random, seconds: float) -> tuple[PlannedFault, ...]:
         if name in _DISABLING:
             whole_from = ms + int(fault.arguments["for_ms"]) + 10_000
         ms += random.randrange(2000, 8000)
-    times = range(0, most, _ALTERED_EVERY_MS) if not random.randrange(3) else ()
-    faults += (_drawn_alteration(random, begin, most) for begin in times)
+    *limits, level = ALTERED
+    # Levels are drawn last, so that what else the plan of a seed has does not change.
+    for group, names in ((GROUPS[0], limits), *((each, [level]) for each in GROUPS)):
+        times = range(0, most, _ALTERED_EVERY_MS) if not random.randrange(3) else ()
+        faults += (_drawn_alteration(random, begin, most, group, names) for begin in times)
     return tuple(sorted(faults, key=lambda fault: fault.ms))
 
 
-def _drawn_alteration(random: Random, begin_ms: int, most_ms: int) -> PlannedFault:
-    setting = random.choice(list(ALTERED))
+def _drawn_alteration(
+    random: Random, begin_ms: int, most_ms: int, group: str, names: Sequence[str]
+) -> PlannedFault:
+    setting = random.choice(names)
     ms = min(most_ms, begin_ms + random.randrange(_ALTERED_EVERY_MS))
     value = random.choice(ALTERED[setting])
-    return PlannedFault(ms, "alter", {"group": GROUPS[0], "setting": setting, "value": value})
+    return PlannedFault(ms, "alter", {"group": group, "setting": setting, "value": value})
 
 
 def _drawn(random: Random, name: str, most_ms: int) -> dict[str, Argument]:

@@ -11,6 +11,7 @@ from conformance.cluster.fault_plan import (
     STATE_PARTITIONS,
     STATE_TOPIC,
     TOPIC,
+    Argument,
     PlannedFault,
 )
 from conformance.cluster.nodes import CONTROLLER, Nodes
@@ -112,7 +113,7 @@ class Injector:
         self.nodes.ask(lambda admin: admin.delete_records(TOPIC, partition, start), leader)
         return DoneFault(f"{fault}: the log begins at {start}")
 
-    def _alter(self, fault: PlannedFault, group: str, setting: str, value: int) -> DoneFault:
+    def _alter(self, fault: PlannedFault, group: str, setting: str, value: Argument) -> DoneFault:
         name = f"share.{setting.replace('_', '.')}"
         self.nodes.ask(lambda admin: admin.configure(group, {name: str(value)}))
         return DoneFault(str(fault))

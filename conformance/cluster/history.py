@@ -150,7 +150,7 @@ class LeaderAcquired(Happening):
     """A leader gave records to a member; ranges [first, last, delivery count].
 
     ``leader_epoch`` is that of the object which gave them, also where the node has a newer one;
-    ``isolation_level`` that of the group when the fetch came, empty if it is never altered.
+    ``isolation_level`` that of the group when the fetch came, empty if the settings tell it.
     """
 
     partition: int

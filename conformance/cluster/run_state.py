@@ -21,7 +21,7 @@ ENGINE = "cluster"
 """Who judges by the rules from end to end, as findings say."""
 
 NONE, FENCED = "NONE", "FENCED_LEADER_EPOCH"
-READ_COMMITTED = "read_committed"
+READ_COMMITTED, READ_UNCOMMITTED = "read_committed", "read_uncommitted"
 LATEST = "latest"
 
 RecordKey = tuple[int, int]

@@ -221,7 +221,7 @@ def test_what_a_client_acknowledges_as_a_gap_its_application_is_told_in_vain() -
 
 def test_aborted_records_that_a_leader_withholds_are_not_given() -> None:
     leader = Leader().acquire([0, 1, 1]).add("archive_aborted", ranges=[[0, 0]])
-    leader.acquire([2, 3, 1]).add("archive_aborted", ranges=[[3, 3]])
+    leader.acquire([2, 3, 1]).add("archive_aborted", ranges=[[1, 1], [3, 3]])
     given = [
         e.what.ranges
         for e in read_history(made([leader], []).lines)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
 from uuid import UUID
@@ -36,7 +37,7 @@ from conformance.cluster.history import (
 )
 from conformance.cluster.nodes import TRACE
 from conformance.cluster.rules import judge_history
-from conformance.cluster.run_state import READ_COMMITTED
+from conformance.cluster.run_state import READ_COMMITTED, READ_UNCOMMITTED
 from conformance.target import TargetError
 from model.ranges import StateBatch
 from model.state_topic import SharePartitionKey, ShareUpdate, StateRecord
@@ -44,6 +45,7 @@ from model.states import RecordState
 from sharespec import cluster_judges, cluster_run
 from sharespec.cluster_groups import ClusterRun
 from sharespec.cluster_judges import (
+    JudgedCluster,
     happened_to_judge,
     judge_cluster,
     letters_given_up,
@@ -169,6 +171,19 @@ def test_a_lowered_limit_binds_once_faults_are_over(before_ms: int, rules: list[
     assert [found.name for found in judge_history(read_history(lines))] == rules
 
 
+def judged_rows(
+    monkeypatch: pytest.MonkeyPatch, run_: ClusterRun, rows: Iterable[Row]
+) -> JudgedCluster:
+    """What the rules from end to end say of a run whose node has recorded these rows."""
+    folder = run_.folder / "node-1" / TRACE
+    folder.mkdir(parents=True)
+    with gzip.open(folder / "0.jsonl.gz", "wt") as out:
+        out.writelines(f"{json.dumps(row)}\n" for row in rows)
+    monkeypatch.setattr(cluster_judges, "replay_leaders", lambda *_: judged().traces)
+    monkeypatch.setattr(cluster_judges, "_judged_logs", lambda *_: judged().logs)
+    return judge_cluster(run_)
+
+
 @pytest.mark.parametrize("wrong", [None, *GROUPS])
 def test_each_group_is_judged_by_its_own_records(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wrong: str | None
@@ -188,16 +203,45 @@ def test_each_group_is_judged_by_its_own_records(
         group.committed = [(1250, StateRecord(key, ShareUpdate(1, 0, 0, 0, (batch,))))]
         group.work = tuple(MemberAcknowledged(1150, member, 0, o, 1, ACCEPT) for o in (0, 1))
         group.work += (MemberTold(1380, member, 0, (0, 1), None),)
-    folder = tmp_path / "node-1" / TRACE
-    folder.mkdir(parents=True)
-    with gzip.open(folder / "0.jsonl.gz", "wt") as out:
-        out.writelines(f"{json.dumps(row)}\n" for row in rows)
-    monkeypatch.setattr(cluster_judges, "replay_leaders", lambda *_: judged().traces)
-    monkeypatch.setattr(cluster_judges, "_judged_logs", lambda *_: judged().logs)
-    result = judge_cluster(run_)
+    result = judged_rows(monkeypatch, run_, rows)
     assert (result.history.told, result.history.unmatched) == (4, 0)
     found = {(each.place.partition, each.name) for each in result.findings}
     assert found == ({(f"{wrong}:t", "DONE_STAYS_DONE")} if wrong else set())
+
+
+@pytest.mark.parametrize(
+    ("levels", "ms", "is_found"),
+    [
+        # While a node may not have learned of an alteration, its own word is what binds it.
+        ((READ_UNCOMMITTED, READ_COMMITTED, READ_COMMITTED), 1500, True),
+        ((READ_UNCOMMITTED, READ_COMMITTED, READ_UNCOMMITTED), 1500, False),
+        ((READ_UNCOMMITTED, READ_COMMITTED, READ_UNCOMMITTED), 20_000, True),
+        ((READ_COMMITTED, READ_UNCOMMITTED, READ_UNCOMMITTED), 20_000, False),
+        ((READ_COMMITTED, READ_COMMITTED, READ_UNCOMMITTED), 1500, True),
+    ],
+)
+def test_aborted_records_are_given_only_where_the_level_is_in_doubt(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    levels: tuple[str, str, str],
+    ms: int,
+    *,
+    is_found: bool,
+) -> None:
+    before, level, said = levels
+    changes = attrs.evolve(SETTINGS, isolation_level=before)
+    run_ = ClusterRun(7, groups(SETTINGS, changes), (), tmp_path)
+    run_.groups[1].happened.append((1200, GroupAltered(5, 100, 2000, level)))
+    run_.note(3000, FaultsOver())
+    run_.note(3000, RecordsAborted(0, ((1, 1),)))
+    leader = Leader(ms=ms).add("initialize", config={"isolation_level": said})
+    rows: list[Row] = [
+        {**each.row, "partition": "h:t:0"} for each in leader.acquire([0, 1, 1]).rows
+    ]
+    rows += [each.row for each in Leader(ms=ms).acquire([0, 1, 1]).rows]
+    found = judged_rows(monkeypatch, run_, rows).findings
+    places = [(each.place.partition, each.name, each.offset) for each in found]
+    assert places == ([("h:t", "COMMITTED_ONLY", 1)] if is_found else [])
 
 
 def test_judging_needs_what_nodes_left(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from conformance.cluster.fault_plan import PlannedFault, drawn_plan, read_plan
+from conformance.cluster.fault_plan import ALTERED, GROUPS, PlannedFault, drawn_plan, read_plan
 from conformance.target import TargetError
 
 PAUSE = '[5000, "pause", {"node": 2, "for_ms": 3000}]'
@@ -52,6 +52,18 @@ def test_a_plan_is_sorted_and_empty_lines_are_passed_over() -> None:
             '[1, "alter", {"setting": "delivery_count_limit", "value": 1}]',
             "no delivery_count_limit 1; allowed: 2 to 600,000",
         ),
+        (
+            '[1, "alter", {"setting": "isolation_level", "value": 1}]',
+            "no isolation_level 1; allowed: read_committed, read_uncommitted",
+        ),
+        (
+            '[1, "alter", {"group": "i", "setting": "isolation_level", "value": 1}]',
+            "no group 'i'; allowed: g, h",
+        ),
+        (
+            '[1, "alter", {"setting": "delivery_count_limit", "value": "read_committed"}]',
+            "no delivery_count_limit 'read_committed'; allowed: 2 to 600,000",
+        ),
     ],
 )
 def test_what_is_wrong_is_named_in_one_line(line: str, wrong: str) -> None:
@@ -61,6 +73,11 @@ def test_what_is_wrong_is_named_in_one_line(line: str, wrong: str) -> None:
     assert text.startswith("p, line 2: ")
     assert wrong in text
     assert "\n" not in text
+
+
+def test_an_alteration_that_names_no_group_is_of_the_first() -> None:
+    (fault,) = read_plan(['[1, "alter", {"setting": "delivery_count_limit", "value": 3}]'], "p", 60)
+    assert fault.arguments["group"] == GROUPS[0]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -77,6 +94,13 @@ def test_drawn_plans_leave_a_majority_and_have_every_fault() -> None:
         *("pause", "kill", "isolate", "cut", "delay", "reset", "move", "move_and_return"),
         *("delete_records", "alter"),
     }
+    altered = {
+        (f.arguments["group"], f.arguments["setting"])
+        for p in plans
+        for f in p
+        if f.name == "alter"
+    }
+    assert altered == {("h", "isolation_level"), *(("g", setting) for setting in ALTERED)}
     for plan in plans:
         whole_from = 0
         for fault in plan:

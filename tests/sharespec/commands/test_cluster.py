@@ -237,6 +237,7 @@ def test_a_cluster_is_judged_and_nothing_of_it_remains(tmp_path: Path) -> None:
     out, plan = tmp_path / "out", tmp_path / "plan"
     plan.write_text(
         '[500, "alter", {"setting": "delivery_count_limit", "value": 10}]\n'
+        '[500, "alter", {"group": "h", "setting": "isolation_level", "value": "read_committed"}]\n'
         '[1000, "move_and_return", {"partition": 0, "cut_ms": 300}]\n'
         '[2500, "pause", {"node": 2, "for_ms": 1500}]\n'
         '[5000, "reset", {"source": "client", "target": "1"}]\n'
@@ -250,7 +251,7 @@ def test_a_cluster_is_judged_and_nothing_of_it_remains(tmp_path: Path) -> None:
     # Known faults may show; whatever shows has its line.
     assert done.returncode in {0, 1}, errors.decode()
     *found, totals = map(json.loads, output.splitlines())
-    assert len(totals["faults"]) == 5
+    assert len(totals["faults"]) == 6
     assert totals["log"] == TRANSACTIONS
     assert totals["settings"]["g"]["isolation_level"] == READ_COMMITTED
     assert totals["lack"] is None
