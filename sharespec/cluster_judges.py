@@ -1,8 +1,11 @@
 """What the judges say of a run of a cluster: rules from end to end, traces, request logs."""
 
 import json
+import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
+from datetime import datetime
 from pathlib import Path
 
 import attrs
@@ -24,9 +27,12 @@ from conformance.cluster.history import (
     GroupSettings,
     Happening,
     LeaderAtRest,
+    LeaderReads,
     LeaderWrites,
     LettersAnswered,
     LettersGiven,
+    MemberLeft,
+    ReadAnswered,
     RecordsAborted,
     RecordsCompacted,
     RecordsDeleted,
@@ -34,7 +40,7 @@ from conformance.cluster.history import (
 )
 from conformance.cluster.nodes import LOG, TRACE
 from conformance.cluster.rules import judge_history
-from conformance.cluster.run_state import LATEST, READ_COMMITTED, READ_UNCOMMITTED, keys_of
+from conformance.cluster.run_state import FENCED, LATEST, READ_COMMITTED, READ_UNCOMMITTED, keys_of
 from conformance.deviation import target_finding
 from conformance.target import TargetError
 from judge.finding import Finding, FindingPlace
@@ -164,7 +170,7 @@ def judge_cluster(run: ClusterRun) -> JudgedCluster:
         replay_leaders(list(_trace_folders(run)), run.paused_ms + _SWEEP_MS),
         _judged_logs(run),
         sum(len(readable[group.name] - _polled(group)) for group in run.groups),
-        said,
+        tuple(line for line in said if any(mark in line for mark in _GIVES_UP)),
         tuple(
             member
             for group in run.groups
@@ -178,7 +184,12 @@ def _made_history(
     group: GroupRun, rows: Sequence[NodeRow], said: Sequence[str], killed: Collection[int]
 ) -> MadeHistory:
     """Return the history of a group, a run of its own, as no rule speaks of several groups."""
-    others = [*happened_to_judge(group), *letters_given_up(group, said)]
+    others = [
+        *happened_to_judge(group),
+        *letters_given_up(group, said),
+        *fenced_reads(group, said),
+        *emptied_nodes(group, said),
+    ]
     name = f"{group.name}:{TOPIC}"
     history = made_history(name, rows, group.work, group.committed, others, killed)
     if group.committed:
@@ -266,19 +277,29 @@ def _rows(run: ClusterRun, group: GroupRun) -> Iterator[NodeRow]:
 
 
 def _said(run: ClusterRun) -> Iterator[str]:
-    """Yield what nodes said of objects that failed, for which a later one may be removed."""
+    """Yield what nodes said of objects that failed, and of share sessions."""
+    marks = (*_GIVES_UP, _BEGUN, _ENDED)
     for id_ in NODES:
         path = run.folder / f"node-{id_}" / LOG
         if not path.exists():
             continue
         with path.open(encoding="utf-8", errors="replace") as log:
             for line in log:
-                if MARK.decode() not in line and any(mark in line for mark in _GIVES_UP):
+                if MARK.decode() not in line and any(mark in line for mark in marks):
                     yield f"node {id_}: {line.strip()}"
 
 
-_NO_LETTER = "Failed to write to DLQ"
-_GIVES_UP = ("Error initializing share partition", "is fenced:", _NO_LETTER)
+_NO_LETTER, _NO_STATE = "Failed to write to DLQ", "Failed to initialize the share partition"
+_GIVES_UP = (_NO_STATE, "is fenced:", _NO_LETTER)
+"""Marks of what nodes say of objects that failed, for which a later one may be removed."""
+_BEGUN, _ENDED = "A new share session will be started", "Removed share session"
+
+
+def _place_of(line: str) -> tuple[int, int]:
+    """Return which node said a line, and when, in ms."""
+    node, day, clock = line.removeprefix("node ").split(" ", 3)[:3]
+    time = datetime.fromisoformat(f"{day} {clock.replace(',', '.')}")
+    return int(node.rstrip(":")), int(time.timestamp() * 1000)
 
 
 def letters_given_up(group: GroupRun, said: Iterable[str]) -> Iterator[tuple[int, Happening]]:
@@ -290,6 +311,31 @@ def letters_given_up(group: GroupRun, said: Iterable[str]) -> Iterator[tuple[int
     for rest in rests if any(_NO_LETTER in line for line in said) else ():
         yield 0, LettersGiven(rest.partition, rest.partition, 0, 0, rest.log_end_offset)
         yield 0, LettersAnswered(rest.partition, _NO_LETTER)
+
+
+def fenced_reads(group: GroupRun, said: Iterable[str]) -> Iterator[tuple[int, Happening]]:
+    """Yield the fenced reads of states to begin with: no trace has a row of one that fails."""
+    failed = re.compile(rf"{_NO_STATE}: {group.name}-\S+:{TOPIC}-(\d+)\. .*errorCode=74,")
+    for id_, line in enumerate(said, 1):
+        if found := failed.search(line):
+            node, ms = _place_of(line)
+            yield ms, LeaderReads(-id_, int(found[1]), node, -1)
+            yield ms, ReadAnswered(-id_, FENCED)
+
+
+def emptied_nodes(group: GroupRun, said: Iterable[str]) -> Iterator[tuple[int, Happening]]:
+    """Yield when the last session of a group at a node ended; whose that was plays no part."""
+    key = re.compile(rf"ShareSessionKey\[groupId={group.name}, memberId=(\S+)\]")
+    there: dict[int, set[str]] = defaultdict(set)
+    for line in said:
+        if found := key.search(line):
+            node, ms = _place_of(line)
+            if _BEGUN in line:
+                there[node].add(found[1])
+            elif there[node] == {found[1]}:
+                yield ms, MemberLeft("", node, "its session ended", 0)
+            if _ENDED in line:
+                there[node].discard(found[1])
 
 
 def _judged_logs(run: ClusterRun) -> JudgedLogs:

@@ -2,7 +2,8 @@
 
 import gzip
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 from uuid import UUID
@@ -35,7 +36,7 @@ from conformance.cluster.history import (
     history_line,
     read_history,
 )
-from conformance.cluster.nodes import TRACE
+from conformance.cluster.nodes import LOG, TRACE
 from conformance.cluster.rules import judge_history
 from conformance.cluster.run_state import READ_COMMITTED, READ_UNCOMMITTED
 from conformance.target import TargetError
@@ -171,12 +172,18 @@ def test_a_lowered_limit_binds_once_faults_are_over(before_ms: int, rules: list[
     assert [found.name for found in judge_history(read_history(lines))] == rules
 
 
+def committed(group: str, ms: int, batch: StateBatch) -> tuple[int, StateRecord]:
+    """An update of the state of partition 0."""
+    key = SharePartitionKey(group, UUID(int=7), 0)
+    return ms, StateRecord(key, ShareUpdate(1, 0, 0, 0, (batch,)))
+
+
 def judged_rows(
     monkeypatch: pytest.MonkeyPatch, run_: ClusterRun, rows: Iterable[Row]
 ) -> JudgedCluster:
     """What the rules from end to end say of a run whose node has recorded these rows."""
     folder = run_.folder / "node-1" / TRACE
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     with gzip.open(folder / "0.jsonl.gz", "wt") as out:
         out.writelines(f"{json.dumps(row)}\n" for row in rows)
     monkeypatch.setattr(cluster_judges, "replay_leaders", lambda *_: judged().traces)
@@ -198,9 +205,8 @@ def test_each_group_is_judged_by_its_own_records(
         if group.name == wrong:
             leader.acquire([1, 1, 2], member=f"{group.name}-2")
         rows += [{**r.row, "partition": f"{group.name}:t:0"} for r in leader.rows]
-        key = SharePartitionKey(group.name, UUID(int=7), 0)
         batch = StateBatch(0, 1, RecordState.ACKNOWLEDGED, 1)
-        group.committed = [(1250, StateRecord(key, ShareUpdate(1, 0, 0, 0, (batch,))))]
+        group.committed = [committed(group.name, 1250, batch)]
         group.work = tuple(MemberAcknowledged(1150, member, 0, o, 1, ACCEPT) for o in (0, 1))
         group.work += (MemberTold(1380, member, 0, (0, 1), None),)
     result = judged_rows(monkeypatch, run_, rows)
@@ -242,6 +248,57 @@ def test_aborted_records_are_given_only_where_the_level_is_in_doubt(
     found = judged_rows(monkeypatch, run_, rows).findings
     places = [(each.place.partition, each.name, each.offset) for each in found]
     assert places == ([("h:t", "COMMITTED_ONLY", 1)] if is_found else [])
+
+
+FENCED_READ = (
+    "1200 ERROR SharePartition - Failed to initialize the share partition: h-AA-_A:t-0. "
+    "Exception occurred: PartitionData(partition=0,errorCode=74,errorMessage=)"
+)
+SESSION = "ShareSessionKey[groupId=h, memberId=M]"
+SESSIONS = (
+    f"1050 DEBUG SharePartitionManager - Created {SESSION}. A new share session will be started.",
+    f"1250 DEBUG SharePartitionManager - Removed share session with key {SESSION}",
+)
+
+
+@pytest.mark.parametrize(
+    ("is_released", "said", "cause"),
+    [
+        (False, [FENCED_READ], ("ONE_HOLDER", "a read was fenced since")),
+        (False, [FENCED_READ.replace("h-", "g-")], ("ONE_HOLDER", "nothing was fenced")),
+        (False, [FENCED_READ.replace("74", "3")], ("ONE_HOLDER", "nothing was fenced")),
+        (True, SESSIONS, ("DELIVERIES_ARE_COUNTED", "being written as the last session had ended")),
+        (True, SESSIONS[:1], ("DELIVERIES_ARE_COUNTED", "nothing was fenced")),
+        (
+            True,
+            (SESSIONS[0].replace("=M", "=N"), *SESSIONS),
+            ("DELIVERIES_ARE_COUNTED", "nothing was fenced"),
+        ),
+    ],
+)
+def test_logs_tell_why_a_second_object_followed(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    said: Sequence[str],
+    cause: tuple[str, ...],
+    *,
+    is_released: bool,
+) -> None:
+    first = Leader(ms=900).add("initialize").acquire([0, 0, 1])
+    second = Leader(ms=1200).add("initialize").acquire([0, 0, 1], member="N")
+    if is_released:
+        write = {"id": 0, "start_offset": 0, "status": "PENDING", "state_batches": [[0, 0, 0, 1]]}
+        first.add("release", "PENDING", member="M", writes=[write])
+    rows: list[Row] = [{**r.row, "partition": "h:t:0"} for r in first.rows]
+    rows += [{**r.row, "partition": "h:t:0", "instance": 1} for r in second.rows]
+    run_ = ClusterRun(7, groups(), (), tmp_path)
+    run_.groups[1].committed = [committed("h", 2000, StateBatch(0, 0, RecordState.AVAILABLE, 1))]
+    (tmp_path / "node-1").mkdir()
+    times = [datetime.fromtimestamp(int(line[:4]) / 1000).astimezone() for line in said]
+    stamps = [time.strftime("%Y-%m-%d %H:%M:%S,%f")[:-3] for time in times]
+    lines = [f"{stamp}{line[4:]}\n" for stamp, line in zip(stamps, said, strict=True)]
+    (tmp_path / "node-1" / LOG).write_text("".join(lines))
+    assert [each.cause for each in judged_rows(monkeypatch, run_, rows).findings] == [cause]
 
 
 def test_judging_needs_what_nodes_left(tmp_path: Path) -> None:
