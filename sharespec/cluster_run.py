@@ -232,7 +232,9 @@ def _await_rest(run: ClusterRun, nodes: Nodes, say: Say) -> None:
     begun = time.monotonic()
     while True:
         try:
-            rest = [(group, each) for group in run.groups for each in _at_rest(nodes, group.name)]
+            rest = [
+                (group, each) for group in run.groups for each in leaders_at_rest(nodes, group.name)
+            ]
         except TargetError as error:
             rest, text = [], str(error)
         else:
@@ -255,7 +257,7 @@ def _await_rest(run: ClusterRun, nodes: Nodes, say: Say) -> None:
         time.sleep(_LOOK_S)
 
 
-def _at_rest(nodes: Nodes, group: str) -> list[RecordsDeleted | LeaderAtRest]:
+def leaders_at_rest(nodes: Nodes, group: str) -> list[RecordsDeleted | LeaderAtRest]:
     """Return where each log begins, and its share-partition as the group coordinator describes it.
 
     Raises TargetError.
@@ -269,10 +271,12 @@ def _at_rest(nodes: Nodes, group: str) -> list[RecordsDeleted | LeaderAtRest]:
             raise TargetError(f"partition {partition} has no lag, error {found.error_code}")
         # Last: records that are produced meanwhile would look like no lag.
         begin, end = nodes.ask(lambda a, p=partition: _ends(a, p), str(leader))  # type: ignore[misc]
-        start, epoch = found.start_offset, found.leader_epoch
+        start, epoch = max(found.start_offset, begin), found.leader_epoch
+        # No leader tells its coordinator of deleted records alone: those may be all that is left.
+        lag = max(0, found.lag - (start - found.start_offset))
         if begin:
             rest.append(RecordsDeleted(partition, begin))
-        rest.append(LeaderAtRest(partition, end, epoch, start, end, end - start - found.lag))
+        rest.append(LeaderAtRest(partition, end, epoch, start, end, end - start - lag))
     return rest
 
 

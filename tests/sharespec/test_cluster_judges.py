@@ -301,6 +301,23 @@ def test_logs_tell_why_a_second_object_followed(
     assert [each.cause for each in judged_rows(monkeypatch, run_, rows).findings] == [cause]
 
 
+@pytest.mark.parametrize(("lag", "begin", "left"), [(1, 0, 1), (1, 40, 0), (25, 40, 5), (0, 40, 0)])
+def test_deleted_records_are_no_lag(lag: int, begin: int, left: int) -> None:
+    found = SimpleNamespace(error_code=0, lag=lag, start_offset=20, leader_epoch=3)
+    admin = SimpleNamespace(
+        leaders=lambda _topic: {1: 2},
+        find_coordinator=lambda _group: 3,
+        describe=lambda *_: (None, found),
+        start_offset=lambda *_: begin,
+        end_offset=lambda *_: 80,
+    )
+    nodes = SimpleNamespace(ask=lambda question, _id=None: question(admin))
+    rest = cluster_run.leaders_at_rest(nodes, "h")  # type: ignore[arg-type] # it asks alone
+    start = max(begin, 20)
+    assert rest[-1] == LeaderAtRest(1, 80, 3, start, 80, 80 - start - left)
+    assert rest[:-1] == ([RecordsDeleted(1, begin)] if begin else [])
+
+
 def test_judging_needs_what_nodes_left(tmp_path: Path) -> None:
     run_ = ClusterRun(7, groups(), (), tmp_path)
     with pytest.raises((TargetError, ValueError)):

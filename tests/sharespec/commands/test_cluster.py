@@ -237,7 +237,7 @@ def test_a_cluster_is_judged_and_nothing_of_it_remains(tmp_path: Path) -> None:
     out, plan = tmp_path / "out", tmp_path / "plan"
     plan.write_text(
         '[500, "alter", {"setting": "delivery_count_limit", "value": 10}]\n'
-        '[500, "alter", {"group": "h", "setting": "isolation_level", "value": "read_committed"}]\n'
+        '[500, "alter", {"setting": "isolation_level", "value": "read_uncommitted"}]\n'
         '[1000, "move_and_return", {"partition": 0, "cut_ms": 300}]\n'
         '[2500, "pause", {"node": 2, "for_ms": 1500}]\n'
         '[5000, "reset", {"source": "client", "target": "1"}]\n'
