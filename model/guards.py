@@ -250,6 +250,7 @@ class Guard(Enum):
         "KIP-1191; Apache Kafka, SharePartition.maybeInitialize",
         "A record that has failed for good is in the queue until it is done with it, also under a "
         "new leader: without that it would hold the start offset back for ever.",
+        asserts="queued",
         promises=("dead letters",),
         at_stake={"core": ["ARCHIVING → *: finish_dead_letter"]},
     )

@@ -18,7 +18,7 @@ from model.outcome import Choice, Write
 from model.ranges import OffsetRange, RecordRange, delivery_counts, never_delivered
 from model.rules import VERDICT_RULES
 from model.snapshot import SharePartitionSnapshot
-from model.states import AcknowledgeType
+from model.states import AcknowledgeType, RecordState
 from spec.acknowledge import judge
 from spec.partition import SharePartition
 
@@ -247,6 +247,15 @@ def _makes_room(last: LastStep, call: str) -> Iterator[str]:
     yield _true(f"sharePartition.canAcquireRecords() || {same}", f"{told}; the start offset is ")
 
 
+def _queued(last: LastStep, call: str) -> Iterator[str]:
+    """Assert that each record was given to the dead-letter queue that is to be in it."""
+    yield f"{call};"
+    for offset, record in _by_offset(last.scene.events[-1].after, last).items():
+        if record.state is RecordState.ARCHIVING and not record.pending:
+            told = f"offset {offset} is given to the dead-letter queue"
+            yield f'assertTrue(isQueued({number(offset)}), "{told}");'
+
+
 def _writes(last: LastStep, call: str) -> Iterator[str]:
     """Assert the state that was written of each record of which another one was."""
     recorded = _written(last.scene.events[-1].outcome.writes)
@@ -288,6 +297,7 @@ _ASSERTIONS: dict[str, Callable[[LastStep, str], Iterator[str]]] = {
     "window": _window,
     "offered": _offered,
     "room": _makes_room,
+    "queued": _queued,
     "answer": _judged,
 }
 """What a test can assert: of a difference by its name, of a guard as ``Guard.rule`` has it."""

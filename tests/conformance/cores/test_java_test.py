@@ -20,6 +20,7 @@ from tools.promises.catalogue import BEHAVIOURS
 from tools.promises.faces import core
 
 BEGIN = asks.TakeOver(SharePartitionConfig(2, 4, 100))
+QUEUES = asks.TakeOver(SharePartitionConfig(2, 4, 100, dead_letter_queue=True))
 FETCH = asks.Fetch("m1", AcquireMode.BATCH_OPTIMIZED, 500, 500, 1)
 ONE = attrs.evolve(FETCH, mode=AcquireMode.RECORD_LIMIT, max_records=1)
 
@@ -69,6 +70,10 @@ CASES: dict[str, tuple[tuple[asks.Ask, ...], str]] = {
     "refuses every acknowledgement": (
         (*HELD, acknowledge(0, 0, 1)),
         "assertTrue(List.of(Errors.NONE).contains(errorOf(answered)),",
+    ),
+    "gives a new leader's dead letters to no queue": (
+        (QUEUES, *HELD[1:], acknowledge(0, 0, 3), QUEUES, asks.FinishDeadLetter(0)),
+        'assertTrue(isQueued(0), "offset 0 is given to the dead-letter queue");',
     ),
     "reports a negative delivery complete count": (
         (BEGIN,),

@@ -47,6 +47,7 @@ import org.apache.kafka.server.share.PartitionMetadataProvider;
 import org.apache.kafka.server.share.acknowledge.ShareAcknowledgementBatch;
 import org.apache.kafka.server.share.dlq.NoOpShareGroupDLQManager;
 import org.apache.kafka.server.share.dlq.ShareGroupDLQManager;
+import org.apache.kafka.server.share.dlq.ShareGroupDLQRecordParameter;
 import org.apache.kafka.server.share.fetch.InFlightBatch;
 import org.apache.kafka.server.share.fetch.InFlightState;
 import org.apache.kafka.server.share.persister.PartitionFactory;
@@ -83,6 +84,9 @@ import org.junit.jupiter.api.Test;
     private final List<PersisterStateBatch> written = new ArrayList<>();
 
     private final List<CompletableFuture<Void>> deadLetters = new ArrayList<>();
+
+    /** What this leader gave to the dead-letter queue. */
+    private final List<ShareGroupDLQRecordParameter> queued = new ArrayList<>();
 
     private final List<TimerTaskEntry> timeouts = new ArrayList<>();
 
@@ -121,7 +125,9 @@ import org.junit.jupiter.api.Test;
         when(config.isRenewAcknowledgeEnabled(anyString())).thenReturn(true);  // with RENEW
         when(config.errorsDLQTopicName(anyString())).thenAnswer(call -> deadLetterQueue);  // with deadLetterQueue
         ShareGroupDLQManager letters = mock(ShareGroupDLQManager.class);  // with deadLetterQueue
+        queued.clear();  // with isQueued
         when(letters.enqueue(any())).thenAnswer(call -> {  // with deadLetterQueue
+            queued.add(call.getArgument(0));  // with isQueued
             deadLetters.add(new CompletableFuture<>());  // with deadLetterQueue
             return deadLetters.get(deadLetters.size() - 1);  // with deadLetterQueue
         });  // with deadLetterQueue
@@ -209,6 +215,10 @@ import org.junit.jupiter.api.Test;
         if (!deadLetters.isEmpty()) {
             deadLetters.remove(nth % deadLetters.size()).complete(null);
         }
+    }
+
+    private boolean isQueued(long offset) {
+        return queued.stream().anyMatch(letter -> letter.firstOffset() <= offset && offset <= letter.lastOffset());
     }
 
     private void failDeadLetter(int nth) {
