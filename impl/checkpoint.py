@@ -20,12 +20,13 @@ _NOT_THE_STATE = at.verdict(Guard.CHECKPOINT_IS_THE_STATE)
 _NO_MARKS = at.verdict(at.NO_CHECKPOINT)
 
 
-def take_checkpoint(
-    state: State, members: Members, operation: Checkpoint, profile: Profile, start: int
+def take_checkpoint(  # noqa: PLR0913, PLR0917 - the state, the event, and what was chosen
+    state: State, members: Members, operation: Checkpoint, profile: Profile, seq: int, start: int
 ) -> tuple[State, int]:
     """Compare a checkpoint, or take it over; return the state, perhaps in other arrays.
 
-    ``start``: the start offset chosen after it. The second value is a verdict.
+    ``seq`` is that of the checkpoint, ``start`` the start offset chosen after it. The second
+    value is a verdict.
     """
     h = state.header
     h[at.STATUS] = at.S_NONE
@@ -39,7 +40,8 @@ def take_checkpoint(
     result = _check_durable(state, operation)
     if result != at.FINE:
         return state, result
-    state = state_of(state_told(operation, whole_state(state, members)), members, profile)
+    told = state_told(operation, whole_state(state, members), seq)
+    state = state_of(told, members, profile)
     state.header[at.ANSWERED_CALL], state.header[at.WHERE] = at.NO_CALL, at.NOWHERE
     return state, int(alter_config(state, settings_of(operation.config), start))
 

@@ -9,6 +9,7 @@ from impl.jit import compiled
 from impl.leadership import LeaderStart
 from impl.rows import Ints, sort_rows
 from impl.state import State
+from impl.writes import call_answered
 from impl.written import WRITTEN_COMPLETE, WRITTEN_START, Earlier, compare_writes
 from model.guards import Difference
 
@@ -156,10 +157,11 @@ def compare_composed(state: State) -> int:
 @compiled
 def _completed_agree(header: Ints, events: Events, row: int) -> bool:
     begin, end = events.fields[event.COMPLETED_FROM, row], events.fields[event.COMPLETED_TO, row]
-    if header[at.ANSWERED_CALL] == at.NO_CALL:
+    call = call_answered(header, events.completed[begin, 0] if begin < end else at.NO_CALL)
+    if call == at.NO_CALL:
         return bool(begin == end)
     for i in range(begin, end):
-        if events.completed[i, 0] != header[at.ANSWERED_CALL]:
+        if events.completed[i, 0] != call:
             return False
         if events.completed[i, 1] != header[at.ANSWERED_STATUS]:
             return False

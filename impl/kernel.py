@@ -324,7 +324,7 @@ class _Replay:
             raise TypeError(operation)
         start = operation.state.start_offset
         self.state, verdict = take_checkpoint(
-            self.state, self.members, operation, self._profile, start
+            self.state, self.members, operation, self._profile, row["seq"], start
         )
         self._position[P_TAKEN] = 1
         return verdict

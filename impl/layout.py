@@ -39,6 +39,8 @@ UNSET = number(-2)
 NOBODY = NO_WRITE = NO_CALL = NOWHERE = NO_NUMBER = NOT_MARKED = UNKNOWN = number(-1)
 """No owner, no outstanding write, no call that waits for one, no offset, no acquisition number,
 no time of a mark, no known delivery complete count."""
+UNTOLD = number(-2)
+"""Less the number of a checkpoint: the call is some one before that, which told its write."""
 NOTHING = number(0)
 UP, DOWN = number(1), number(-1)
 
@@ -78,8 +80,8 @@ WRITE_COLUMNS = 7
 # Columns of an outstanding write. BATCHES counts its rows of the pending state batches. MADE_AFTER
 # is the call after which START and COMPLETE are read, MADE once they are and MADE_NOW where the
 # latest call did it; SAID_START and SAID_COMPLETE are what a recording has for them, or UNSAID:
-# a write with a SAID_START was seen. FIRST and LAST enclose the runs that wait for it. One that was
-# seen stays, as DOUBTFUL, when it fails: it may be durable.
+# a write with a SAID_START was seen. CALL may be UNTOLD less a checkpoint. FIRST and LAST enclose
+# the runs that wait for it. One that was seen stays, as DOUBTFUL, when it fails: it may be durable.
 O_ID, O_SERIAL, O_CALL, O_START, O_COMPLETE, O_BATCHES, O_MADE_AFTER, O_SAID_START, \
     O_SAID_COMPLETE, O_FIRST, O_LAST = range(11)  # fmt: skip
 OUTSTANDING_COLUMNS = 11

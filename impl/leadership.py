@@ -273,7 +273,7 @@ def reset_offset(state: State, offset: int, start: int) -> int:
     h[at.STATUS] = at.S_NONE
     busy = h[at.COUNTS + at.ACQUIRED] + h[at.COUNTS + at.IN_PROGRESS] > 0
     for i in range(h[at.OUTSTANDING_TAIL]):
-        busy |= state.outstanding[i, at.O_CALL] != at.NO_CALL
+        busy |= state.outstanding[i, at.O_CALL] > at.NO_CALL
     if busy:
         h[at.STATUS] = at.S_NON_EMPTY_GROUP
         return finish(state, start)

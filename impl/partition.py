@@ -127,7 +127,7 @@ class FastSharePartition:
         elif isinstance(operation, Checkpoint):
             start = or_unset(choice.start_offset)
             state, verdict = checkpoint.take_checkpoint(
-                state, self._members, operation, self.profile, start
+                state, self._members, operation, self.profile, seq, start
             )
             header = state.header
         elif not header[at.INITIALIZED]:
@@ -146,6 +146,7 @@ class FastSharePartition:
         if is_event:
             writes.compose(state)
             header[at.LAST_EVENT] = header[at.NOW]
+        header[at.ANSWERED_CALL] = writes.call_answered(header, or_unset(choice.completed))
         outcome = _outcome(state, skipped=isinstance(operation, SkipAcquire))
         if is_event and header[at.UNMADE]:
             outcome = attrs.evolve(outcome, composed=_composed(state))

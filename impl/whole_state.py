@@ -222,9 +222,10 @@ def _writes(state: State) -> Iterator[WriteInFlight]:
             row[at.O_START],
             row[at.O_COMPLETE],
             state_batches(state.pending[begin:end]),
-            None if row[at.O_CALL] == at.NO_CALL else row[at.O_CALL],
+            row[at.O_CALL] if row[at.O_CALL] > at.NO_CALL else None,
             None if row[at.O_MADE_AFTER] < 0 else row[at.O_MADE_AFTER],
             bool(row[at.O_ID] >= 0 and row[at.O_SAID_START] != at.UNSAID),
+            int(at.UNTOLD) - row[at.O_CALL] if row[at.O_CALL] <= at.UNTOLD else None,
         )
         begin = end
 
@@ -298,6 +299,12 @@ def _fill_runs(state: State, whole: WholeState, members: Members, serials: dict[
             h[at.NEXT_DEADLINE] = min(h[at.NEXT_DEADLINE], last_ms)
 
 
+def _call(write: WriteInFlight) -> int:
+    if write.told_at is not None:
+        return int(at.UNTOLD) - write.told_at
+    return int(at.NO_CALL) if write.seq is None else write.seq
+
+
 def _fill_writes(
     state: State,
     whole: WholeState,
@@ -313,7 +320,7 @@ def _fill_writes(
         state.outstanding[row] = (
             write.id,
             serials[write.id] if write.id in waiting else at.NO_WRITE,
-            at.NO_CALL if write.seq is None else write.seq,
+            _call(write),
             write.start_offset,
             write.delivery_complete_count,
             len(write.state_batches),

@@ -441,6 +441,15 @@ def complete_write(  # noqa: PLR0913, PLR0917 - what a recording says of an answ
 
 
 @entry_point
+def call_answered(header: Ints, recorded: int) -> int:
+    """Return the call that the latest answer completes, or NO_CALL; ``recorded`` if untold."""
+    call = int(header[at.ANSWERED_CALL])
+    if call > at.UNTOLD:
+        return call
+    return recorded if 0 <= recorded < at.UNTOLD - call else int(at.NO_CALL)
+
+
+@entry_point
 def compose(state: State) -> None:
     """Let the writes take their numbers that are made after the call which has just been done."""
     h, rows = state.header, state.outstanding

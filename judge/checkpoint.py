@@ -12,8 +12,10 @@ from spec.coordinator import Durable, durable_state
 from spec.partition import SharePartition, Step, require
 
 
-def take_checkpoint(partition: RecordedPartition, operation: Checkpoint) -> Step:
+def take_checkpoint(partition: RecordedPartition, operation: Checkpoint, seq: int) -> Step:
     """Compare what a leader tells of its state, or take it over where nothing else is known.
+
+    ``seq`` is that of the checkpoint.
 
     Guard: the events before lead to this state. Where events are missing, what was durable before
     still holds: the start offset is not below the durable one, and what was finished is finished;
@@ -34,7 +36,8 @@ def take_checkpoint(partition: RecordedPartition, operation: Checkpoint) -> Step
         return Step(partition)
     forgotten = attrs.evolve(partition, durable=_durable(partition, operation))
     _check_durable(forgotten, operation)
-    return Step(partition_of(state_told(operation, whole_state(forgotten)), partition.profile))
+    told = state_told(operation, whole_state(forgotten), seq)
+    return Step(partition_of(told, partition.profile))
 
 
 def lose_events(partition: RecordedPartition, _operation: Gap) -> Step:

@@ -46,7 +46,10 @@ def recorded_choice(event: TraceEvent) -> Choice:
             answers = [write.status for write in event.outcome.writes[:1]]
             return Choice(start_offset=start, written=answers == [event.outcome.status])
     begun = isinstance(event.operation, Initialize) and event.outcome.status is ErrorCode.NONE
-    return Choice(start_offset=start, refusal=ErrorCode.NONE if begun else None)
+    completed = next((each.seq for each in event.outcome.completed), None)
+    return Choice(
+        start_offset=start, refusal=ErrorCode.NONE if begun else None, completed=completed
+    )
 
 
 def recorded_answers(event: TraceEvent) -> tuple[Answer, ...]:

@@ -18,7 +18,8 @@ class RecordedPartition(SharePartition):
 
     Where ``timed`` the clock is a real one, and ``last_event`` what it showed at the event before.
     Of outstanding writes: ``seen`` are those in the form in which an implementation made them, and
-    ``made_after`` has the operation after which a write takes its numbers, until it has them.
+    ``made_after`` has the operation after which a write takes its numbers, until it has them;
+    ``told_at`` has the checkpoint that told a write without the operation that made it.
     ``doubtful`` are writes that were seen and may be durable although nobody said so. Without
     ``durable_whole`` more may be durable than ``durable``.
     """
@@ -27,6 +28,7 @@ class RecordedPartition(SharePartition):
     last_event: int = 0
     seen: frozenset[int] = frozenset()
     made_after: Map[int, int] = Map()
+    told_at: Map[int, int] = Map()
     doubtful: tuple[Write, ...] = ()
     durable_whole: bool = True
 

@@ -27,7 +27,7 @@ from model.operations import (
     Operation,
     ResetOffset,
 )
-from model.outcome import Answer, Choice, Composed, Write
+from model.outcome import Answer, Choice, Completion, Composed, Write
 from model.ranges import offsets
 from spec.coordinator import Durable, merge
 from spec.expire import advance_clock
@@ -52,7 +52,7 @@ def apply_recorded(
     if isinstance(operation, Gap):
         return lose_events(before, operation)
     if isinstance(operation, Checkpoint):
-        step, answers = take_checkpoint(before, operation), ()
+        step, answers = take_checkpoint(before, operation, seq), ()
     else:
         check_ready(before, operation)
         step = _happen(before, operation, choice, answers, seq)
@@ -86,11 +86,26 @@ def _happen(
         case CompleteWrite():
             check_answer(partition, operation)
             step = transition(partition, operation, choice, answers, seq)
-            return Step(keep_held(partition, step.partition, operation), step.outcome)
+            step = Step(keep_held(partition, step.partition, operation), step.outcome)
+            return _complete_untold(partition, operation, choice, step)
         case Acquire() | Acknowledge() if choice.deadline_ms is not None:
             if isinstance(operation, Acquire) or _is_well_formed(partition, operation):
                 choice = attrs.evolve(choice, deadline_ms=granted_until(partition, choice))
     return transition(partition, operation, choice, answers, seq)
+
+
+def _complete_untold(
+    before: RecordedPartition, operation: CompleteWrite, choice: Choice, step: Step
+) -> Step:
+    """Believe a recording which operation a write completes that a checkpoint told without it.
+
+    Guard: none; that operation was before the checkpoint, or the answer completes none.
+    """
+    seq, told_at = choice.completed, before.told_at.get(operation.id)
+    if seq is None or told_at is None or not 0 <= seq < told_at:
+        return step
+    completed = (Completion(seq, operation.status),)
+    return Step(step.partition, attrs.evolve(step.outcome, completed=completed))
 
 
 def _is_well_formed(partition: SharePartition, operation: Acknowledge) -> bool:
@@ -105,6 +120,8 @@ def _note_writes(
     match operation:
         case CompleteWrite(id=id_, status=status, overtaken=overtaken):
             write, seen = before.outstanding[id_].write, before.seen - {id_}
+            if id_ in before.told_at:
+                after = attrs.evolve(after, told_at=before.told_at.delete(id_))
             if overtaken and status is ErrorCode.NONE:
                 doubtful = in_doubt(before.durable, (*before.doubtful, write), before.profile)
                 return attrs.evolve(after, seen=seen, doubtful=doubtful, durable=before.durable)
@@ -120,11 +137,15 @@ def _note_writes(
                 last_event=now if timed else 0,
                 seen=frozenset(),
                 made_after=Map(),
+                told_at=Map(),
                 doubtful=_outlasting(before, after.durable),
                 durable_whole=True,
             )
         case ResetOffset():
-            return attrs.evolve(after, seen=frozenset(), made_after=Map(), doubtful=())
+            nothing: Map[int, int] = Map()
+            return attrs.evolve(
+                after, seen=frozenset(), made_after=nothing, told_at=nothing, doubtful=()
+            )
     return note_sent(before, after, step.outcome.writes, answers)
 
 

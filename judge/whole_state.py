@@ -49,6 +49,7 @@ def partition_of(state: WholeState, profile: Profile) -> RecordedPartition:
     window = extend(Window(state.start_offset, state.start_offset), state.end_offset)
     alike = {name: getattr(state, name) for name in _ALIKE}
     later = {each.id: each.made_after for each in state.writes if each.made_after is not None}
+    told = {each.id: each.told_at for each in state.writes if each.told_at is not None}
     return RecordedPartition(
         **alike
         | {
@@ -58,6 +59,7 @@ def partition_of(state: WholeState, profile: Profile) -> RecordedPartition:
             "outstanding": Map({write.id: _outstanding(write, state) for write in state.writes}),
             "seen": frozenset(write.id for write in state.writes if write.seen),
             "made_after": Map(later),
+            "told_at": Map(told),
             "durable": durable_from(state.durable),
             "passed_over": state.waiting,
             "doubtful": tuple(_made(each) for each in state.doubtful),
@@ -110,7 +112,8 @@ def _each(state: WholeState) -> Iterator[tuple[int, Record]]:
 
 def _write(partition: RecordedPartition, id_: int) -> WriteInFlight:
     sent, made_after = partition.outstanding[id_], partition.made_after.get(id_)
-    return WriteInFlight(id_, *_written(sent.write), sent.seq, made_after, id_ in partition.seen)
+    seen, told_at = id_ in partition.seen, partition.told_at.get(id_)
+    return WriteInFlight(id_, *_written(sent.write), sent.seq, made_after, seen, told_at)
 
 
 def _written(write: Write) -> tuple[int, int, tuple[StateBatch, ...]]:

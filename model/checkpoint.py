@@ -102,9 +102,10 @@ def _entries_of(batches: tuple[StateBatch, ...]) -> dict[int, tuple[RecordState,
     }
 
 
-def state_told(operation: Checkpoint, before: WholeState) -> WholeState:
+def state_told(operation: Checkpoint, before: WholeState, seq: int) -> WholeState:
     """Return the state that a checkpoint tells, where nothing but ``before.durable`` is known.
 
+    ``seq`` is that of the checkpoint: a write without one was made before by whoever it was.
     Offsets of the window without a record hold none, but for the last, which was never delivered,
     as a window ends with a record. Of the log below nothing is known.
     """
@@ -125,7 +126,7 @@ def state_told(operation: Checkpoint, before: WholeState) -> WholeState:
         end_offset=taken.end_offset,
         records=records,
         log=_log(operation, records),
-        writes=tuple(map(_write, outstanding)),
+        writes=tuple(_write(write, seq) for write in outstanding),
         next_write=max([before.next_write, *(write.id + 1 for write in outstanding)]),
         durable_whole=False,
         highest_limit=max(before.highest_limit, *limits),
@@ -135,10 +136,11 @@ def state_told(operation: Checkpoint, before: WholeState) -> WholeState:
     )
 
 
-def _write(write: OutstandingWrite) -> WriteInFlight:
+def _write(write: OutstandingWrite, seq: int) -> WriteInFlight:
     batches = tuple(sorted(write.state_batches, key=lambda batch: batch.first))
     numbers = write.start_offset, write.delivery_complete_count
-    return WriteInFlight(write.id, *numbers, batches, write.seq, seen=True)
+    told_at = seq if write.seq is None else None
+    return WriteInFlight(write.id, *numbers, batches, write.seq, seen=True, told_at=told_at)
 
 
 def _awaited(operation: Checkpoint) -> dict[tuple[int, int], int]:

@@ -96,6 +96,8 @@ class Choice:
     all of it.
     ``paused_ms``: by how much a timer may be later than the profile allows, as its process was
     paused, and no choice of its own.
+    ``completed``: the operation that the answer to a write completes, as it is recorded, and no
+    choice either: it tells where a checkpoint told the write without it.
     """
 
     acquired: tuple[OffsetRange, ...] | None = None
@@ -108,6 +110,7 @@ class Choice:
     deadline_ms: int | None = None
     written: bool = False
     paused_ms: int = 0
+    completed: int | None = None
 
 
 @attrs.frozen

@@ -71,7 +71,8 @@ class WriteInFlight:
 
     ``seq`` is the operation that its answer completes, None if none waits; ``made_after`` the one
     after which it takes its start offset and delivery complete count, None if it has them.
-    ``seen``: it is as an implementation made it.
+    ``seen``: it is as an implementation made it. ``told_at`` is the checkpoint that told it without
+    its ``seq``: its answer completes one before that, or none.
     """
 
     id: int
@@ -81,6 +82,7 @@ class WriteInFlight:
     seq: int | None = None
     made_after: int | None = None
     seen: bool = False
+    told_at: int | None = None
 
 
 @attrs.frozen

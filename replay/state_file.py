@@ -27,7 +27,7 @@ from report.scratch import DRAFT, made_folder, whole_file
 if TYPE_CHECKING:
     from cattrs import Converter
 
-VERSION = 6
+VERSION = 7
 """The version of the format: of a file with other fields it is another."""
 
 NAME = "states.txt"

@@ -59,6 +59,7 @@ FULL = ReplayState(
             WriteInFlight(
                 6, 9, 2, (StateBatch(18, 18, DONE, 3), StateBatch(20, 20, FREE, 1)), 41, 43, YES
             ),
+            WriteInFlight(7, 9, 1, (StateBatch(24, 24, FREE, 1),), seen=YES, told_at=40),
             WriteInFlight(8, 9, 1, (StateBatch(22, 22, GONE, 1),), 42),
         ),
         next_write=9,

@@ -4,13 +4,20 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+import attrs
 import pytest
 
+from judge.engine import SpecEngine
+from judge.follower import Follower
 from judge.words import MAX_TEXT
 from model.guards import Difference, Guard
+from model.outcome import Outcome
+from model.profile import KAFKA
+from model.trace_codec import row_from_event
 from replay.plan import Plan
 from replay.verdict import PartitionVerdict, Verdict
-from tests.replay.samples import Row, check_rows, kafka_rows, places, present, recorded
+from tests.checkpoints import checkpoint_of
+from tests.replay.samples import Row, check_rows, events, kafka_rows, places, present, recorded
 
 QUICK = "kafka-4.4.0"
 CONFORM = ("kafka-4.3.1-renewals", "kafka-4.4.0-dead-letters")
@@ -208,3 +215,67 @@ def test_an_answer_to_a_write_throws_after_records_were_deleted() -> None:
     divergence = present(judged(rows).divergence)
     assert (divergence.seq, divergence.name) == (36, Difference.EXCEPTION.name)
     assert "hasOngoingStateTransition" in divergence.recorded
+
+
+CALL, RESUMED, ANSWER, LATER = 9, 11, 13, 121
+"""The seq of an acknowledgement, of a checkpoint in the place of an event before its answer, of
+that answer, and of one to a write that is made later."""
+
+
+def _resumed(*, told: bool = False) -> list[Row]:
+    """Return the rows with a gap and a checkpoint; only if ``told`` it has its writes' calls."""
+    (rows,) = recorded(QUICK).values()
+    rows = copy.deepcopy(rows)
+    engine = SpecEngine(KAFKA)
+    follower, last = Follower("spec", engine), events(rows)[RESUMED]
+    assert [follower.step(event) for event in events(rows)[: RESUMED + 1]] == [None] * 12
+    checkpoint = checkpoint_of(engine.partition)
+    assert [write.seq for write in checkpoint.outstanding] == [CALL, CALL + 1]
+    if not told:
+        writes = tuple(attrs.evolve(each, seq=None) for each in checkpoint.outstanding)
+        checkpoint = attrs.evolve(checkpoint, outstanding=writes)
+    state = checkpoint.state
+    event = attrs.evolve(last, operation=checkpoint, outcome=Outcome(), after=state)
+    rows[RESUMED - 1].update(op="gap", lost=1, writes=[], completed=[])
+    rows[RESUMED] = row_from_event(event)
+    return rows
+
+
+def test_an_answer_completes_a_call_from_before_the_checkpoint_that_told_its_write() -> None:
+    for rows in _resumed(told=True), _resumed():
+        assert rows[ANSWER]["completed"] == [{"seq": CALL, "status": "NONE"}]
+        assert found_in(rows) == []
+        assert found_in(rows, "impl") == []
+
+
+@pytest.mark.parametrize("completed", [[], [CALL - 1], [CALL, CALL]], ids=str)
+def test_which_call_an_answer_completes_is_believed_where_no_checkpoint_told_it(
+    completed: list[int],
+) -> None:
+    for told in False, True:
+        rows = _resumed(told=told)
+        rows[ANSWER]["completed"] = [{"seq": c, "status": "NONE"} for c in completed]
+        wrong = told and set(completed) != {CALL}
+        assert found_in(rows) == ([(ANSWER, Difference.COMPLETED.name)] if wrong else [])
+
+
+@pytest.mark.parametrize(
+    ("at", "completed"),
+    [
+        (ANSWER, [(RESUMED, "NONE")]),
+        (ANSWER, [(RESUMED + 1, "NONE")]),
+        (ANSWER, [(CALL, "FENCED_STATE_EPOCH")]),
+        (ANSWER, [(CALL, "NONE"), (CALL - 1, "NONE")]),
+        (LATER, []),
+        (LATER, [(CALL, "NONE")]),
+    ],
+    ids=["the checkpoint", "one seen", "another status", "two", "none of one seen", "another"],
+)
+def test_an_answer_behind_a_checkpoint_completes_no_other_call(
+    at: int, completed: list[tuple[int, str]]
+) -> None:
+    rows = _resumed()
+    row = rows[at]
+    row["completed"] = [{"seq": seq, "status": status} for seq, status in completed]
+    for engines in (), ("impl",):
+        assert found_in(rows, *engines) == [(at, Difference.COMPLETED.name)]

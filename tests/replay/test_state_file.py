@@ -75,11 +75,11 @@ def test_of_equal_states_in_any_order_the_file_is_the_same(tmp_path: Path) -> No
 def test_a_file_of_another_version_is_refused(tmp_path: Path) -> None:
     write_states(tmp_path, KAFKA, STATES)
     path = tmp_path / NAME
-    path.write_bytes(path.read_bytes().replace(b'"version": 6', b'"version": 5'))
-    with pytest.raises(StateError, match=rf"{NAME} is of version 5; allowed: 6$"):
+    path.write_bytes(path.read_bytes().replace(b'"version": 7', b'"version": 6'))
+    with pytest.raises(StateError, match=rf"{NAME} is of version 6; allowed: 7$"):
         read_states(tmp_path, KAFKA)
     (tmp_path / FORMER).touch()
-    with pytest.raises(StateError, match=rf"{FORMER} is of an earlier version; allowed: 6$"):
+    with pytest.raises(StateError, match=rf"{FORMER} is of an earlier version; allowed: 7$"):
         read_states(tmp_path, KAFKA)
 
 
