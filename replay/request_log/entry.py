@@ -14,6 +14,7 @@ MARK = b"Completed request:"
 _STAMP = re.compile(rb"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,](\d{1,6}))?")
 _NAME = re.compile(r'"requestApiKeyName"\s*:\s*"([A-Z_]{1,64})"')
 _SENDER = re.compile(r'"correlationId"\s*:\s*(\d{1,10})\s*,\s*"clientId"\s*:\s*"([^"]{0,256})"')
+_CONNECTION = re.compile(rb'"connection"\s*:\s*"([^"]{1,512})"')
 _NAME_WITHIN = 4096
 _WAITS = ("requestQueueTimeMs", "responseQueueTimeMs", "sendTimeMs")
 _LONGEST_MS = 1e10
@@ -46,16 +47,17 @@ class Entry:
     @property
     def local(self) -> str:
         """The host of the broker, as the connection names it."""
-        return self.connection.partition("-")[0].rpartition(":")[0]
+        return _host(self.connection)
 
 
 @attrs.frozen
 class Other:
-    """A request of a kind that shows nothing of share groups."""
+    """A request of a kind that shows nothing of share groups; ``local`` is the broker's host."""
 
     end: float
     api: str
     sender: tuple[str, int] | None = None
+    local: str = ""
 
 
 @attrs.frozen
@@ -107,6 +109,16 @@ def _sender(head: str) -> tuple[str, int] | None:
     return (sender[2], int(sender[1])) if sender else None
 
 
+def _host(connection: str) -> str:
+    return connection.partition("-")[0].rpartition(":")[0]
+
+
+def _local(piece: bytes) -> str:
+    """Return the host of the broker of a request that is not decoded; its connection comes last."""
+    connection = _CONNECTION.match(piece, max(piece.rfind(b'"connection"'), 0))
+    return _host(connection[1].decode("utf-8", "replace")) if connection else ""
+
+
 def _head(piece: bytes) -> str:
     return piece[:_NAME_WITHIN].decode("utf-8", "replace")
 
@@ -115,7 +127,7 @@ def _entry(piece: bytes, end: float, apis: frozenset[str]) -> Entry | Other | Un
     head = _head(piece)
     name = _name(head)
     if name is not None and name not in apis:
-        return Other(end, name, _sender(head))
+        return Other(end, name, _sender(head), _local(piece))
     try:
         data, _ = _DECODER.raw_decode(piece.decode())
         header = data["requestHeader"]

@@ -93,6 +93,7 @@ class _Scan:
         self._broker = ""
         self._last: float | None = None
         self._told: set[NamedTopic | ListedBroker] = set()
+        self._shown: set[str] = set()
         self._logs: dict[str, list[LogExtent]] = {}
         self._sent: dict[str, dict[int, SentRun]] = {}
         self._stall, self._stalled_until = 0.0, float("-inf")
@@ -108,9 +109,12 @@ class _Scan:
         self._count(entry)
         if isinstance(entry, Other):
             tally.others += 1
+            if entry.local:
+                self._extend(broker_of(self._source, entry.local), entry.end)
             return
         self._broker = broker_of(self._source, entry.local)
-        self._extend(entry.end)
+        self._shown.add(self._broker)
+        self._extend(self._broker, entry.end)
         try:
             seen = observed(entry, Spot(self._broker, self._source, line, self._late(entry)))
         except InvalidValueError as error:
@@ -140,12 +144,12 @@ class _Scan:
         if end is not None:
             tally.facts.append(Lapse(self._broker, end - LOST_MS, end, "a line cannot be used"))
 
-    def _extend(self, end: float) -> None:
-        """Note that the broker's log goes on, or begins again after silence."""
-        extents = self._logs.setdefault(self._broker, [])
+    def _extend(self, broker: str, end: float) -> None:
+        """Note that a broker's log goes on, or begins again after silence."""
+        extents = self._logs.setdefault(broker, [])
         last = extents.pop() if extents and end - extents[-1].last <= SILENT_MS else None
         first, reached = (min(last.first, end), max(last.last, end)) if last else (end, end)
-        extents.append(LogExtent(self._broker, first, reached))
+        extents.append(LogExtent(broker, first, reached))
 
     def _time(self, end: float) -> None:
         tally = self._tally
@@ -200,6 +204,7 @@ class _Scan:
 
     def finish(self) -> None:
         """Hand over what was being followed."""
-        extents, sent = self._logs.values(), self._sent.values()
+        extents = (some for broker, some in self._logs.items() if broker in self._shown)
+        sent = self._sent.values()
         of_clients = chain.from_iterable(runs.values() for runs in sent)
         self._tally.facts += chain(self._runs.values(), chain.from_iterable(extents), of_clients)
