@@ -8,7 +8,7 @@ import attrs
 from clients.duties import Duty
 from clients.events import Heartbeat
 from clients.pulse import Pulse
-from clients.throttle import Throttle
+from clients.throttle import UNDERWAY_MS, Throttle
 
 JOIN, LEAVE = 0, -1
 REFUSALS = {25: "UNKNOWN_MEMBER_ID", 110: "FENCED_MEMBER_EPOCH"}
@@ -35,8 +35,9 @@ class Membership:
     """What a client knows of its membership.
 
     ``member`` is its id, None before its first heartbeat. ``epoch`` is what the next heartbeat is
-    to carry, ``before`` what the last one carried, and ``sure`` is False where its answer may be
-    lost. ``refusal`` is the error by which it was told that it is no member, until it joins.
+    to carry, ``before`` what the last one carried, ``answered`` is when that was answered, in ms,
+    and ``sure`` is False where the answer may be lost. ``refusal`` is the error by which it was
+    told that it is no member, until it joins.
     ``misdirected`` counts heartbeats to a broker that is not the coordinator, since the last other,
     and ``astray`` is when the first of them came, in ms; ``told`` is whether it was reported.
     ``unheard`` is the error by which nobody looked at the last one, or 0.
@@ -46,6 +47,7 @@ class Membership:
     member: str | None = None
     epoch: int = JOIN
     before: int = JOIN
+    answered: int = -UNDERWAY_MS
     sure: bool = True
     refusal: int = 0
     misdirected: int = 0
@@ -61,7 +63,7 @@ class Membership:
         yield from self._numbered(beat)
         if beat.epoch != LEAVE:
             yield from self.pulse.take(beat)
-        self.before, self.sure = beat.epoch, True
+        self.before, self.answered, self.sure = beat.epoch, beat.at_ms, True
         self.unheard = beat.error if beat.error in UNHEARD else 0
         self.misdirected = self.misdirected + 1 if beat.error == NOT_COORDINATOR else 0
         self.astray = beat.at_ms if self.misdirected <= 1 else self.astray
@@ -89,7 +91,9 @@ class Membership:
 
     def _numbered(self, beat: Heartbeat) -> Iterator[tuple[Duty, str]]:
         """Judge the member epoch of a heartbeat."""
-        allowed = {self.epoch, LEAVE} if self.sure else {self.epoch, self.before, LEAVE}
+        # A heartbeat that was sent before the last answer was read carries what that one carried.
+        knows = self.sure and beat.at_ms - self.answered >= UNDERWAY_MS
+        allowed = {self.epoch, LEAVE} if knows else {self.epoch, self.before, LEAVE}
         if beat.epoch in allowed:
             return
         if self.refusal:

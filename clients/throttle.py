@@ -3,7 +3,7 @@
 import attrs
 
 UNDERWAY_MS = 50
-"""How long a request may be under way that was sent before a throttle time was known."""
+"""How long a request may be under way that was sent before the last answer was known."""
 
 
 @attrs.define

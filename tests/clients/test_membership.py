@@ -1,3 +1,4 @@
+import attrs
 import pytest
 
 from clients.duties import Duty
@@ -7,6 +8,7 @@ from clients.membership import JOIN, LEAVE, REFUSALS, Membership
 UNKNOWN, FENCED = REFUSALS
 NOT_COORDINATOR = 16
 JOINED = Heartbeat(0, "m", JOIN, given=1)
+JOINED_AGAIN = Heartbeat(100, "m", JOIN, given=1)
 
 
 def beats(*heartbeats: Heartbeat) -> tuple[Membership, list[tuple[Duty, str]]]:
@@ -57,9 +59,13 @@ def test_a_member_that_carries_what_it_was_given_violates_nothing(
     ("heartbeats", "duty", "text"),
     [
         ((beat(1, UNKNOWN),), Duty.MEMBER_EPOCH, "has member epoch 1, where 0 is due"),
-        ((JOINED, JOINED), Duty.MEMBER_EPOCH, "has member epoch 0, where 1 is due"),
-        ((JOINED, beat(1, given=2), beat(1, given=2)), Duty.MEMBER_EPOCH, "1, where 2 is due"),
-        ((JOINED, beat(1, NOT_COORDINATOR), JOINED), Duty.MEMBER_EPOCH, "0, where 1 is due"),
+        ((JOINED, JOINED_AGAIN), Duty.MEMBER_EPOCH, "has member epoch 0, where 1 is due"),
+        (
+            (JOINED, beat(1, given=2), beat(1, given=2, at=50)),
+            Duty.MEMBER_EPOCH,
+            "1, where 2 is due",
+        ),
+        ((JOINED, beat(1, NOT_COORDINATOR), JOINED_AGAIN), Duty.MEMBER_EPOCH, "0, where 1 is due"),
         ((JOINED, beat(LEAVE), beat(1, UNKNOWN)), Duty.MEMBER_EPOCH, "1, where 0 is due"),
         ((beat(JOIN, 42, member=" "),), Duty.MEMBER_ID, "a member id that is blank"),
         ((beat(JOIN, given=1, member=""), JOINED), Duty.MEMBER_ID, "a member id that is blank"),
@@ -69,7 +75,11 @@ def test_a_member_that_carries_what_it_was_given_violates_nothing(
             Duty.COORDINATOR,
             "4 heartbeats in a row go to a broker that is no coordinator",
         ),
-        ((JOINED, beat(1, UNKNOWN), beat(1, UNKNOWN)), Duty.REJOINS, "1 after UNKNOWN_MEMBER_ID"),
+        (
+            (JOINED, beat(1, UNKNOWN), beat(1, UNKNOWN, at=50)),
+            Duty.REJOINS,
+            "1 after UNKNOWN_MEMBER_ID",
+        ),
         ((JOINED, beat(1, FENCED), beat(2, FENCED)), Duty.REJOINS, "2 after FENCED_MEMBER_EPOCH"),
     ],
 )
@@ -83,7 +93,11 @@ def test_another_epoch_or_id_is_named(
 
 @pytest.mark.parametrize(
     ("last", "again"),
-    [(beat(1, given=2), beat(1, given=2)), (beat(1, UNKNOWN), beat(1, UNKNOWN)), (JOINED, JOINED)],
+    [
+        (beat(1, given=2), beat(1, given=2, at=100)),
+        (beat(1, UNKNOWN), beat(1, UNKNOWN, at=100)),
+        (JOINED, JOINED_AGAIN),
+    ],
 )
 def test_the_last_answer_may_be_lost_with_its_connection_but_only_once(
     last: Heartbeat, again: Heartbeat
@@ -91,4 +105,21 @@ def test_the_last_answer_may_be_lost_with_its_connection_but_only_once(
     membership, _ = beats(*(() if last is JOINED else (JOINED,)), last)
     membership.cut()
     assert list(membership.take(again)) == []
-    assert list(membership.take(again)) != []
+    assert list(membership.take(attrs.evolve(again, at_ms=200))) != []
+
+
+@pytest.mark.parametrize(
+    ("last", "again"),
+    [
+        (beat(1, FENCED), beat(1, FENCED, at=49)),
+        (JOINED, beat(JOIN, given=2, at=49)),
+        (beat(1, given=2), beat(1, given=2, at=49)),
+    ],
+)
+def test_a_heartbeat_that_was_under_way_carries_what_the_one_before_it_did(
+    last: Heartbeat, again: Heartbeat
+) -> None:
+    before = () if last is JOINED else (JOINED,)
+    assert beats(*before, last, again)[1] == []
+    assert beats(*before, last, attrs.evolve(again, at_ms=50))[1] != []
+    assert beats(*before, last, attrs.evolve(again, epoch=7))[1] != []
