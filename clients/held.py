@@ -39,7 +39,8 @@ class Held:
     ``given`` is the type that was sent last. ``renewing``: how often the application said
     RENEW, less how often it was sent and not cut off or refused with its whole request.
     ``renewed``: where that succeeded, until a poll returns the record again; ``passed_over``: one
-    did not. ``untold``: how many acknowledgements succeeded of which no callback told yet.
+    did not; ``announced``: a commit told of it. ``untold``: how many acknowledgements succeeded of
+    which no callback told yet.
     ``said``: where the application said ``due``; ``owed``: of how many no callback had told as it
     was sent; ``confirmed``: a commit told success of it, and no callback had yet. ``named``: its
     place as the application knows it, by the name that a deleted topic had. ``session``: in which
@@ -65,6 +66,7 @@ class Held:
     renewing: int = 0
     renewed: int | None = None
     passed_over: bool = False
+    announced: bool = False
     untold: int = 0
     said: int = 0
     owed: int = 0
@@ -75,16 +77,18 @@ class Held:
     def renew(self, position: int) -> None:
         """Take note that its lock was renewed: the record is the application's still."""
         self.fate, self.renewed = Fate.RENEWED, position
-        self.passed_over = False
+        self.passed_over = self.announced = False
         if self.due == RENEW:
             self.due = None
 
     def take_success(self) -> bool:
         """Take note that a callback tells success; return whether there was one to tell.
 
-        What it tells may be a renewal, or another, after which the next one is under way.
+        What it tells may be a renewal, or another, after which the next one is under way. A poll
+        that is the first to tell of a renewal need not return the record.
         """
         may, self.untold = self.untold > 0 or self.fate in SUCCEEDED, max(0, self.untold - 1)
+        self.passed_over = self.passed_over and (self.announced or not may)
         return may
 
     def has_ended(self, here: Iterable["Held"]) -> bool:

@@ -40,6 +40,8 @@ def told_by_commit(
         if held.named != place:
             continue
         sent = held.sent is not None and held.sent > began and held.due is not None
+        renews = error is None and held.renewed is not None and held.renewed > began
+        held.announced = held.announced or renews
         if error is None and sent and held.fate is Fate.DONE:
             held.confirmed = held.said >= gone_out and held.untold > held.owed
         elif held.fate in FAILED and error is not None:

@@ -2,13 +2,24 @@ import attrs
 import pytest
 
 from clients.duties import Duty
-from clients.events import ACCEPT, RENEW, Answered, Cut, Delivered, Granted, Lost
+from clients.events import (
+    ACCEPT,
+    RENEW,
+    Answered,
+    Called,
+    Cut,
+    Delivered,
+    Granted,
+    Lost,
+    Returned,
+)
 from clients.held import Fate, Holdings
 from tests.clients.test_judge import (
     HELD,
     PLACE,
     POLL,
     SAID,
+    TOLD,
     fetch,
     found,
     gives,
@@ -119,3 +130,22 @@ def test_what_was_cut_is_sent_again_if_its_lock_had_ended_in_its_session_before_
     happens = (*anew, *cut) if before else (*cut, *anew)
     again = (*happens, sends(4, ACCEPT), Answered(0, 4))
     assert found(*HELD, says(ACCEPT), SAID, *again, of=(Duty.HELD,)) == expected
+
+
+@pytest.mark.parametrize(
+    ("commit", "polls", "expected"),
+    [
+        ("commit_async", 1, []),
+        ("commit_async", 2, [Duty.RENEWED]),
+        ("commit", 1, [Duty.RENEWED]),
+    ],
+)
+def test_a_poll_that_is_the_first_to_tell_of_a_renewal_need_not_return_the_record(
+    commit: str, polls: int, expected: list[Duty]
+) -> None:
+    results = ((PLACE, None),) if commit == "commit" else ()
+    commits = (sends(2, RENEW), Answered(0, 2), Returned(0, commit, results=results))
+    renewed = (says(RENEW), SAID, Called(0, commit), *commits)
+    polled = (POLL, returns(completed=TOLD), *(POLL, returns()) * (polls - 1))
+    fails = (says(ACCEPT), Returned(0, "acknowledge", error="it cannot be acknowledged"))
+    assert found(*HELD, *renewed, *polled, *fails, of=(Duty.RENEWED,)) == expected
