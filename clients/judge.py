@@ -420,7 +420,7 @@ class _Judging:
         waiting = [held for held in known if held.delivered is None]
         waiting.sort(key=lambda held: held.place != record.place)  # Deleted topics last.
         fitting = [held for held in waiting if held.count == record.count]
-        held = next((held for held in fitting if held.lost is None), next(iter(fitting), None))
+        held = min(fitting, key=lambda h: (h.sent is not None, h.lost is not None), default=None)
         if again and (held is None or again[-1].lost is None):
             again[-1].renewed = None
             return again[-1]

@@ -4,6 +4,7 @@ import pytest
 from clients.duties import Duty
 from clients.events import (
     ACCEPT,
+    RELEASE,
     RENEW,
     Answered,
     Called,
@@ -11,6 +12,7 @@ from clients.events import (
     Delivered,
     Granted,
     Lost,
+    Moved,
     Returned,
 )
 from clients.held import Fate, Holdings
@@ -149,3 +151,18 @@ def test_a_poll_that_is_the_first_to_tell_of_a_renewal_need_not_return_the_recor
     polled = (POLL, returns(completed=TOLD), *(POLL, returns()) * (polls - 1))
     fails = (says(ACCEPT), Returned(0, "acknowledge", error="it cannot be acknowledged"))
     assert found(*HELD, *renewed, *polled, *fails, of=(Duty.RENEWED,)) == expected
+
+
+@pytest.mark.parametrize(("released", "expected"), [(True, []), (False, [Duty.NOTHING_UNSAID])])
+def test_a_record_is_delivered_of_the_acquisition_that_the_client_did_not_give_up(
+    *, released: bool, expected: list[Duty]
+) -> None:
+    """The next leader has ended the session, and the former one has not."""
+    refused = Answered(0, 2, refused=((PLACE, 6),))
+    early = (sends(2, RELEASE), refused) if released else (POLL, returns(0))
+    anew = (Moved(0, PLACE, 2), fetch(3, 0, broker=2), gives(3))
+    late = (POLL, returns(0)) if released else ()
+    over = Lost(0, "the broker started again", 2)
+    accepts = (says(ACCEPT), SAID, sends(4, ACCEPT, broker=2))
+    events = (fetch(), gives(), *early, *anew, over, *late, *accepts)
+    assert found(*events, of=(Duty.NOTHING_UNSAID,)) == expected
