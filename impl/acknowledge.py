@@ -32,10 +32,11 @@ class AcknowledgedRuns(NamedTuple):
 class _Judgement(NamedTuple):
     """The verdict on the batches, and the runs that judging them changed.
 
-    ``unknown``: the first batch that touches offsets never in flight; ``failed``: the first batch
-    with a record that cannot be acknowledged, and ``failed_at`` its offset. The number of batches
-    where there is none. ``policy`` is the answer where none was chosen. The changed runs lie
-    in [first, last], which is empty if none changed.
+    ``unknown``: the first batch that reaches past the window's end, or if none does the first that
+    touches offsets never in flight; ``failed``: the first batch with a record that cannot be
+    acknowledged, and ``failed_at`` its offset. The number of batches where there is none.
+    ``policy`` is the answer where none was chosen. The changed runs lie in [first, last], which is
+    empty if none changed.
     """
 
     unknown: int
@@ -146,9 +147,9 @@ def _judge(state: State, sent: AcknowledgedRuns, serial: int) -> _Judgement:
     unknown, policy, low, high = number, at.S_NONE, at.MAX, -1
     for i in range(number):
         first, last = max(sent.batches[i, 0], h[at.START]), sent.batches[i, 1]
-        if last >= h[at.END]:
-            policy = at.S_INVALID_REQUEST
-        if unknown == number and _touches_unknown(state, first, last):
+        if last >= h[at.END] and policy == at.S_NONE:
+            policy, unknown = at.S_INVALID_REQUEST, i
+        elif unknown == number and _touches_unknown(state, first, last):
             unknown = i
         last = min(last, h[at.END] - 1)
         low, high = min(low, first), max(high, last)

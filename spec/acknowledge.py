@@ -32,7 +32,8 @@ class Judgement:
     ``undelivered`` is the first offset past the window's end that a batch names: nobody has been
     given it. ``renewed_at_fault`` and ``renewed_at_gap`` are the renewals made before the first
     record that cannot be acknowledged, and before the first batch that names an offset which was
-    never in flight (``kafka.kept_renewals``).
+    never in flight: past the window's end if one does, as a gap inside it may be passed over
+    (``kafka.kept_renewals``).
     """
 
     renewed_until: int
@@ -113,9 +114,10 @@ def judge_batch(
         return True
     if _untracked(window, batch) is not None:
         judgement.allowed |= {INVALID_REQUEST, INVALID_RECORD_STATE}
-        if judgement.renewed_at_gap is None:
+        is_beyond = batch.last >= window.end_offset and judgement.answer is NONE
+        if is_beyond or judgement.renewed_at_gap is None:
             judgement.renewed_at_gap = dict(judgement.renewed)
-        if batch.last >= window.end_offset and judgement.answer is NONE:
+        if is_beyond:
             judgement.undelivered = max(batch.first, window.end_offset)
             judgement.answer = INVALID_REQUEST
     if all(_apply(partition, member, judgement, *part) for part in _each(window, batch)):

@@ -230,7 +230,7 @@ def batch_adds_the_answers_it_deserves(s: AnyPartition, before: BatchesBefore) -
     answer = refused if beyond or before.beyond or not goes_on else NONE
     undelivered = s.end if before.beyond else max(s.first, s.end)
     known, noted = judgement.undelivered, judgement.renewed_at_gap
-    first_gap = gap and not before.gap
+    first_gap = (gap and not before.gap) or (beyond and not before.beyond)
     return conjunction(
         judgement.allowed == (allowed if goes_on else allowed | {INVALID_RECORD_STATE}),
         judgement.answer is answer,
