@@ -56,6 +56,12 @@ class Cores(Kit[asks.Ask, Target, CoreHello, Scene]):
         first = asks.TakeOver(mix.config, mix.persisted, mix.log_start)
         return first, partial(next_ask, random, mix)
 
+    def features(self, ask: asks.Ask, /) -> Iterator[str]:
+        """Yield the name of its class, and whether it leaves a gap in the log."""
+        yield type(ask).__name__
+        if isinstance(ask, asks.Produce) and any(before for before, _ in ask.batches):
+            yield "gap in the log"
+
     def simpler(self, ask: asks.Ask) -> Iterator[asks.Ask]:
         """Yield fewer answers, the first member, and less of what the command names."""
         if isinstance(ask, _WRITING):
