@@ -151,7 +151,7 @@ def _placed(rules: Iterable[Finding], lines: Iterable[str]) -> Iterator[tuple[Fi
     """
     events = [(rule, json.loads(rule.place.event)) for rule in rules if rule.place.event]
     answered = {
-        (event["run"], event["id"])
+        (event.get("run"), event["id"])
         for _, event in events
         if "partition" not in event and "id" in event
     }
@@ -161,7 +161,7 @@ def _placed(rules: Iterable[Finding], lines: Iterable[str]) -> Iterator[tuple[Fi
         if isinstance(event.what, LeaderWrites) and (event.run, event.what.id) in answered
     }
     for rule, event in events:
-        at = event.get("partition", written.get((event["run"], event.get("id"))))
+        at = event.get("partition", written.get((event.get("run"), event.get("id"))))
         if at is not None:
             yield rule, at
 
