@@ -292,11 +292,13 @@ class BrokerTarget:
     def heartbeat(self, place: GroupTopic, member: str, epoch: int) -> HeartbeatReply:
         """Send a heartbeat of a member that is not the one which the group needs."""
         topics = [self._topics[place]] if epoch == 0 else None
+        sent_ms = time.monotonic() * 1000
         said = self._admin.heartbeat(place.group, member, epoch, topics)
         return HeartbeatReply(
             model_error(said.error_code),
             said.member_epoch,
             said.heartbeat_interval,
+            sent_ms,
             time.monotonic() * 1000,
         )
 

@@ -145,11 +145,15 @@ class Described:
 
 @attrs.frozen
 class HeartbeatReply:
-    """What ShareGroupHeartbeat answers a member, and when (ms): its epoch, and an interval (ms)."""
+    """What ShareGroupHeartbeat answers a member: its epoch, and an interval (ms).
+
+    ``sent_ms`` and ``received_ms`` as of an exchange.
+    """
 
     error: ErrorCode
     epoch: int
     interval_ms: int
+    sent_ms: float
     received_ms: float
 
 

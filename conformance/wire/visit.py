@@ -66,13 +66,14 @@ class Visit:
         for _try in range(TRIES):
             self._beat(_JOIN)
             if self.said.error is _NONE and self.said.interval_ms == self._interval:
-                self._beat(self.said.epoch)
+                joined = self.said
+                self._beat(joined.epoch)
+                if self._is_late(joined):
+                    return []
                 break
             if self.said.error is ErrorCode.GROUP_MAX_SIZE_REACHED:
                 return []
             self._target.wait(PAUSE_MS)
-        if self.said.error is _UNKNOWN and self._silent:
-            return []  # This machine was slower than the timeout.
         if self.said.error is not _NONE or self.said.interval_ms != self._interval:
             return [self._mismatch(WireDifference.GROUP_INTERVAL, f"{self._interval} ms")]
         if self._silent:
@@ -81,6 +82,11 @@ class Visit:
             if self.said.error is not _UNKNOWN:
                 return [self._mismatch(WireDifference.SILENT_LEAVES, _UNKNOWN.name)]
         return []
+
+    def _is_late(self, joined: HeartbeatReply) -> bool:
+        """Whether this machine was slower than the timeout, so that the member is none any more."""
+        took = self.said.received_ms - joined.sent_ms
+        return self._silent and self.said.error is _UNKNOWN and took >= self._timeout
 
     def _leave(self) -> None:
         """Leave, once the settings are those of before: members that join later need them."""

@@ -7,7 +7,12 @@ from conformance.wire.messages import Message, request
 from conformance.wire.target import GroupTopic, HeartbeatReply
 from model.errors import ErrorCode
 from serve.node import Cluster
-from tests.doubles.broker_faults import BrokerFault, faulty_heartbeat, faulty_settings
+from tests.doubles.broker_faults import (
+    BrokerFault,
+    faulty_heartbeat,
+    faulty_removal,
+    faulty_settings,
+)
 
 NAME, MEMBER = "t", "-"
 """The topic, and the member that the group needs."""
@@ -43,6 +48,7 @@ class BriefMembers:
         group.members[MEMBER].heard = self._cluster.real_clock()
         for _removed in self._coordination.expel(self._cluster):
             pass
+        sent = self._clock
         said = self._reply(
             request(
                 "share_group_heartbeat",
@@ -53,5 +59,7 @@ class BriefMembers:
                 subscribed_topic_names=None if epoch else [NAME],
             )
         )
-        told = faulty_heartbeat(self._fault, said.heartbeat_interval, epoch)
-        return HeartbeatReply(ErrorCode(said.error_code), said.member_epoch, told, self._clock)
+        told, error = faulty_heartbeat(self._fault, said.heartbeat_interval, epoch), said.error_code
+        if faulty_removal(self._fault, self._cluster.settings.get(place.group, {}), epoch):
+            error = ErrorCode.UNKNOWN_MEMBER_ID
+        return HeartbeatReply(ErrorCode(error), said.member_epoch, told, sent, self._clock)

@@ -83,6 +83,7 @@ class WireFault(StrEnum):
     DURATION_IS_REFUSED = "by_duration is answered with an error where no record is as young"
     INTERVAL_IS_DEFAULT = "heartbeats are answered the interval of the broker, not of the group"
     INTERVAL_IS_TOLD_ONCE = "a member that stays is answered the interval of the broker"
+    BRIEF_IS_REMOVED = "members of a group with its own session timeout end with their first answer"
     TIMEOUT_IS_DEFAULT = "members have the session timeout of the broker, not of the group"
     EPOCH_UNCHECKED_LATE = "any session epoch is taken after 25"
 
@@ -143,6 +144,11 @@ def faulty_heartbeat(fault: BrokerFault, interval: int, epoch: int) -> int:
     ignores = fault is WireFault.INTERVAL_IS_DEFAULT
     ignores |= fault is WireFault.INTERVAL_IS_TOLD_ONCE and epoch > 0
     return 5000 if ignores else interval
+
+
+def faulty_removal(fault: BrokerFault, settings: Mapping[str, str | None], epoch: int) -> bool:
+    """Return whether a broker with this fault has no member of this epoch in such a group."""
+    return fault is WireFault.BRIEF_IS_REMOVED and TIMEOUT in settings and epoch > 0
 
 
 def faulty_log(

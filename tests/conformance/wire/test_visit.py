@@ -32,16 +32,19 @@ class Visited(SpecBroker):
         fault: BrokerFault = HONEST,
         said: Mapping[int, HeartbeatReply] | None = None,
         can: WireCapabilities = CAPABILITIES,
+        late_ms: float = 0,
     ) -> None:
         super().__init__(fault, can=can)
-        self.said, self.epochs = said or {}, list[int]()
+        self.said, self.epochs, self.late_ms = said or {}, list[int](), late_ms
         self.settings: list[Mapping[str, str | None]] = []
 
     def heartbeat(self, place: GroupTopic, member: str, epoch: int) -> HeartbeatReply:
         self.epochs.append(epoch)
         now = super().heartbeat(place, member, epoch)
         told = self.said.get(len(self.epochs))
-        return attrs.evolve(told, received_ms=now.received_ms) if told else now
+        took = self.late_ms if told else 0
+        told = told or now
+        return attrs.evolve(told, sent_ms=now.sent_ms, received_ms=now.received_ms + took)
 
     def set_group(self, place: GroupTopic, settings: Mapping[str, str | None]) -> None:
         self.settings.append(settings)
@@ -76,6 +79,8 @@ def test_a_member_is_told_the_interval_of_its_group_until_it_goes(ask: asks.Brie
         ),
         (WireFault.TIMEOUT_IS_DEFAULT, SILENT, ("SILENT_LEAVES", "500 ms", "UNKNOWN_MEMBER_ID")),
         (WireFault.TIMEOUT_IS_DEFAULT, asks.BriefMember(), None),
+        (WireFault.BRIEF_IS_REMOVED, SILENT, ("GROUP_INTERVAL", "UNKNOWN_MEMBER_ID", "500 ms")),
+        (WireFault.BRIEF_IS_REMOVED, asks.BriefMember(), None),
     ],
 )
 def test_a_setting_of_a_group_that_is_ignored_shows(
@@ -88,7 +93,7 @@ def test_a_setting_of_a_group_that_is_ignored_shows(
 
 
 def test_altered_settings_may_be_in_force_later() -> None:
-    stale = HeartbeatReply(NONE, 3, 5000, 0)
+    stale = HeartbeatReply(NONE, 3, 5000, 0, 0)
     broker = Visited(said=dict.fromkeys(range(1, TRIES), stale))
     assert visited(broker, asks.BriefMember()) is None
     late = Visited(said=dict.fromkeys(range(1, TRIES + 1), stale))
@@ -97,7 +102,7 @@ def test_altered_settings_may_be_in_force_later() -> None:
 
 
 def test_a_member_that_is_not_let_in_is_a_deviation_but_where_the_group_is_full() -> None:
-    refused = HeartbeatReply(ErrorCode.INVALID_REQUEST, 0, 0, 0)
+    refused = HeartbeatReply(ErrorCode.INVALID_REQUEST, 0, 0, 0, 0)
     never = Visited(said=dict.fromkeys(range(1, TRIES + 1), refused))
     assert visited(never, asks.BriefMember()) == ("GROUP_INTERVAL", "INVALID_REQUEST", "500 ms")
     full = Visited(said={1: attrs.evolve(refused, error=FULL)})
@@ -105,13 +110,14 @@ def test_a_member_that_is_not_let_in_is_a_deviation_but_where_the_group_is_full(
 
 
 def test_a_machine_slower_than_the_timeout_is_no_deviation() -> None:
-    gone = HeartbeatReply(UNKNOWN, 0, 0, 0)
-    assert visited(Visited(said={2: gone}), SILENT) is None
+    gone = HeartbeatReply(UNKNOWN, 0, 0, 0, 0)
+    assert visited(Visited(said={2: gone}, late_ms=1000), SILENT) is None
+    assert visited(Visited(said={2: gone}, late_ms=900), SILENT) is not None
     assert visited(Visited(said={2: gone}), asks.BriefMember()) is not None
 
 
 def test_settings_that_go_late_are_waited_for() -> None:
-    stale = HeartbeatReply(NONE, 3, 500, 0)
+    stale = HeartbeatReply(NONE, 3, 500, 0, 0)
     broker = Visited(said={3: stale, 4: stale})
     assert visited(broker, asks.BriefMember()) is None
     assert [epoch for epoch in broker.epochs if epoch < 1] == [0, 0, 0, 0, -1]
