@@ -153,7 +153,7 @@ def _of_request(
 def _of_status(
     expected: str, request: StateRequest, call: str, after: Durable | None
 ) -> Iterator[str]:
-    """Yield the assertion of a status, and that the state is as what is answered so leaves it."""
+    """Yield the assertion of a status, and of the state and the topic as it leaves them."""
     held, refuses = f"held({_key(request.key)})", expected != ErrorCode.NONE.name
     if refuses:
         yield f"ShareGroupOffset before = {held};"
@@ -161,6 +161,8 @@ def _of_status(
     yield from equals(f"Errors.{expected}", seen, f"the answer to {APIS[type(request)]}")
     if refuses:
         yield from equals("before", held, "what is durable after a refusal")
+        appended = "what a refusal appends to the state topic"
+        yield from equals(java_text("no record"), "appended()", appended)
     elif after is None:
         yield f'assertNull({held}, "what is durable after a deletion");'
     else:

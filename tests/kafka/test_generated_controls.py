@@ -25,17 +25,22 @@ REFUSING = (
 AFTER_REFUSALS = {"testInitializeBeyondIsNoRepetition", "testNewerStateEpochIsMerged"}
 
 
-def refusing(source: str, name: str, *, serves: bool) -> str:
-    """Return a class of tests of a coordinator that refuses, and ``serves`` all the same or not."""
+REFUSALS = {"RefusingTest": "List.of()", "AppendingTest": "log.subList(0, 1)"}
+"""Classes of tests of a coordinator that serves nothing of what it refuses, and what it appends."""
+
+
+def refusing(source: str, name: str) -> str:
+    """Return a class of tests of a coordinator that refuses; any but these serves all the same."""
     for call, api, when, error in REFUSING:
         code = f".setErrorCode({when} ? Errors.{error}.code() : 0)"
         head, begins, rest = source.partition(f"return applied(shard.{call}(")
-        if serves:
+        if name not in REFUSALS:
             served, ends, after = rest.partition(".partitions().get(0)")
             source = f"{head}{begins}{served}{ends}{code}{after}"
         else:
             answer = f"new {api}ResponseData.PartitionResult()"
-            refuses = f"if ({when}) return {answer}.setErrorCode(Errors.{error}.code());"
+            answer += f".setErrorCode(Errors.{error}.code())"
+            refuses = f"if ({when}) {{ records = {REFUSALS[name]}; return {answer}; }}"
             source = f"{head}{refuses}\n        {begins}{rest}"
     return source.replace("class KnownTest", f"class {name}")
 
@@ -47,16 +52,17 @@ def test_a_coordinator_that_refuses_and_serves_all_the_same_is_shown(tmp_path: P
         methods, _ = methods_of(subject, known_of("kafka-coordinator"))
         kept = [text for name, text in methods.items() if name in AFTER_REFUSALS]
         source = subject.java.source("KnownTest", kept, NEWEST)
-        sources = {
-            name: refusing(source, name, serves=name == "ServingTest")
-            for name in ("ServingTest", "RefusingTest")
-        }
+        sources = {name: refusing(source, name) for name in ("ServingTest", *REFUSALS)}
         results = ran(project_with(tmp_path, NEWEST, sources))
     except TargetError as error:
         skip_unbuilt(error)
     failed = {name for name, failure in results.items() if failure}
-    assert failed == {f"ServingTest.{name}" for name in AFTER_REFUSALS}
-    assert all("what is durable after a refusal ==> " in results[name] for name in failed)
+    wrong = {
+        "ServingTest": "what is durable after a refusal ==> ",
+        "AppendingTest": "what a refusal appends to the state topic ==> ",
+    }
+    assert failed == {f"{of}.{name}" for of in wrong for name in AFTER_REFUSALS}
+    assert all(wrong[name.split(".")[0]] in results[name] for name in failed)
 
 
 ASSIGNED, TOLD = "private Set<String> assigned(String... members) {", "private Set<String> told("

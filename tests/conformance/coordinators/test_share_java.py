@@ -100,8 +100,10 @@ def test_what_is_refused_leaves_the_state_as_it_was(fault: str) -> None:
     lines = written(fault, (*BEGIN, *newer, older)).splitlines()
     body = [line.strip() for line in lines if "(" in line or "before" in line]
     assert "ShareGroupOffset before = held(KEY);" in body
-    *_, last = body
-    assert last == 'assertEquals(before, held(KEY), "what is durable after a refusal");'
+    *_, state, topic = body
+    assert state == 'assertEquals(before, held(KEY), "what is durable after a refusal");'
+    told = "what a refusal appends to the state topic"
+    assert topic == f'assertEquals("no record", appended(), "{told}");'
 
 
 class Refusing(DoubleCoordinator):
