@@ -138,7 +138,8 @@ class JudgedCluster:
         """Return the name, the title and the page of what a finding is, if that is known."""
         at = finding.place.partition
         of_group = (cause for cause in self.causes if at.startswith(f"{cause.place.partition}:"))
-        return known_in_cluster(finding, of_group, self.history.lines)
+        traces = (each for verdict in self.traces.verdicts for each in verdict.divergences)
+        return known_in_cluster(finding, of_group, self.history.lines, traces)
 
 
 def _starved_finding(starved: StarvedMember) -> Finding:

@@ -5,6 +5,7 @@ The file is one of known deviations, as ``sharespec verify`` has them.
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 import attrs
@@ -31,6 +32,9 @@ _SAME = {"expire": "advance_time", "skip_acquire": "acquire"}
 _LOST_WRITE = "CONFIRMED_IS_WRITTEN"
 _OF_LOST_WRITES = {(Difference.PERSISTED.name, "initialize"), ("RECORD_IS_THE_WRITE", "")}
 """What a write that was confirmed and lost leads to: the rule and the operation of findings."""
+
+_OF_LOST_ATTEMPTS = {Difference.WRITTEN_STATE.name, Difference.ACQUIRED.name}
+"""What a request log shows of records that a fetch acquired and then failed: nobody got them."""
 
 _SHOWN_BY = {
     "Acknowledge": {"acknowledge"},
@@ -121,13 +125,17 @@ def known_label(divergence: Finding, faults: Sequence[KnownDeviation]) -> str:
 
 
 def known_in_cluster(
-    finding: Finding, rules: Iterable[Finding] = (), lines: Iterable[str] = ()
+    finding: Finding,
+    rules: Iterable[Finding] = (),
+    lines: Iterable[str] = (),
+    traces: Iterable[Finding] = (),
 ) -> str:
     """Return the name, the title and the page of what a finding is, if that is known.
 
     A finding of the rules from end to end is known by its probable cause. What another judge finds
     is known where ``rules``, which were judged by the history of ``lines``, found what is known of
-    the same record; and what a lost write leads to, in its share-partition.
+    the same record; and what a lost write leads to, in its share-partition. What a request log
+    shows of a record is known where ``traces`` have a known failure of a fetch that acquired it.
     """
     if finding.engine != ENGINE:
         leads = (finding.name, finding.operation) in _OF_LOST_WRITES
@@ -137,11 +145,22 @@ def known_in_cluster(
             if finding.place.partition.endswith(f":{at}")
             and (finding.offset == rule.offset or (leads and rule.name == _LOST_WRITE))
         )
-        finding = next(behind, finding)
+        failed = (trace for trace in traces if _took_an_attempt(trace, finding))
+        finding = next(chain(behind, failed), finding)
     among = read_known(CLUSTER_KNOWN)
     alike = (k for k in among if (k.signature, k.difference) == (finding.signature, finding.cause))
     known = next(alike, None)
     return known_text(known) if known else known_label(finding, default_known("kafka"))
+
+
+def _took_an_attempt(fetch: Finding, finding: Finding) -> bool:
+    """Return whether a fetch failed that may have acquired the record of a finding in a log."""
+    if fetch.signature[:2] != (CRASHED, "acquire") or finding.offset is None:
+        return False
+    after = json.loads(fetch.place.event)["after"]
+    is_in_window = after["start_offset"] <= finding.offset < after["end_offset"]
+    is_there = fetch.place.partition == finding.place.partition and is_in_window
+    return is_there and finding.name in _OF_LOST_ATTEMPTS
 
 
 def _placed(rules: Iterable[Finding], lines: Iterable[str]) -> Iterator[tuple[Finding, int]]:

@@ -67,6 +67,8 @@ def missing_of(facts: Facts) -> Iterator[Lapse]:
 
 def _between_ids(runs: Iterable[SentRun]) -> Iterator[Lapse]:
     for some in grouped(runs, lambda run: run.client).values():
+        if not any(run.to_coordinator for run in some):
+            continue
         reached: SentRun | None = None
         for run in sorted(some, key=lambda run: run.first):
             if reached is not None and run.first > reached.last + 1:

@@ -142,11 +142,12 @@ class EpochRun:
 
 @attrs.frozen
 class SentRun:
-    """Requests of a client of share coordinators whose correlation ids follow each other.
+    """Requests of a client whose correlation ids follow each other.
 
     ``client`` is a digest of its id. ``begin`` and ``end``: when the first and the last of them
     were received (ms). A broker sends to all share coordinators as one client, so that what is
-    missing of its ids is in no log.
+    missing of its ids is in no log. ``to_coordinator``: whether this log has such a request of it;
+    another log may have those alone by which it looks for a coordinator.
     """
 
     client: str
@@ -154,6 +155,7 @@ class SentRun:
     last: int
     begin: float
     end: float
+    to_coordinator: bool = True
 
 
 @attrs.frozen

@@ -35,8 +35,9 @@ STALL_MS = 50
 BURST_MS = 20
 """How long after the first line after a stall others may be late by it (ms)."""
 
-MOST_RUNS = 2000
-"""How many runs of correlation ids are followed of a client; of more, nothing is said to miss."""
+MOST_RUNS, MOST_CLIENTS = 2000, 1000
+"""How many runs of correlation ids are followed of a client; of more, nothing is said to miss. Of
+how many clients, besides those that send to share coordinators."""
 
 _ROTATED = re.compile(r"^(.*?\.log)(?:[.-].*)?$")
 
@@ -96,6 +97,7 @@ class _Scan:
         self._shown: set[str] = set()
         self._logs: dict[str, list[LogExtent]] = {}
         self._sent: dict[str, dict[int, SentRun]] = {}
+        self._leaders: set[str] = set()
         self._stall, self._stalled_until = 0.0, float("-inf")
         self._runs: dict[tuple[str, str, str], EpochRun] = {}
 
@@ -171,18 +173,19 @@ class _Scan:
         return max(entry.waited, self._stall if entry.end <= self._stalled_until else 0)
 
     def _count(self, entry: Entry | Other) -> None:
-        """Note the correlation ids of a client that sends to share coordinators."""
+        """Note the correlation ids of a client that sends to share coordinators, or may do so."""
         if entry.sender is None:
             return
         client, number = entry.sender
         if isinstance(entry, Other):
-            runs, begin = self._sent.get(client), entry.end
+            begin, follows = entry.end, client in self._sent or len(self._sent) < MOST_CLIENTS
         else:
-            of_coordinator = entry.api in OF_COORDINATOR
-            runs = self._sent.setdefault(client, {}) if of_coordinator else None
-            begin = entry.begin
-        if runs is None:
+            begin, follows = entry.begin, entry.api in OF_COORDINATOR
+            if follows:
+                self._leaders.add(client)
+        if not follows:
             return
+        runs = self._sent.setdefault(client, {})
         digest = f"{zlib.crc32(client.encode()):08x}"
         run = runs.pop(number - 1, None) or SentRun(digest, number, number, begin, begin)
         if len(runs) < MOST_RUNS:
@@ -205,6 +208,9 @@ class _Scan:
     def finish(self) -> None:
         """Hand over what was being followed."""
         extents = (some for broker, some in self._logs.items() if broker in self._shown)
-        sent = self._sent.values()
-        of_clients = chain.from_iterable(runs.values() for runs in sent)
+        of_clients = (
+            attrs.evolve(run, to_coordinator=client in self._leaders)
+            for client, runs in self._sent.items()
+            for run in runs.values()
+        )
         self._tally.facts += chain(self._runs.values(), chain.from_iterable(extents), of_clients)

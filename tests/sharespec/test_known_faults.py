@@ -7,9 +7,15 @@ import attrs
 import pytest
 
 from conformance.known import KnownDeviation, KnownError, as_toml, read_known
-from judge.finding import Finding, FindingKind
+from judge.finding import Finding, FindingKind, FindingPlace
 from replay.verdict import PartitionVerdict, Replay, Verdict
-from sharespec.known_faults import default_known, known_after, known_of, sorted_out
+from sharespec.known_faults import (
+    default_known,
+    known_after,
+    known_in_cluster,
+    known_of,
+    sorted_out,
+)
 
 BACK = Finding(
     7, "spec", FindingKind.GUARD, "START_NEVER_GOES_BACK", "s", "r", "e", "b", "a",
@@ -124,3 +130,36 @@ def test_a_file_for_traces_needs_no_sequence_and_may_say_more(tmp_path: Path) ->
     path.write_text('[[deviation]]\nname = "a"\nreason = "b"\nsignature = ["X"]')
     with pytest.raises(KnownError, match="signature is"):
         read_known(path)
+
+
+FAILED = attrs.evolve(
+    BACK, name="EXCEPTION", operation="acquire", operations_before=("archive_aborted",),
+    recorded="UNKNOWN_SERVER_ERROR: java.lang.IllegalStateException: Batch record not found. The",
+    place=FindingPlace("g:t:1", event='{"after":{"start_offset":90,"end_offset":96}}'),
+)  # fmt: skip
+COUNTED = attrs.evolve(
+    NEW, engine="request log", name="WRITTEN_STATE", offset=90, place=FindingPlace("g:t:1")
+)
+
+
+@pytest.mark.parametrize(
+    ("finding", "fetch", "is_known"),
+    [
+        ({}, {}, True),
+        ({"name": "ACQUIRED"}, {}, True),
+        ({"name": "NO_RECORD_LOST"}, {}, False),
+        ({"offset": 96}, {}, False),
+        ({"offset": None}, {}, False),
+        ({"place": FindingPlace("h:t:1")}, {}, False),
+        ({}, {"operation": "release"}, False),
+        ({}, {"name": "END_OFFSET"}, False),
+        ({}, {"recorded": "UNKNOWN_SERVER_ERROR: java.lang.Error: another"}, False),
+    ],
+)
+def test_an_attempt_that_a_log_shows_is_known_by_the_fetch_that_failed_after_it(
+    finding: dict[str, Any], fetch: dict[str, Any], *, is_known: bool
+) -> None:
+    seen, failed = attrs.evolve(COUNTED, **finding), attrs.evolve(FAILED, **fetch)
+    known = known_in_cluster(seen, traces=(failed,))
+    assert known.startswith("fetch-fails-on-aborted-batch") is is_known
+    assert not known_in_cluster(seen)

@@ -1,3 +1,5 @@
+import attrs
+
 from replay.observed.gaps import LOST_MS, MISSING_MS, QUIET_MS, gaps_of, missing_of
 from replay.observed.observation import EpochRun, Lapse, LogExtent, SentRun
 
@@ -42,6 +44,9 @@ def test_correlation_ids_that_no_log_has_are_missing() -> None:
     assert "2 requests" in gap.reason
     assert (gap.begin, gap.end) == (200 - MISSING_MS, 250 + LOST_MS)
     assert not list(missing_of((*sent, SentRun("c", 10, 11, 0, 0))))
+    others = [attrs.evolve(run, to_coordinator=False) for run in sent]
+    assert not list(missing_of(others))
+    assert [*missing_of((others[0], *sent[1:]))] == [gap]
 
 
 def test_a_session_that_is_first_seen_in_the_middle_of_a_log_may_miss_requests() -> None:

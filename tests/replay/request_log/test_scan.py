@@ -1,13 +1,16 @@
-"""How far the log of a broker goes on, by its lines of any kind."""
+"""What lines of any kind show: how far a broker's log goes on, and what no log has."""
 
 from collections.abc import Iterator
 
-from replay.observed.gaps import QUIET_MS, gaps_of
-from replay.observed.observation import Lapse, LogExtent, of_kind
+import pytest
+
+from replay.observed.gaps import QUIET_MS, gaps_of, missing_of
+from replay.observed.observation import Lapse, LogExtent, SentRun, of_kind
+from replay.request_log import scan as module
 from replay.request_log.scan import FileTally, scan
 from replay.sources import Line
 
-READ, OTHER = "SHARE_FETCH", "API_VERSIONS"
+READ, WRITE, OTHER = "SHARE_FETCH", "WRITE_SHARE_GROUP_STATE", "API_VERSIONS"
 HERE, THERE = "10.0.0.1", "10.0.0.2"
 FETCH = '{"groupId":"g","memberId":"m","shareSessionEpoch":0,"topics":[],"forgottenTopicsData":[]}'
 
@@ -19,6 +22,15 @@ def line(second: int, api: str, host: str = HERE) -> str:
     answer = '"response":{"errorCode":0,"responses":[],"nodeEndpoints":[]}'
     rest = f'"connection":"{host}:9092-10.0.0.9:5000-0-0","totalTimeMs":1'
     return f'{stamp} DEBUG Completed request:{{{header},"request":{FETCH},{answer},{rest}}} (k)'
+
+
+def sent(number: int, api: str = OTHER, client: str = "Persister-client-1") -> str:
+    """Return a line of a request with a correlation id, of the leader that is this client."""
+    body = '"request":{"groupId":"g","topics":[]},"response":{"results":[]}'
+    text = line(number, api).replace(f'"request":{FETCH}', body.partition(',"resp')[0])
+    text = text.replace('"errorCode":0,"responses":[],"nodeEndpoints":[]', '"results":[]')
+    identity = f'"correlationId":{number},"clientId":"{client}"}}'
+    return text.replace(f'"{api}"}}', f'"{api}",{identity}')
 
 
 def scanned(*lines: str) -> FileTally:
@@ -67,3 +79,23 @@ def test_another_broker_says_nothing_of_lines_that_this_one_has_lost() -> None:
 def test_a_host_that_answers_no_request_of_share_groups_is_no_broker_whose_log_is_there() -> None:
     assert hosts(*_idle(OTHER, THERE)) == [HERE, HERE]
     assert hosts(line(0, READ), line(1, OTHER, THERE), line(1, READ, THERE)) == [HERE, THERE]
+
+
+def missing(*logs: tuple[str, ...]) -> list[str]:
+    facts = [fact for lines in logs for fact in scanned(*lines).facts]
+    return [gap.reason for gap in missing_of(of_kind(SentRun, facts))]
+
+
+def test_what_a_leader_asks_brokers_that_coordinate_nothing_is_in_their_logs() -> None:
+    coordinator = sent(0), sent(2, WRITE), sent(3, WRITE)
+    assert missing(coordinator, (sent(1), *(sent(n, client="rdkafka") for n in (5, 9)))) == []
+    assert missing(coordinator) == ["1 requests to share coordinators are in no log"]
+    assert missing((sent(5), sent(9))) == []
+
+
+def test_only_so_many_clients_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_CLIENTS", 3)
+    lines = [sent(n, client=f"client {n}") for n in range(9)]
+    assert len(of_kind(SentRun, scanned(*lines).facts)) == 3
+    of_leaders = of_kind(SentRun, scanned(*lines, sent(9, WRITE)).facts)
+    assert [run.first for run in of_leaders if run.to_coordinator] == [9]
