@@ -152,11 +152,11 @@ def _untold(
             written |= {(*place, row[0], row[1]) for row in offsets_of(write["state_batches"])}
     for ms, what in durable:
         place = what.partition, what.leader_epoch
-        if what.kind == "update" and leaders.get(place) in killed:
+        if leaders.get(place) in killed:
             states = (row[:2] for row in offsets_of(what.batches))
-            new = [o for o, state in states if state in _ENDS and (*place, o, state) not in written]
+            new = [each for each in states if each[1] in _ENDS and (*place, *each) not in written]
             if new:
-                untold = tuple((offset, offset) for offset in new)
+                untold = tuple((offset, offset, state) for offset, state in new)
                 yield ms, _COMMITTED, RecordsEndedUntold(what.partition, untold)
 
 

@@ -41,7 +41,7 @@ class Injector:
         try:
             return getattr(self, f"_{fault.name}")(fault, **fault.arguments)  # type: ignore[no-any-return]
         except TargetError as error:
-            return DoneFault(f"{fault}: not done, {error}")
+            return DoneFault(f"{fault}: perhaps not done, {error}")
 
     def heal(self) -> None:
         """Undo everything: what is cut, what is paused, what is down."""
@@ -143,7 +143,7 @@ class Injector:
         try:
             self.nodes.ask(move)
         except TargetError as error:
-            text = f"{text}: not done, {error}"
+            text = f"{text}: perhaps not done, {error}"
         return DoneFault(text, cut_ms, heal)
 
     def _leaders(self, topic: str) -> dict[int, int]:

@@ -96,13 +96,13 @@ class RecordsCompacted(Happening):
 
 @attrs.frozen
 class RecordsEndedUntold(Happening):
-    """The state topic has records as finished of whose end no history tells; ranges [first, last].
+    """The state topic has records as finished of whose end no history tells.
 
-    A node that was killed takes along what it has not yet recorded.
+    A node that was killed takes along what it has not yet recorded. Ranges: [first, last, state].
     """
 
     partition: int
-    ranges: tuple[tuple[int, int], ...]
+    ranges: tuple[tuple[int, int, int], ...]
 
 
 @attrs.frozen

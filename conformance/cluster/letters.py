@@ -10,10 +10,11 @@ from conformance.cluster.history import (
     LetterAppended,
     LettersAnswered,
     LettersGiven,
+    RecordsEndedUntold,
 )
 from conformance.cluster.run_state import FENCED, NONE, RecordKey, RunState, keys_of
 from judge.finding import Finding
-from model.states import AcknowledgeType
+from model.states import AcknowledgeType, RecordState
 
 _WANTED = (AcknowledgeType.GAP, AcknowledgeType.ACCEPT)
 
@@ -22,6 +23,13 @@ def note_wanted(run: RunState, what: LeaderAsked) -> None:
     """Note what a member accepts, or tells to be no record."""
     if run.buries:
         run.wanted |= keys_of(what.partition, (each for each in what.batches if each[2] in _WANTED))
+
+
+def note_untold(run: RunState, what: RecordsEndedUntold) -> None:
+    """Note what was accepted, or told to be no record, by who cannot be known."""
+    if run.buries:
+        ended = (each for each in what.ranges if each[2] == RecordState.ACKNOWLEDGED)
+        run.wanted |= keys_of(what.partition, ended)
 
 
 def note_failed(run: RunState, write: LeaderWrites, error: str) -> None:

@@ -439,7 +439,7 @@ _STEPS: Mapping[type[Happening], tuple[_Step, ...]] = {
     MemberLeft: (_note_left, deliveries.note_emptied),
     RecordsDeleted: (_note_deleted,),
     RecordsCompacted: (_note_compacted,),
-    RecordsEndedUntold: (_note_untold,),
+    RecordsEndedUntold: (_note_untold, letters.note_untold),
     RecordsAborted: (_judge_aborted,),
     LettersGiven: (letters.note_given,),
     LettersAnswered: (letters.note_given_up,),

@@ -21,7 +21,8 @@ from conformance.cluster.history import (
 )
 from conformance.cluster.rules import judge_history
 from model.ranges import StateBatch
-from model.state_topic import SharePartitionKey, ShareUpdate, StateRecord
+from model.snapshot import DurableState
+from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, StateRecord
 from model.states import RecordState
 
 KEY = SharePartitionKey("g", UUID(int=7), 0)
@@ -67,9 +68,16 @@ class Leader:
         return self.add("complete_write", status, id=id_)
 
 
-def durable(ms: int, first: int, last: int, epoch: int = 0) -> tuple[int, StateRecord]:
-    batch = StateBatch(first, last, RecordState.ACKNOWLEDGED, 1)
+def durable(
+    ms: int, first: int, last: int, epoch: int = 0, state: RecordState = RecordState.ACKNOWLEDGED
+) -> tuple[int, StateRecord]:
+    batch = StateBatch(first, last, state, 1)
     return ms, StateRecord(KEY, ShareUpdate(1, epoch, 0, 0, (batch,)))
+
+
+def snapshot(ms: int, first: int, last: int) -> tuple[int, StateRecord]:
+    batch = StateBatch(first, last, RecordState.ACKNOWLEDGED, 1)
+    return ms, StateRecord(KEY, ShareSnapshot(2, DurableState(0, 0, (batch,))))
 
 
 def accepts(ms: int, *offsets: int, count: int = 1, type_: int = ACCEPT) -> list[WorkEvent]:
@@ -136,8 +144,25 @@ def test_what_a_killed_node_finished_last_may_be_told_by_the_state_topic_alone(
     killed: Collection[int], ends: int, found: list[tuple[str, str]]
 ) -> None:
     rest = LeaderAtRest(0, ends, 0, ends, ends, 0)
-    committed = [durable(1250, 0, 1), durable(1300, 2, 4)]
-    assert broken(made([well()], SAID, committed, rest, killed)) == found
+    for last in (durable(1300, 2, 4), snapshot(1300, 2, 4)):
+        committed = [durable(1250, 0, 1), last]
+        assert broken(made([well()], SAID, committed, rest, killed)) == found
+
+
+@pytest.mark.parametrize(
+    ("state", "found"),
+    [
+        (RecordState.ACKNOWLEDGED, []),
+        (RecordState.ARCHIVED, [("DEAD_LETTERS_ARRIVE",)]),
+    ],
+)
+def test_what_a_killed_node_was_told_is_accepted_is_no_dead_letter(
+    state: RecordState, found: list[tuple[str]]
+) -> None:
+    committed = [durable(1250, 0, 1), durable(1300, 2, 4, state=state)]
+    settings = attrs.evolve(SETTINGS, dead_letter_queue=True)
+    others = [(0, settings), (9000, LeaderAtRest(0, 5, 0, 5, 5, 0))]
+    assert broken(made_history("r", well().rows, SAID, committed, others, {1})) == found
 
 
 def test_clocks_may_differ_by_a_few_ms() -> None:
