@@ -204,6 +204,7 @@ def _inject(run: ClusterRun, injector: Injector, seconds: float, say: Say) -> No
             say(
                 f"{time.monotonic() - begun:.0f} of {seconds:g} s, {done} of {len(run.plan)} faults"
             )
+            injector.nodes.touch()
             time.sleep(min(1.0, left))
         if what is None:
             return
@@ -254,6 +255,7 @@ def _await_rest(run: ClusterRun, nodes: Nodes, say: Say) -> None:
             run.troubles.append(f"the lag could not be asked for: {text}")
             return
         say(f"members drain, {text}")
+        nodes.touch()
         time.sleep(_LOOK_S)
 
 

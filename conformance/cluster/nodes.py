@@ -34,7 +34,7 @@ LOG, TRACE = "kafka-request.log", "trace"
 """What a node says, its requests among it, and the folder of its recorder's files."""
 
 T = TypeVar("T")
-_START_SECONDS, _PAUSE_S, _TAIL_BYTES, _ANSWER_SECONDS = 300, 0.2, 2000, 5
+_START_SECONDS, _PAUSE_S, _TAIL_BYTES, _ANSWER_SECONDS, _TOUCH_S = 300, 0.2, 2000, 5, 5
 _FLAGS = (
     *("-Xms64m", "-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
     *("-Djava.net.preferIPv4Stack=true", "-Duser.timezone=UTC"),
@@ -99,6 +99,7 @@ class Nodes:
         )
         self.links = Links(self._node_of)
         self.paused_ms = 0
+        self._touched = 0.0
         ports = free_ports(2 * len(NODES))
         self._nodes = {
             id_: ClusterNode(id_, folder / f"node-{id_}", port)
@@ -181,6 +182,15 @@ class Nodes:
                 except TargetError as error:
                     refused = error
         raise refused
+
+    def touch(self) -> None:
+        """Ask each node that runs, now and then: a log without a line may have lost some."""
+        if time.monotonic() < self._touched + _TOUCH_S:
+            return
+        for node in self._nodes.values():
+            with suppress(TargetError):
+                self.ask(lambda _admin: None, node.id)
+        self._touched = time.monotonic()
 
     def pause(self, id_: str) -> None:
         """Stop a node as it is."""

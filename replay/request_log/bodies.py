@@ -400,5 +400,5 @@ APIS = frozenset(_READERS)
 NEEDED = frozenset(name for name in APIS if "SHARE_" in name)
 """The requests without which nothing is known of a share-partition at that time."""
 
-OF_COORDINATOR = frozenset(name for name in APIS if name.endswith("_SHARE_GROUP_STATE"))
+OF_COORDINATOR = frozenset(_OF_STATE)
 """The requests of leaders and group coordinators to share coordinators."""

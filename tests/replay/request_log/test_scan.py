@@ -10,7 +10,8 @@ from replay.request_log import scan as module
 from replay.request_log.scan import FileTally, scan
 from replay.sources import Line
 
-READ, WRITE, OTHER = "SHARE_FETCH", "WRITE_SHARE_GROUP_STATE", "API_VERSIONS"
+STATE, READ, OTHER = "_SHARE_GROUP_STATE", "SHARE_FETCH", "API_VERSIONS"
+WRITE = f"WRITE{STATE}"
 HERE, THERE = "10.0.0.1", "10.0.0.2"
 FETCH = '{"groupId":"g","memberId":"m","shareSessionEpoch":0,"topics":[],"forgottenTopicsData":[]}'
 
@@ -91,6 +92,10 @@ def test_what_a_leader_asks_brokers_that_coordinate_nothing_is_in_their_logs() -
     assert missing(coordinator, (sent(1), *(sent(n, client="rdkafka") for n in (5, 9)))) == []
     assert missing(coordinator) == ["1 requests to share coordinators are in no log"]
     assert missing((sent(5), sent(9))) == []
+
+
+def test_a_coordinator_is_asked_for_a_summary_too() -> None:
+    assert missing((sent(0, WRITE), sent(1, f"READ{STATE}_SUMMARY"), sent(2, WRITE))) == []
 
 
 def test_only_so_many_clients_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
