@@ -260,7 +260,7 @@ class ObservationJudge:
             after = completed(known.reach(piece, rules), act)
             if not request.acquires:
                 after |= self._ignored(piece, request, rules)
-            if not after and self._overlaps_read(request):
+            if not after and self._overlaps_read(request, request.end):
                 # The leader of before may have served it.
                 after = recovered(piece[2], [each.record for each in piece[2] if each.record])
             if not after:
@@ -292,8 +292,8 @@ class ObservationJudge:
             fresh |= passed(ended, deleted=False, compacted=False)
         return fresh
 
-    def _overlaps_read(self, request: LogRequest) -> bool:
-        return any(begin < request.end and request.begin <= end for begin, end in self._reads)
+    def _overlaps_read(self, request: LogRequest, until: float) -> bool:
+        return any(begin < until and request.begin <= end for begin, end in self._reads)
 
     def _check_refused(self, request: LogRequest, rules: Rules) -> None:
         """Refuse an acknowledgement that was refused though all its records were held.
@@ -340,10 +340,13 @@ class ObservationJudge:
     def _check_saved(self, request: LogRequest, now: float) -> None:
         """Refuse an answer that came before the state it reports was written.
 
-        Where a write of it may be in a gap, or was forgotten, nothing is known.
+        Where a write of it may be in a gap, or was forgotten, nothing is known; nor where the next
+        leader may have read meanwhile, as nobody follows the writes of the former then.
         """
         allowed = self._known.allowed
         if Allowance.NEW_LEADER in allowed or request.begin <= self._anew:
+            return
+        if self._overlaps_read(request, now):
             return
         if self._is_in_gap(request.begin, now):
             return

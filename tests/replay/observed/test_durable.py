@@ -5,7 +5,7 @@ from model.states import AcknowledgeType
 from replay.observed.durable import Durables
 from replay.observed.judge import ObservationJudge
 from replay.observed.known import Known, Premises
-from replay.observed.observation import Kind, Observation, Ranges
+from replay.observed.observation import Kind, Lapse, Observation, Ranges
 from replay.observed.record import Allowance
 from replay.observed.settings import Assumed
 from replay.observed.verdict import DivergedError, ObservedVerdict
@@ -127,3 +127,37 @@ def test_what_the_leader_of_before_gave_while_clocks_differ_is_its_own(
         attrs.evolve(read, leader_epoch=4, broker="3"),
     )
     assert getattr(judged(*requests).divergence, "name", None) == rule
+
+
+@pytest.mark.parametrize(
+    ("read_ms", "is_written", "rule"),
+    [
+        (4700, True, None),
+        (9000, True, None),
+        (4700, False, None),
+        (9000, False, "COMPLETED"),
+    ],
+)
+def test_an_answer_before_its_write_is_none_where_the_next_leader_may_have_read(
+    read_ms: float, rule: str | None, *, is_written: bool
+) -> None:
+    """The coordinator's clock may be 1 s off: who reads at 4700 may have read at 3700, in a gap."""
+    accepted = (0, 4, int(AcknowledgeType.ACCEPT))
+    first, acquired, read, write = after_a_change(4005)
+    requests = (
+        first,
+        attrs.evolve(acquired, begin=3950, end=3960),
+        attrs.evolve(seen(Kind.ACKNOWLEDGE, 4000, 0, (accepted,)), end=4020, member="m1"),
+        *((attrs.evolve(write, broker="3"),) if is_written else ()),
+        attrs.evolve(
+            read,
+            begin=read_ms,
+            end=read_ms + 5,
+            broker="3",
+            ranges=ACCEPTED if is_written else (),
+        ),
+    )
+    given = Premises(Assumed(), writes_seen=True, since=0, until=60_000)
+    gaps = (Lapse("", 3000, 3800, "no line for 0.8 s"),)
+    divergence = ObservationJudge("g:t:0", requests, given, gaps).verdict().divergence
+    assert getattr(divergence, "name", None) == rule
