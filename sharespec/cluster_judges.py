@@ -255,8 +255,8 @@ def _levels(group: GroupRun) -> list[str]:
 _LEARNT_MS = 5000
 """When after faults are over each node, and each fetch that it answers, has the last settings."""
 
-_SWEEP_MS, _LOG_SWEEP_MS = 5000, 2000
-"""How late timers may be besides pauses: as the profile has it, and as request logs are judged."""
+_SWEEP_MS = 5000
+"""How late timers may be besides pauses, as the profile has it."""
 
 
 def _trace_folders(run: ClusterRun) -> Iterator[Path]:
@@ -345,8 +345,10 @@ def _judged_logs(run: ClusterRun) -> JudgedLogs:
         raise TargetError("no node has logged a request")
     widest = [settings_to_judge(group) for group in run.groups]
     limits = {each.delivery_count_limit for group in run.groups for each in _every(group)}
+    usual = Assumed()
     settings = Assumed(
-        sweep_ms=_LOG_SWEEP_MS + run.paused_ms,
+        sweep_ms=usual.sweep_ms + run.paused_ms,
+        quiet_ms=usual.quiet_ms + run.paused_ms,
         delivery_limit=min(limits) if len(limits) == 1 else None,
         max_record_locks=max(each.partition_max_record_locks for each in widest),
         compacted=run.log == COMPACTED,

@@ -65,7 +65,7 @@ def judged(
     nodes = {each.node for each in of_kind(ListedBroker, facts)}
     complete = bool(nodes) and len(nodes) <= len({extent.broker for extent in extents})
     since, until = _reach(extents)
-    missing = tuple(missing_of(facts))
+    missing = tuple(missing_of(facts, settings))
     for (group, log), of_both in sorted(share_partitions.items()):
         if not (some := [each for each in of_both if each.kind not in OF_TOPIC]):
             continue

@@ -6,9 +6,7 @@ from itertools import accumulate, pairwise
 from operator import attrgetter
 
 from replay.observed.observation import EpochRun, Facts, Lapse, LogExtent, SentRun, grouped, of_kind
-
-QUIET_MS = 60_000
-"""After how long without a line a part of a log is taken to be missing (ms)."""
+from replay.observed.settings import Assumed
 
 SILENT_MS, MOST_SILENCES = 2000, 100
 """From how long without a line on lines may be missing, or a clock set forward (ms): members that
@@ -26,17 +24,19 @@ LOST_MS = 30_000
 STEP_MS = 100
 """From how far on a clock that goes back was set, and no line was written late (ms)."""
 
+_USUAL = Assumed()
+
 _broker, _session = attrgetter("broker"), attrgetter("group", "member", "broker")
 
 
-def gaps_of(facts: Facts) -> list[Lapse]:
+def gaps_of(facts: Facts, settings: Assumed = _USUAL) -> list[Lapse]:
     """Return all gaps: unusable lines, quiet times, and session epochs that do not follow."""
     logs, runs = of_kind(LogExtent, facts), of_kind(EpochRun, facts)
     last = {name: max(e.last for e in some) for name, some in grouped(logs, _broker).items()}
     # After a gap at the end of its log nothing is judged: the log ends before it.
     noted = (gap for gap in of_kind(Lapse, facts) if gap.end < last.get(gap.broker, float("inf")))
     return sorted(
-        {*noted, *_between_extents(logs), *_between_epochs(runs)},
+        {*noted, *_between_extents(logs, settings), *_between_epochs(runs)},
         key=lambda gap: (gap.begin, gap.end, gap.broker, gap.reason),
     )
 
@@ -47,7 +47,7 @@ def stepped_back(broker: str, begin: float, end: float) -> Lapse:
     return Lapse(broker, begin, end, reason, end - begin)
 
 
-def missing_of(facts: Facts) -> Iterator[Lapse]:
+def missing_of(facts: Facts, settings: Assumed = _USUAL) -> Iterator[Lapse]:
     """Yield when requests may have had effect that no log has, though nothing says so for certain.
 
     They are those of a session before the first that is seen of it, and those of which the
@@ -62,7 +62,9 @@ def missing_of(facts: Facts) -> Iterator[Lapse]:
             text = f"the session of {run.member} is first seen with epoch {run.first}"
             yield Lapse(run.broker, run.begin - LOST_MS, run.begin, text)
     yield from _between_ids(of_kind(SentRun, facts))
-    yield from nlargest(MOST_SILENCES, _silences(logs), key=lambda gap: gap.end - gap.begin)
+    yield from nlargest(
+        MOST_SILENCES, _silences(logs, settings), key=lambda gap: gap.end - gap.begin
+    )
 
 
 def _between_ids(runs: Iterable[SentRun]) -> Iterator[Lapse]:
@@ -79,17 +81,17 @@ def _between_ids(runs: Iterable[SentRun]) -> Iterator[Lapse]:
             reached = run if reached is None or run.last > reached.last else reached
 
 
-def _silences(logs: Iterable[LogExtent]) -> Iterator[Lapse]:
+def _silences(logs: Iterable[LogExtent], settings: Assumed) -> Iterator[Lapse]:
     for reached, extent in _followed(logs):
-        if SILENT_MS < extent.first - reached <= QUIET_MS:
+        if SILENT_MS < extent.first - reached <= settings.quiet_ms:
             silent = f"no line for {(extent.first - reached) / 1000:.1f} s, or the clock was set"
             yield Lapse(extent.broker, reached, extent.first, silent)
 
 
-def _between_extents(logs: Iterable[LogExtent]) -> Iterator[Lapse]:
+def _between_extents(logs: Iterable[LogExtent], settings: Assumed) -> Iterator[Lapse]:
     for reached, extent in _followed(logs):
         broker, first = extent.broker, extent.first
-        if first - reached > QUIET_MS:
+        if first - reached > settings.quiet_ms:
             silent = f"no line for {(first - reached) / 1000:.0f} s"
             yield Lapse(broker, reached - LOST_MS, first, silent)
         elif reached - first > STEP_MS:

@@ -82,7 +82,7 @@ def judge_inputs(
         bases = line_bases((each.task, each.tally.lines) for each in results)
         tallies = [result.tally for result in results]
         facts = [fact for tally in tallies for fact in tally.facts]
-        gaps = gaps_of(facts)
+        gaps = gaps_of(facts, settings)
         verdicts: list[ObservedVerdict] = []
         if whole:
             check = functools.partial(_judge_bucket, facts, gaps, settings)

@@ -13,7 +13,8 @@ class Assumed:
     ``slack_ms``: how much later than a request was answered its line may be written, besides the
     stalls that the log shows. ``sweep_ms``: how late a lock may end. ``skew_ms``: how far the
     clocks of two brokers may differ. ``offered_within``: how many fetches may pass over an
-    available record. ``most_findings``: after so many nothing more of a share-partition is judged.
+    available record. ``quiet_ms``: after how long without a line a part of a broker's log is taken
+    to be missing. ``most_findings``: after so many nothing more of a share-partition is judged.
     """
 
     slack_ms: float = 100
@@ -23,6 +24,7 @@ class Assumed:
     max_record_locks: int | None = None
     compacted: bool | None = None
     offered_within: int = 40
+    quiet_ms: float = 60_000
     most_findings: int = 100
 
     @property

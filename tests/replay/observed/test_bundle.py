@@ -24,7 +24,7 @@ def test_lines_may_be_missing_at_one_time_alone(
     [wrong] = diverging.divergences
     (time,) = {each.end for each in seen if each.line == wrong.place.line}
     missing = [Lapse("", time + 1, times[-1], "later"), Lapse("", times[0], time, "before")]
-    monkeypatch.setattr("replay.observed.bundle.missing_of", lambda _facts: missing)
+    monkeypatch.setattr("replay.observed.bundle.missing_of", lambda *_: missing)
     monkeypatch.setattr("replay.observed.bundle.MOST_ALONE", int(alone))
     [verdict] = judged(tmp_path, text).verdicts
     assert verdict.verdict is Verdict.UNDETERMINED

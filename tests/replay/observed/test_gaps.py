@@ -1,7 +1,10 @@
 import attrs
 
-from replay.observed.gaps import LOST_MS, MISSING_MS, QUIET_MS, gaps_of, missing_of
+from replay.observed.gaps import LOST_MS, MISSING_MS, gaps_of, missing_of
 from replay.observed.observation import EpochRun, Lapse, LogExtent, SentRun
+from replay.observed.settings import Assumed
+
+QUIET_MS = round(Assumed().quiet_ms)
 
 
 def run(first: int, last: int, begin: float, end: float) -> EpochRun:
@@ -23,8 +26,12 @@ def test_a_file_that_is_missing_is_a_gap() -> None:
     logs = (LogExtent("b", 0, 100), LogExtent("b", 100 + QUIET_MS + 1, 10**6))
     [gap] = gaps_of(logs)
     assert gap.end == 100 + QUIET_MS + 1
+    assert not list(missing_of(logs))
     other = (logs[0], LogExtent("b", 50, 100 + QUIET_MS))
     assert not gaps_of(other)
+    paused = Assumed(quiet_ms=QUIET_MS + 1)
+    assert not gaps_of(logs, paused)
+    assert [each.end for each in missing_of(logs, paused)] == [gap.end]
 
 
 def test_a_request_that_was_answered_in_the_next_session_is_no_gap() -> None:

@@ -4,14 +4,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from replay.observed.gaps import QUIET_MS, gaps_of, missing_of
+from replay.observed.gaps import gaps_of, missing_of
 from replay.observed.observation import Lapse, LogExtent, SentRun, of_kind
+from replay.observed.settings import Assumed
 from replay.request_log import scan as module
 from replay.request_log.scan import FileTally, scan
 from replay.sources import Line
 
 STATE, READ, OTHER = "_SHARE_GROUP_STATE", "SHARE_FETCH", "API_VERSIONS"
 WRITE = f"WRITE{STATE}"
+QUIET_S = round(Assumed().quiet_ms / 1000)
 HERE, THERE = "10.0.0.1", "10.0.0.2"
 FETCH = '{"groupId":"g","memberId":"m","shareSessionEpoch":0,"topics":[],"forgottenTopicsData":[]}'
 
@@ -64,8 +66,8 @@ def test_a_broker_that_answers_any_request_has_lost_no_line() -> None:
 
 def test_a_broker_that_answers_nothing_may_have_lost_lines() -> None:
     lines = list(_idle(OTHER))
-    assert gaps(*lines[:500], *lines[499 + QUIET_MS // 1000 :]) == []
-    (gap,) = gaps(*lines[:500], *lines[500 + QUIET_MS // 1000 :])
+    assert gaps(*lines[:500], *lines[499 + QUIET_S :]) == []
+    (gap,) = gaps(*lines[:500], *lines[500 + QUIET_S :])
     assert "no line for 61 s" in gap.reason
 
 
