@@ -1,6 +1,7 @@
 """Sequences of commands as JSON, as reports and files of known deviations have them."""
 
 import json
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, get_args
@@ -25,17 +26,25 @@ def _converter(*, short: bool = False) -> cattrs.Converter:
 _WHOLE, _SHORT = _converter(), _converter(short=True)
 
 
+def ask_name(kind: type) -> str:
+    """Return the name of a class of commands in files and reports: without its kit, as ``Fetch``.
+
+    The class says the kit, as ``CoreFetch`` and ``WireFetch``, if the name alone is another's too.
+    """
+    return re.sub(r"^(Core|Wire)(?=[A-Z])", "", kind.__name__)
+
+
 def plain_commands(sequence: Sequence[object], *, short: bool = False) -> list[dict[str, Any]]:
     """Return commands as JSON has them, ``short`` without what is the default."""
     converter = _SHORT if short else _WHOLE
-    plain = [{**converter.unstructure(each), "ask": type(each).__name__} for each in sequence]
+    plain = [{**converter.unstructure(each), "ask": ask_name(type(each))} for each in sequence]
     return json.loads(json.dumps(plain))  # type: ignore[no-any-return] # a list of objects
 
 
 @cache
 def _reading(commands: Any) -> cattrs.Converter:  # noqa: ANN401 - a union
     converter = _converter()
-    configure_tagged_union(commands, converter, tag_name="ask")
+    configure_tagged_union(commands, converter, tag_name="ask", tag_generator=ask_name)
     return converter
 
 
@@ -47,7 +56,7 @@ def read_commands(plain: Any, commands: Any) -> tuple[Any, ...]:  # noqa: ANN401
 
 
 def _command(plain: Any, commands: Any, number: int) -> Any:  # noqa: ANN401 - as above
-    kinds = [each.__name__ for each in get_args(commands)]
+    kinds = [ask_name(each) for each in get_args(commands)]
     asked = plain.get("ask") if isinstance(plain, dict) else plain
     if asked not in kinds:
         text = f"command {number} asks {value_text(asked)}; allowed: {', '.join(kinds)}"

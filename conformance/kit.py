@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 import attrs
 
-from conformance.commands import plain_commands, read_commands
+from conformance.commands import ask_name, plain_commands, read_commands
 from conformance.deviation import StepText
 from conformance.goals import Coverage, coverage, goals
 from conformance.target import Hello
@@ -154,8 +154,8 @@ class Kit(ABC, Generic[C, T, H, S]):
         return command
 
     def features(self, command: C, /) -> Iterable[str]:
-        """Yield what distinguishes a command: the name of its class, and what is unusual."""
-        return (type(command).__name__,)
+        """Yield what distinguishes a command: its name, and what is unusual."""
+        return (ask_name(type(command)),)
 
     def bounds(self, _hello: H, /) -> tuple[str, ...]:
         """Return the numbers that the judgement takes where the KIPs have none, in words."""

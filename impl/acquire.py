@@ -6,7 +6,7 @@ from impl import layout as at
 from impl.jit import compiled, entry_point
 from impl.locks import check_claim, lock_end
 from impl.log import seek_batch
-from impl.policy import Fetch, choose_acquired, window_limit
+from impl.policy import MemberFetch, choose_acquired, window_limit
 from impl.reading import Noticed, Reach, check_read, learn_read
 from impl.rows import Ints
 from impl.runs import cut_out, is_free, join, put, seek, set_state
@@ -15,7 +15,7 @@ from impl.waiting import note_full, note_passed_over
 from impl.window import finish, first_unknown
 from model.guards import Guard
 
-__all__ = ["Fetch", "Taken", "acquire", "skip_acquire"]
+__all__ = ["MemberFetch", "Taken", "acquire", "skip_acquire"]
 
 _ONLY_AVAILABLE = at.verdict(Guard.ONLY_AVAILABLE_IS_ACQUIRED)
 _DURING_WRITE = at.verdict(Guard.NO_ACQUIRE_DURING_WRITE)
@@ -45,7 +45,7 @@ class Taken(NamedTuple):
 
 
 @entry_point
-def acquire(state: State, fetch: Fetch, taken: Taken) -> int:
+def acquire(state: State, fetch: MemberFetch, taken: Taken) -> int:
     """Acquire records for a member (KIP-932, ShareFetch; Kafka: SharePartition.acquire).
 
     Returns a verdict; ``state.acquired`` then has (first, last, delivery count) of the records.
@@ -121,7 +121,7 @@ def _check_range(state: State, first: int, last: int, reach: Reach) -> tuple[int
 
 
 @compiled
-def _check_limit(state: State, fetch: Fetch, ranges: Ints) -> int:
+def _check_limit(state: State, fetch: MemberFetch, ranges: Ints) -> int:
     """Check that no more is acquired than was asked for (KIP-1206)."""
     if fetch.mode == at.BATCH_OPTIMIZED and fetch.max_records > 0:
         return _check_maximum(state, fetch, ranges)
@@ -135,7 +135,7 @@ def _check_limit(state: State, fetch: Fetch, ranges: Ints) -> int:
 
 
 @compiled
-def _check_maximum(state: State, fetch: Fetch, ranges: Ints) -> int:
+def _check_maximum(state: State, fetch: MemberFetch, ranges: Ints) -> int:
     """Check that the maximum is reached in the log batch that ends the acquired records.
 
     Where a profile lets the records of the window exceed it, what enters the window does not.
@@ -214,7 +214,7 @@ def _answer(header: Ints, acquired: Ints, runs: Ints, index: int) -> None:
 
 
 @compiled
-def _enter_all(state: State, fetch: Fetch, taken: Taken, reach: Reach) -> int:
+def _enter_all(state: State, fetch: MemberFetch, taken: Taken, reach: Reach) -> int:
     """Track the offsets that enter the window: those chosen, or those read that it grows over.
 
     Where they are chosen, it grows over what was read after the last of them as well.
@@ -282,7 +282,7 @@ def _grow(state: State) -> int:
 
 
 @compiled
-def _check_width(state: State, fetch: Fetch, ranges: Ints, old_end: int) -> int:
+def _check_width(state: State, fetch: MemberFetch, ranges: Ints, old_end: int) -> int:
     """Check a window that grew: at most the log batch that crosses its limit ends past that.
 
     Under record_limit the records beyond the limit are then available ones. Apache Kafka does not

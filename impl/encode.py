@@ -9,7 +9,7 @@ from impl.acknowledge import AcknowledgedRuns
 from impl.acquire import Taken
 from impl.expiry import Expiries
 from impl.leadership import LeaderSettings, LeaderStart
-from impl.policy import Fetch
+from impl.policy import MemberFetch
 from impl.progress import Mark
 from impl.reading import Noticed
 from impl.rows import Ints
@@ -69,9 +69,9 @@ def or_unset(offset: int | None) -> int:
     return at.UNSET if offset is None else _clipped(offset)
 
 
-def fetch_of(operation: Acquire, member: int) -> Fetch:
+def fetch_of(operation: Acquire, member: int) -> MemberFetch:
     """Return what compiled code takes for an Acquire."""
-    return Fetch(
+    return MemberFetch(
         member,
         MODES[operation.acquire_mode],
         operation.max_fetch_records,

@@ -10,7 +10,7 @@ from impl.state import State
 from impl.window import furthest_start
 
 
-class Fetch(NamedTuple):
+class MemberFetch(NamedTuple):
     """The request of a member, and ``batches``, (first, last) of the log batches read for it."""
 
     member: int
@@ -29,7 +29,7 @@ def window_limit(state: State, start: int) -> int:
 
 
 @compiled
-def choose_acquired(state: State, fetch: Fetch) -> int:
+def choose_acquired(state: State, fetch: MemberFetch) -> int:
     """Put the ranges that the policy acquires in ``state.ranges``, ascending; return their number.
 
     batch_optimized acquires whole log batches until it has enough, record_limit stops at the limit

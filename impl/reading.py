@@ -5,7 +5,7 @@ from typing import NamedTuple
 from impl import layout as at
 from impl.jit import compiled
 from impl.log import first_existing, learn_hole, readable_end, seek_batch, seek_hole
-from impl.policy import Fetch
+from impl.policy import MemberFetch
 from impl.rows import Ints
 from impl.runs import cut_out, join, set_state
 from impl.state import State
@@ -31,7 +31,7 @@ class Noticed(NamedTuple):
 
 
 @compiled
-def check_read(state: State, fetch: Fetch) -> int:
+def check_read(state: State, fetch: MemberFetch) -> int:
     """Return the verdict on what a read claims of the log; an empty read claims nothing."""
     h, batches = state.header, fetch.batches
     number = batches.shape[0]
@@ -67,14 +67,14 @@ def _is_of_one_batch(state: State, first: int, last: int) -> bool:
 
 
 @compiled
-def _learnt_from(header: Ints, fetch: Fetch) -> int:
+def _learnt_from(header: Ints, fetch: MemberFetch) -> int:
     """Return the offset from which a read tells what the log lacks."""
     offset: int = max(fetch.offset, header[at.START], header[at.LOG_START])
     return offset
 
 
 @compiled
-def learn_read(state: State, fetch: Fetch, noticed: Noticed, start: int) -> Reach:
+def learn_read(state: State, fetch: MemberFetch, noticed: Noticed, start: int) -> Reach:
     """Learn from a read which offsets hold no record: gaps, and available records that vanished.
 
     A read tells where the log ends only where nobody recorded what was produced. What ``noticed``

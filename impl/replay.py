@@ -26,7 +26,7 @@ from impl.leadership import (
     reset_offset,
 )
 from impl.locks import pass_time
-from impl.policy import Fetch
+from impl.policy import MemberFetch
 from impl.progress import Mark, mark_in_progress
 from impl.reading import Noticed
 from impl.rows import Ints, copy_row, seek_range, sort_rows
@@ -340,9 +340,9 @@ def _acquire(state: State, events: Events, row: int) -> int:
 
 
 @compiled
-def _fetch(events: Events, row: int) -> Fetch:
+def _fetch(events: Events, row: int) -> MemberFetch:
     f = events.fields
-    return Fetch(
+    return MemberFetch(
         f[event.MEMBER, row],
         f[event.MODE, row],
         f[event.MAX_RECORDS, row],

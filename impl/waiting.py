@@ -8,7 +8,7 @@ from impl.log import (
     first_present,
     readable_end,
 )
-from impl.policy import Fetch, window_limit
+from impl.policy import MemberFetch, window_limit
 from impl.rows import Ints, move_rows, seek_range
 from impl.runs import is_free, seek, tracked
 from impl.state import State
@@ -21,7 +21,7 @@ _NOT_LEFT = at.verdict(Guard.FINISHED_LEAVES_FULL_WINDOW)
 
 
 @compiled
-def note_passed_over(state: State, fetch: Fetch, ranges: Ints) -> tuple[int, int]:
+def note_passed_over(state: State, fetch: MemberFetch, ranges: Ints) -> tuple[int, int]:
     """Count each record that a fetch passes over; return a verdict, and the offset it is about.
 
     ``ranges``: what the fetch is about to acquire (first, last). It passes over what it could
@@ -82,7 +82,7 @@ def _append(state: State, old: int, first: int, last: int, fetches: int) -> None
 
 
 @compiled
-def _passed_over(state: State, fetch: Fetch, ranges: Ints, low: int, end: int) -> int:
+def _passed_over(state: State, fetch: MemberFetch, ranges: Ints, low: int, end: int) -> int:
     """Return the first offset of [low, end) that a fetch could acquire and does not, or -1."""
     if low >= end:
         return at.NOWHERE
@@ -92,7 +92,7 @@ def _passed_over(state: State, fetch: Fetch, ranges: Ints, low: int, end: int) -
 
 
 @compiled
-def _free_record(state: State, fetch: Fetch, ranges: Ints, low: int, end: int) -> int:
+def _free_record(state: State, fetch: MemberFetch, ranges: Ints, low: int, end: int) -> int:
     """Return the first offset of [low, end) with a free record that is not acquired.
 
     It is in the log, or this fetch has read past it, and could have noticed that it is not.
@@ -124,7 +124,7 @@ def _free_record(state: State, fetch: Fetch, ranges: Ints, low: int, end: int) -
 
 
 @compiled
-def _new_record(state: State, fetch: Fetch, ranges: Ints, low: int, end: int) -> int:
+def _new_record(state: State, fetch: MemberFetch, ranges: Ints, low: int, end: int) -> int:
     """Return the first offset of [low, end) that was produced or read and never taken; else end.
 
     There is room as far as there would be if the start offset had moved, past no record whose

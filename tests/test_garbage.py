@@ -190,14 +190,14 @@ def test_the_hello_of_a_driver(examples: int) -> None:
     assert seen == {"a hello", "none"}
 
 
-BEGIN = (asks.TakeOver(SharePartitionConfig(2, 8, 100)), asks.Produce(((0, 4),)))
-FETCH = asks.Fetch("m1", AcquireMode.RECORD_LIMIT, 500, 500, 3)
+BEGIN = (asks.CoreTakeOver(SharePartitionConfig(2, 8, 100)), asks.CoreProduce(((0, 4),)))
+FETCH = asks.CoreFetch("m1", AcquireMode.RECORD_LIMIT, 500, 500, 3)
 SEQUENCE = (
     *BEGIN,
     FETCH,
-    asks.Acknowledge("m1", (AcknowledgementBatch(0, 2, (1,)),), (ErrorCode.PENDING,)),
-    asks.CompleteWrite(0, ErrorCode.NONE),
-    asks.AdvanceTime(200),
+    asks.CoreAcknowledge("m1", (AcknowledgementBatch(0, 2, (1,)),), (ErrorCode.PENDING,)),
+    asks.CoreCompleteWrite(0, ErrorCode.NONE),
+    asks.CoreAdvanceTime(200),
     FETCH,
 )
 

@@ -46,11 +46,6 @@ def read_rooms() -> tuple[Room, ...]:
     )
 
 
-def repeated_names() -> frozenset[str]:
-    """Return the names of classes that stand in several modules until they are renamed."""
-    return frozenset(tomllib.loads(TABLE.read_text(encoding="utf-8"))["repeated"])
-
-
 def modules(package: str) -> list[Path]:
     """Return the modules of a package, sorted by path."""
     return sorted(ROOT.joinpath(package).rglob("*.py"))
@@ -91,15 +86,13 @@ def wrong_in(room: Room, rooms: tuple[Room, ...]) -> Iterator[str]:
         yield f"{room.name}: {total} lines; tools/rooms.toml grants {room.lines}"
 
 
-def wrong_names(sources: Iterable[str], allowed: frozenset[str]) -> Iterator[str]:
-    """Yield in words which names of classes stand more than once, or no longer do."""
+def wrong_names(sources: Iterable[str]) -> Iterator[str]:
+    """Yield in words which names of classes stand more than once."""
     trees = (ast.walk(ast.parse(source)) for source in sources)
     count = Counter(node.name for tree in trees for node in tree if isinstance(node, ast.ClassDef))
-    repeated = {name for name, times in count.items() if times > 1}
-    for name in sorted(repeated - allowed):
-        yield f"class {name} stands {count[name]} times; a name stands once"
-    for name in sorted(allowed - repeated):
-        yield f"class {name} no longer stands twice: take it out of tools/rooms.toml"
+    for name, times in sorted(count.items()):
+        if times > 1:
+            yield f"class {name} stands {times} times; a name stands once"
 
 
 def wrong_spread(texts: Iterable[str], rules: Iterable[str], most: int, middle: float) -> list[str]:
@@ -123,7 +116,7 @@ def wrong() -> list[str]:
     paths = (path for room in product for path in ROOT.joinpath(room.name).rglob("*.toml"))
     texts = [*sources, *(path.read_text(encoding="utf-8") for path in paths)]
     spread = wrong_spread(texts, Guard.__members__, files["most"], files["median"])
-    return [*broken, *wrong_names(sources, repeated_names()), *spread]
+    return [*broken, *wrong_names(sources), *spread]
 
 
 def table() -> str:

@@ -6,6 +6,7 @@ from random import Random
 
 import attrs
 
+from conformance.commands import ask_name
 from conformance.coordinators import group_asks as asks
 from conformance.coordinators.group_belief import HEARTBEAT_MS, RETRY_MS, SETTLED
 from conformance.coordinators.group_generate import TIMES, begin, next_ask
@@ -105,8 +106,8 @@ class GroupCoordinators(
         yield from ((attrs.evolve(first, partitions=each), *others) for each in fewer)
 
     def features(self, ask: asks.GroupAsk) -> Iterator[str]:
-        """Yield the name of its class, a wrong epoch, changed topics, and answers that fail."""
-        yield type(ask).__name__
+        """Yield its name, a wrong epoch, changed topics, and answers that fail."""
+        yield ask_name(type(ask))
         if isinstance(ask, asks.MemberHeartbeat):
             yield f"MemberHeartbeat {ask.epoch}"
         status = getattr(ask, "status", None)

@@ -16,7 +16,7 @@ Answers = tuple[ErrorCode, ...]
 
 
 @attrs.frozen
-class TakeOver:
+class CoreTakeOver:
     """A new leader reads the durable state; the first reads ``persisted``, or nothing.
 
     The log begins at ``log_start``, as does a share-partition of which nothing is durable.
@@ -28,28 +28,28 @@ class TakeOver:
 
 
 @attrs.frozen
-class Produce:
+class CoreProduce:
     """Append log batches, each as (missing offsets before it, its size)."""
 
     batches: tuple[tuple[int, int], ...]
 
 
 @attrs.frozen
-class ProduceAborted:
+class CoreProduceAborted:
     """Append and abort a transaction of ``size`` records: a log batch, then its marker."""
 
     size: int
 
 
 @attrs.frozen
-class Compact:
+class CoreCompact:
     """Remove a batch of the log, counted from its start; the leader gets no notice."""
 
     batch: int
 
 
 @attrs.frozen
-class Fetch:
+class CoreFetch:
     """A member fetches; the target chooses the first offset and reads at most ``max_batches``."""
 
     member: str
@@ -60,7 +60,7 @@ class Fetch:
 
 
 @attrs.frozen
-class Acknowledge:
+class CoreAcknowledge:
     """A member acknowledges; ``answers`` are the coordinator's answers to the writes, in order."""
 
     member: str
@@ -69,7 +69,7 @@ class Acknowledge:
 
 
 @attrs.frozen
-class MemberLeaves:
+class CoreMemberLeaves:
     """A member leaves."""
 
     member: str
@@ -77,7 +77,7 @@ class MemberLeaves:
 
 
 @attrs.frozen
-class AdvanceTime:
+class CoreAdvanceTime:
     """Advance the clock."""
 
     ms: int
@@ -85,7 +85,7 @@ class AdvanceTime:
 
 
 @attrs.frozen
-class CompleteWrite:
+class CoreCompleteWrite:
     """Answer an outstanding write: the oldest is 0. Nothing if no write is outstanding."""
 
     nth: int
@@ -93,14 +93,14 @@ class CompleteWrite:
 
 
 @attrs.frozen
-class AdvanceLogStart:
+class CoreAdvanceLogStart:
     """Remove the first ``by`` offsets of the log; the leader gets notice."""
 
     by: int
 
 
 @attrs.frozen
-class FinishDeadLetter:
+class CoreFinishDeadLetter:
     """Finish a range of the dead-letter queue, which has it or could not: the oldest is 0."""
 
     nth: int
@@ -109,26 +109,26 @@ class FinishDeadLetter:
 
 
 NEEDS: dict[type, str] = {
-    CompleteWrite: "pending_writes",
-    AdvanceLogStart: "advance_log_start",
-    TakeOver: "take_over",
+    CoreCompleteWrite: "pending_writes",
+    CoreAdvanceLogStart: "advance_log_start",
+    CoreTakeOver: "take_over",
     AlterConfig: "alter_config",
-    FinishDeadLetter: "dead_letter_queue",
-    ProduceAborted: "aborted_transactions",
+    CoreFinishDeadLetter: "dead_letter_queue",
+    CoreProduceAborted: "aborted_transactions",
 }
 """The capability that a command needs which is not the first."""
 
 Ask = (
-    TakeOver
-    | Produce
-    | Compact
-    | Fetch
-    | Acknowledge
-    | MemberLeaves
-    | AdvanceTime
-    | CompleteWrite
-    | AdvanceLogStart
+    CoreTakeOver
+    | CoreProduce
+    | CoreCompact
+    | CoreFetch
+    | CoreAcknowledge
+    | CoreMemberLeaves
+    | CoreAdvanceTime
+    | CoreCompleteWrite
+    | CoreAdvanceLogStart
     | AlterConfig
-    | FinishDeadLetter
-    | ProduceAborted
+    | CoreFinishDeadLetter
+    | CoreProduceAborted
 )

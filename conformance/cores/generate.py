@@ -30,38 +30,47 @@ DURATION = 100
 _PASSING, _PASSING_SLOWLY = (10, 50, 50, 97, 100, 100), (10, 30, 30, 50, 97)
 """How much time passes at once, in percent of that; slowly where locks are renewed."""
 
-_RENEWING = {asks.AdvanceTime: 4.5, asks.CompleteWrite: 15.0}
+_RENEWING = {asks.CoreAdvanceTime: 4.5, asks.CoreCompleteWrite: 15.0}
 """Weights where locks are renewed: only time, and a write that fails, show whether they were."""
 
-_ALWAYS = {asks.Produce: 3.0, asks.Fetch: 10.0, asks.Acknowledge: 10.0, asks.AdvanceTime: 3.0}
+_ALWAYS = {
+    asks.CoreProduce: 3.0,
+    asks.CoreFetch: 10.0,
+    asks.CoreAcknowledge: 10.0,
+    asks.CoreAdvanceTime: 3.0,
+}
 _SOMETIMES = {
-    asks.MemberLeaves: 2.0,
-    asks.CompleteWrite: 5.0,
-    asks.Compact: 2.0,
-    asks.AdvanceLogStart: 1.0,
-    asks.TakeOver: 0.6,
+    asks.CoreMemberLeaves: 2.0,
+    asks.CoreCompleteWrite: 5.0,
+    asks.CoreCompact: 2.0,
+    asks.CoreAdvanceLogStart: 1.0,
+    asks.CoreTakeOver: 0.6,
     AlterConfig: 1.0,
-    asks.FinishDeadLetter: 2.0,
-    asks.ProduceAborted: 2.0,
+    asks.CoreFinishDeadLetter: 2.0,
+    asks.CoreProduceAborted: 2.0,
 }
 _WHILE_WRITING = {
-    asks.AdvanceTime: 3.0,
-    asks.AdvanceLogStart: 4.0,
-    asks.Compact: 3.0,
-    asks.TakeOver: 3.0,
+    asks.CoreAdvanceTime: 3.0,
+    asks.CoreAdvanceLogStart: 4.0,
+    asks.CoreCompact: 3.0,
+    asks.CoreTakeOver: 3.0,
 }
 """Factors of the weights while a write is outstanding, a state that is rare otherwise."""
 
-_WHILE_ARCHIVING = {asks.FinishDeadLetter: 3.0, asks.AdvanceLogStart: 2.0, asks.TakeOver: 3.0}
+_WHILE_ARCHIVING = {
+    asks.CoreFinishDeadLetter: 3.0,
+    asks.CoreAdvanceLogStart: 2.0,
+    asks.CoreTakeOver: 3.0,
+}
 """Factors while records wait for the dead-letter queue."""
 
-_WHILE_WAITING: dict[type[asks.Ask], float] = {asks.Fetch: 12.0}
+_WHILE_WAITING: dict[type[asks.Ask], float] = {asks.CoreFetch: 12.0}
 """Factors while a record, or a full window, waits for a fetch: the bound is a number of fetches."""
 
 _WHILE_ARCHIVED: dict[type[asks.Ask], float] = {AlterConfig: 3.0}
 """Factors while records of the window are archived: an altered setting must not revive them."""
 
-_AFTER_FAILURE: dict[type[asks.Ask], float] = {asks.AdvanceTime: 5.0}
+_AFTER_FAILURE: dict[type[asks.Ask], float] = {asks.CoreAdvanceTime: 5.0}
 """Factors after a write has failed: time shows which deadlines it restored."""
 
 _SELDOM = 0.2
@@ -143,7 +152,7 @@ def mixture(random: Random, can: Capabilities) -> Mixture:
             record_lock_duration_ms=DURATION,
             auto_offset_reset=AutoOffsetReset.EARLIEST,
             isolation_level=_isolation(random, optional),
-            dead_letter_queue=asks.FinishDeadLetter in optional,
+            dead_letter_queue=asks.CoreFinishDeadLetter in optional,
         ),
         _log_start(random, can),
         _members(random),
@@ -151,7 +160,7 @@ def mixture(random: Random, can: Capabilities) -> Mixture:
         weights,
         random.choice(modes),
         types,
-        can.write_errors if asks.CompleteWrite in optional else (),
+        can.write_errors if asks.CoreCompleteWrite in optional else (),
         gaps=(shape := random.random()) < _WITH_GAPS,
         reads=(1,) if abs(shape - _WITH_GAPS) < _SELDOM / 2 else _READS,
         malformed=can.validates_requests and random.random() < 0.3,
@@ -189,7 +198,7 @@ def _members(random: Random) -> tuple[str, ...]:
 
 def _isolation(random: Random, kinds: Container[type[asks.Ask]]) -> IsolationLevel:
     """Choose mostly read_committed if the mixture aborts transactions."""
-    if asks.ProduceAborted in kinds and random.random() < 0.8:
+    if asks.CoreProduceAborted in kinds and random.random() < 0.8:
         return IsolationLevel.READ_COMMITTED
     return IsolationLevel.READ_UNCOMMITTED
 
@@ -210,7 +219,7 @@ def _steered(weights: dict[type[asks.Ask], float], scene: Scene) -> dict[Any, fl
     archived = any(r.state is RecordState.ARCHIVED for r in records)
     failed = isinstance(last, CompleteWrite) and last.status is not ErrorCode.NONE
     waiting = bool(partition.passed_over) or partition.stuck is not None
-    idle = {asks.CompleteWrite: not writing, asks.FinishDeadLetter: not archiving}
+    idle = {asks.CoreCompleteWrite: not writing, asks.CoreFinishDeadLetter: not archiving}
     return {
         kind: weight
         * (_WHILE_WRITING.get(kind, 1.0) if writing else 1.0)
@@ -226,7 +235,7 @@ def _steered(weights: dict[type[asks.Ask], float], scene: Scene) -> dict[Any, fl
 def _produce(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
     gaps = (0, 0, 0, 1, 2) if mix.gaps else (0,)
     number = random.randint(1, 3)
-    return asks.Produce(
+    return asks.CoreProduce(
         tuple((random.choice(gaps), random.choice(mix.sizes)) for _ in range(number))
     )
 
@@ -234,7 +243,7 @@ def _produce(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
 def _fetch(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
     mode, size = random.choice(mix.modes), random.choice((1, 2, 500))
     most = random.choice((1, 2, 3, 5, 500))
-    return asks.Fetch(random.choice(mix.members), mode, size, most, random.choice(mix.reads))
+    return asks.CoreFetch(random.choice(mix.members), mode, size, most, random.choice(mix.reads))
 
 
 def _acknowledge(random: Random, mix: Mixture, scene: Scene) -> asks.Ask:
@@ -244,24 +253,24 @@ def _acknowledge(random: Random, mix: Mixture, scene: Scene) -> asks.Ask:
     batches = _batches(random, mix, scene, member)
     if mix.malformed and random.random() < 0.1:
         batches = (*batches[:-1], misshapen(batches[-1], random.choice(MISSHAPEN)))
-    return asks.Acknowledge(member, batches, _answers(random, mix))
+    return asks.CoreAcknowledge(member, batches, _answers(random, mix))
 
 
 def _advance_time(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
     slowly = AcknowledgeType.RENEW in mix.types and random.random() < 0.8
     percent = random.choice(_PASSING_SLOWLY if slowly else _PASSING)
-    return asks.AdvanceTime(DURATION * percent // 100, _answers(random, mix))
+    return asks.CoreAdvanceTime(DURATION * percent // 100, _answers(random, mix))
 
 
 def _complete_write(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
     statuses = (ErrorCode.NONE, ErrorCode.NONE, *mix.errors)
-    return asks.CompleteWrite(random.randint(0, 5), random.choice(statuses))
+    return asks.CoreCompleteWrite(random.randint(0, 5), random.choice(statuses))
 
 
 def _compact(random: Random, _mix: Mixture, scene: Scene) -> asks.Ask:
     """Choose a batch mostly near the start of the log, where records are in flight."""
     number = len(scene.log) or 1
-    return asks.Compact(min(random.randrange(number), random.randrange(number)))
+    return asks.CoreCompact(min(random.randrange(number), random.randrange(number)))
 
 
 def _advance_log_start(random: Random, _mix: Mixture, scene: Scene) -> asks.Ask:
@@ -269,7 +278,7 @@ def _advance_log_start(random: Random, _mix: Mixture, scene: Scene) -> asks.Ask:
     window, by = scene.partition.window, random.randint(1, 6)
     to_start = window.start_offset - scene.log_start
     inside = random.randint(1, window.end_offset - window.start_offset + 2)
-    return asks.AdvanceLogStart(by if random.random() < 0.3 else max(1, to_start + inside))
+    return asks.CoreAdvanceLogStart(by if random.random() < 0.3 else max(1, to_start + inside))
 
 
 def _alter_config(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
@@ -281,33 +290,33 @@ def _alter_config(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
     ]
     if mix.renew_setting:
         changes.append({"renew_acknowledge_enable": False})
-    if asks.ProduceAborted in mix.weights:
+    if asks.CoreProduceAborted in mix.weights:
         changes.append({"isolation_level": random.choice(list(IsolationLevel))})
     return AlterConfig(attrs.evolve(mix.config, **random.choice(changes)))
 
 
 _MAKERS: dict[type[asks.Ask], Callable[[Random, Mixture, Scene], asks.Ask]] = {
-    asks.Produce: _produce,
-    asks.Fetch: _fetch,
-    asks.Acknowledge: _acknowledge,
-    asks.MemberLeaves: lambda random, mix, _: asks.MemberLeaves(
+    asks.CoreProduce: _produce,
+    asks.CoreFetch: _fetch,
+    asks.CoreAcknowledge: _acknowledge,
+    asks.CoreMemberLeaves: lambda random, mix, _: asks.CoreMemberLeaves(
         random.choice(mix.members), _answers(random, mix)
     ),
-    asks.AdvanceTime: _advance_time,
-    asks.CompleteWrite: _complete_write,
-    asks.Compact: _compact,
-    asks.AdvanceLogStart: _advance_log_start,
-    asks.TakeOver: lambda _random, mix, _: asks.TakeOver(mix.config),
-    asks.FinishDeadLetter: lambda random, mix, _: asks.FinishDeadLetter(
+    asks.CoreAdvanceTime: _advance_time,
+    asks.CoreCompleteWrite: _complete_write,
+    asks.CoreCompact: _compact,
+    asks.CoreAdvanceLogStart: _advance_log_start,
+    asks.CoreTakeOver: lambda _random, mix, _: asks.CoreTakeOver(mix.config),
+    asks.CoreFinishDeadLetter: lambda random, mix, _: asks.CoreFinishDeadLetter(
         nth := random.randint(0, 3), _answers(random, mix), fails=nth == _FAILING
     ),
-    asks.ProduceAborted: lambda random, *_: asks.ProduceAborted(random.randint(1, 4)),
+    asks.CoreProduceAborted: lambda random, *_: asks.CoreProduceAborted(random.randint(1, 4)),
     AlterConfig: _alter_config,
 }
 
 
 def _answers(random: Random, mix: Mixture) -> tuple[ErrorCode, ...]:
-    if asks.CompleteWrite not in mix.weights or random.random() < 0.3:
+    if asks.CoreCompleteWrite not in mix.weights or random.random() < 0.3:
         return ()
     statuses = (*[ErrorCode.PENDING] * 5, ErrorCode.NONE, *mix.errors)
     return tuple(random.choice(statuses) for _ in range(random.randint(1, 4)))

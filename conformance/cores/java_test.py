@@ -32,12 +32,12 @@ def _played(target: Target, kit: AnyKit, case: JavaCase) -> tuple[list[Exchanged
         before, log, known = scene.partition, list(scene.log), len(scene.exchanges)
         deviation = scene.ask(ask)
         asked = scene.exchanges[known:]
-        if isinstance(ask, asks.ProduceAborted):
+        if isinstance(ask, asks.CoreProduceAborted):
             asked = [attrs.evolve(e, operation={**e.operation, "op": "abort"}) for e in asked]
         exchanges += asked
         if deviation is not None:
             return exchanges, LastStep(deviation, exchanges[-1], before, scene, hello)
-        if isinstance(ask, asks.Compact):
+        if isinstance(ask, asks.CoreCompact):
             gone = [batch for batch in log if batch not in scene.log]
             exchanges.append(Exchanged(-1, {"op": "compact", "gone": gone}, (), {}))
     raise NoTestError(f"{case.name} did not show when it was played again")

@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 
+from conformance.commands import ask_name
 from conformance.cores import asks
 from conformance.cores.generate import mixture, next_ask
 from conformance.cores.scene import Scene
@@ -20,7 +21,9 @@ from model.states import AcknowledgeType
 from spec.validation import validate
 
 _ALL = 500
-_WRITING = asks.Acknowledge | asks.MemberLeaves | asks.AdvanceTime | asks.FinishDeadLetter
+_WRITING = (
+    asks.CoreAcknowledge | asks.CoreMemberLeaves | asks.CoreAdvanceTime | asks.CoreFinishDeadLetter
+)
 _SETTLED = (ErrorCode.NONE, ErrorCode.PENDING)
 _FIRST = "m1"
 _MANY = 10
@@ -53,13 +56,13 @@ class Cores(Kit[asks.Ask, Target, CoreHello, Scene]):
     ) -> tuple[asks.Ask, Callable[[Scene], asks.Ask]]:
         """Begin with a leader that takes over."""
         mix = mixture(random, hello.capabilities)
-        first = asks.TakeOver(mix.config, mix.persisted, mix.log_start)
+        first = asks.CoreTakeOver(mix.config, mix.persisted, mix.log_start)
         return first, partial(next_ask, random, mix)
 
     def features(self, ask: asks.Ask, /) -> Iterator[str]:
-        """Yield the name of its class, and whether it leaves a gap in the log."""
-        yield type(ask).__name__
-        if isinstance(ask, asks.Produce) and any(before for before, _ in ask.batches):
+        """Yield its name, and whether it leaves a gap in the log."""
+        yield ask_name(type(ask))
+        if isinstance(ask, asks.CoreProduce) and any(before for before, _ in ask.batches):
             yield "gap in the log"
 
     def simpler(self, ask: asks.Ask) -> Iterator[asks.Ask]:
@@ -67,25 +70,28 @@ class Cores(Kit[asks.Ask, Target, CoreHello, Scene]):
         if isinstance(ask, _WRITING):
             yield attrs.evolve(ask, answers=())
             yield attrs.evolve(ask, answers=ask.answers[:-1])
-        if isinstance(ask, asks.Acknowledge | asks.MemberLeaves | asks.Fetch):
+        if isinstance(ask, asks.CoreAcknowledge | asks.CoreMemberLeaves | asks.CoreFetch):
             yield attrs.evolve(ask, member=_FIRST)
         match ask:
-            case asks.Produce(batches):
-                yield from map(asks.Produce, less_of(batches, _simpler_sizes))
-            case asks.ProduceAborted(size):
-                yield from (asks.Produce(((0, size),)), asks.ProduceAborted(max(1, size - 1)))
-            case asks.Acknowledge(batches=acknowledged):
+            case asks.CoreProduce(batches):
+                yield from map(asks.CoreProduce, less_of(batches, _simpler_sizes))
+            case asks.CoreProduceAborted(size):
+                yield from (
+                    asks.CoreProduce(((0, size),)),
+                    asks.CoreProduceAborted(max(1, size - 1)),
+                )
+            case asks.CoreAcknowledge(batches=acknowledged):
                 fewer = less_of(acknowledged, _single_offsets)
                 yield from (attrs.evolve(ask, batches=batches) for batches in fewer)
-            case asks.Fetch():
+            case asks.CoreFetch():
                 yield attrs.evolve(ask, max_records=_ALL, batch_size=_ALL)
                 yield attrs.evolve(ask, batch_size=_ALL)
-            case asks.AdvanceLogStart(by) if by > 1:
-                yield asks.AdvanceLogStart(by - 1)
-            case asks.CompleteWrite() | asks.FinishDeadLetter():
+            case asks.CoreAdvanceLogStart(by) if by > 1:
+                yield asks.CoreAdvanceLogStart(by - 1)
+            case asks.CoreCompleteWrite() | asks.CoreFinishDeadLetter():
                 yield from _plainly_ended(ask)
-            case asks.Compact(batch) if batch:
-                yield asks.Compact(batch - 1)
+            case asks.CoreCompact(batch) if batch:
+                yield asks.CoreCompact(batch - 1)
 
     def plainer(self, sequence: tuple[asks.Ask, ...]) -> Iterable[tuple[asks.Ask, ...]]:
         """Yield the sequence with equal fetches in a row, and with a log that begins at 0."""
@@ -93,20 +99,20 @@ class Cores(Kit[asks.Ask, Target, CoreHello, Scene]):
             if (even := tuple(_even(sequence, place))) != sequence:
                 yield even
         first, *others = sequence
-        if isinstance(first, asks.TakeOver) and first.log_start:
+        if isinstance(first, asks.CoreTakeOver) and first.log_start:
             lower = (self.moved_down(ask, first.log_start) for ask in others)
             yield attrs.evolve(first, log_start=0), *lower
 
     def produced(self, ask: asks.Ask) -> int:
         """Count the records of a produce with the gaps between them, and a marker."""
-        if isinstance(ask, asks.ProduceAborted):
+        if isinstance(ask, asks.CoreProduceAborted):
             return ask.size + 1
-        batches = ask.batches if isinstance(ask, asks.Produce) else ()
+        batches = ask.batches if isinstance(ask, asks.CoreProduce) else ()
         return sum(missing + size for missing, size in batches)
 
     def moved_down(self, ask: asks.Ask, by: int) -> asks.Ask:
         """Move an acknowledgement, the only command that names offsets."""
-        if not isinstance(ask, asks.Acknowledge):
+        if not isinstance(ask, asks.CoreAcknowledge):
             return ask
         return attrs.evolve(ask, batches=tuple(_lower(batch, by) for batch in ask.batches))
 
@@ -118,12 +124,12 @@ class Cores(Kit[asks.Ask, Target, CoreHello, Scene]):
 
     def needs(self, sequence: Sequence[asks.Ask]) -> Mapping[str, Any]:
         """Return the capabilities that a sequence needs; any acquire mode stands for another."""
-        acknowledged = [ask for ask in sequence if isinstance(ask, asks.Acknowledge)]
+        acknowledged = [ask for ask in sequence if isinstance(ask, asks.CoreAcknowledge)]
         types = {kind for ask in acknowledged for batch in ask.batches for kind in batch.types}
         statuses = {status for ask in sequence for status in _statuses(ask)}
-        configs = [a.config for a in sequence if isinstance(a, asks.TakeOver | AlterConfig)]
+        configs = [a.config for a in sequence if isinstance(a, asks.CoreTakeOver | AlterConfig)]
         done = {asks.NEEDS.get(type(ask)) for ask in sequence[1:]}
-        persisted = any(isinstance(ask, asks.TakeOver) and ask.persisted for ask in sequence)
+        persisted = any(isinstance(ask, asks.CoreTakeOver) and ask.persisted for ask in sequence)
         wanted: dict[str, Any] = {
             "renew": AcknowledgeType.RENEW in types,
             "renew_setting": not all(config.renew_acknowledge_enable for config in configs),
@@ -147,10 +153,10 @@ CORES = Cores()
 
 
 def _statuses(ask: asks.Ask) -> tuple[ErrorCode, ...]:
-    return (ask.status,) if isinstance(ask, asks.CompleteWrite) else getattr(ask, "answers", ())
+    return (ask.status,) if isinstance(ask, asks.CoreCompleteWrite) else getattr(ask, "answers", ())
 
 
-def _is_malformed(ask: asks.Acknowledge) -> bool:
+def _is_malformed(ask: asks.CoreAcknowledge) -> bool:
     return validate(Acknowledge(ask.member, ask.batches), KIP) is not ErrorCode.NONE
 
 
@@ -162,14 +168,14 @@ def _lower(batch: AcknowledgementBatch, less: int) -> AcknowledgementBatch:
 
 def _even(sequence: Sequence[asks.Ask], place: int) -> Iterator[asks.Ask]:
     """Yield the sequence with one fetch of many in a row, the first or last, for each of them."""
-    for is_fetch, run in groupby(sequence, key=lambda ask: isinstance(ask, asks.Fetch)):
+    for is_fetch, run in groupby(sequence, key=lambda ask: isinstance(ask, asks.CoreFetch)):
         asked = list(run)
         yield from [asked[place]] * len(asked) if is_fetch and len(asked) >= _MANY else asked
 
 
-def _plainly_ended(ask: asks.CompleteWrite | asks.FinishDeadLetter) -> Iterator[asks.Ask]:
+def _plainly_ended(ask: asks.CoreCompleteWrite | asks.CoreFinishDeadLetter) -> Iterator[asks.Ask]:
     yield attrs.evolve(ask, nth=0)
-    if isinstance(ask, asks.FinishDeadLetter):
+    if isinstance(ask, asks.CoreFinishDeadLetter):
         yield attrs.evolve(ask, fails=False)
 
 

@@ -99,13 +99,13 @@ class Scene(Stage[asks.Ask]):
 
     def ask(self, ask: asks.Ask) -> Finding | None:
         """Send a command and judge the answer. Raises TargetError if there is none."""
-        if isinstance(ask, asks.Compact):
+        if isinstance(ask, asks.CoreCompact):
             self._compact(ask.batch)
             return None
         operation = self._operation(ask)
         answers = getattr(ask, "answers", ())
         deviation = self._asked(operation, answers) if operation else None
-        if isinstance(ask, asks.TakeOver) and not deviation and self._starts_below_the_log():
+        if isinstance(ask, asks.CoreTakeOver) and not deviation and self._starts_below_the_log():
             return self._asked(self._log_start(), ())
         return deviation
 
@@ -227,14 +227,14 @@ class Scene(Stage[asks.Ask]):
     ) -> dict[str, Any] | None:
         modes = self._can.acquire_modes
         match ask:
-            case asks.TakeOver():
+            case asks.CoreTakeOver():
                 return self._take_over(ask)
-            case asks.Produce(batches):
+            case asks.CoreProduce(batches):
                 return self._produce(batches)
-            case asks.ProduceAborted(size):
+            case asks.CoreProduceAborted(size):
                 self.aborted.append([self.log_end, self.log_end + size - 1])
                 return self._produce(((0, size), (0, 1)))
-            case asks.Fetch():
+            case asks.CoreFetch():
                 return {
                     "op": "acquire",
                     "member": ask.member,
@@ -247,24 +247,24 @@ class Scene(Stage[asks.Ask]):
                     "log_end_offset": self.log_end,
                     **self._aborted(),
                 }
-            case asks.Acknowledge(member, batches):
+            case asks.CoreAcknowledge(member, batches):
                 rows = [_row(batch) for batch in batches]
                 return {"op": "acknowledge", "member": member, "batches": rows}
-            case asks.MemberLeaves(member):
+            case asks.CoreMemberLeaves(member):
                 return {"op": "release", "member": member}
-            case asks.AdvanceTime(ms):
+            case asks.CoreAdvanceTime(ms):
                 self.now += ms
                 return {"op": "advance_time", "ms": ms}
-            case asks.AdvanceLogStart(by):
+            case asks.CoreAdvanceLogStart(by):
                 self.log_start = min(self.log_end, self.log_start + by)
                 self.log = [batch for batch in self.log if batch[1] >= self.log_start]
                 return self._log_start()
             case AlterConfig(config):
                 return {"op": "alter_config", "config": _config(config)}
-            case asks.FinishDeadLetter(nth):
+            case asks.CoreFinishDeadLetter(nth):
                 fails = {"fails": True} if ask.fails else {}
                 return {"op": "finish_dead_letter", "nth": nth, **fails}
-            case asks.CompleteWrite(nth, status) if self._waiting:
+            case asks.CoreCompleteWrite(nth, status) if self._waiting:
                 id_ = self._waiting.pop(nth % len(self._waiting))
                 return {"op": "complete_write", "id": id_, "status": status.name}
         return None
@@ -276,7 +276,7 @@ class Scene(Stage[asks.Ask]):
         present = [batch for batch in self.aborted if batch in self.log]
         return {"aborted": present} if present else {}
 
-    def _take_over(self, ask: asks.TakeOver) -> dict[str, Any]:
+    def _take_over(self, ask: asks.CoreTakeOver) -> dict[str, Any]:
         if not self.events:
             self.log_start = self.log_end = ask.log_start
         first = ask.persisted or DurableState(ask.log_start, 0)

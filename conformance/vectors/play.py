@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import attrs
 
 from conformance.campaign import Fault, play
+from conformance.commands import ask_name
 from conformance.cores.kit import CORES
 from conformance.cores.target import CoreHello, Target
 from conformance.target import TargetError
@@ -60,7 +61,7 @@ def play_vectors(target: Target, hello: CoreHello, listed: Iterable[Case]) -> Pl
                 rests_on=_own(case) if length == len(case.asks) - 1 else None,
             )
             asked = case.asks[: length + 1]
-            kinds = tuple(sorted({type(ask).__name__ for ask in asked}))
+            kinds = tuple(sorted({ask_name(type(ask)) for ask in asked}))
             faults.append(Fault(named, asked, tuple(scene.steps), kinds, 1))
     return Played(len(names), tuple(faults), dict(skipped), tuple(names), failure)
 

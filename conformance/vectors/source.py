@@ -121,7 +121,7 @@ def _case(plain: dict[str, Any], texts: Mapping[str, Quotation], where: str) -> 
     if entry.rests_on not in texts:
         raise CaseError(f"{where}: rests_on is {entry.rests_on!r}, which {_TEXTS} does not have")
     config = _structured({**attrs.asdict(_CONFIG), **entry.config}, SharePartitionConfig, where)
-    commands: list[asks.Ask] = [asks.TakeOver(config, entry.persisted)]
+    commands: list[asks.Ask] = [asks.CoreTakeOver(config, entry.persisted)]
     try:
         for step in entry.steps:
             commands.append(ask_in_words(step, config))

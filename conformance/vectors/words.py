@@ -50,18 +50,18 @@ def _produce(match: re.Match[str], _config: SharePartitionConfig, _answers: Answ
         else:
             batches.append((missing, int(part)))
             missing = 0
-    return asks.Produce(tuple(batches))
+    return asks.CoreProduce(tuple(batches))
 
 
 def _fetch(match: re.Match[str], _config: SharePartitionConfig, _answers: Answers) -> Ask:
     mode, most = _MODES[match[2] or ""], int(match[3] or _NO_MAXIMUM)
-    return asks.Fetch(match[1], mode, _NO_MAXIMUM, most, int(match[4] or 1))
+    return asks.CoreFetch(match[1], mode, _NO_MAXIMUM, most, int(match[4] or 1))
 
 
 def _acknowledge(match: re.Match[str], _config: SharePartitionConfig, answers: Answers) -> Ask:
     kind = _VERBS[match[2]]
     batches = (_batch(part, kind) for part in match[3].split("; "))
-    return asks.Acknowledge(match[1], tuple(batches), answers)
+    return asks.CoreAcknowledge(match[1], tuple(batches), answers)
 
 
 def _batch(text: str, kind: int | None) -> AcknowledgementBatch:
@@ -79,21 +79,21 @@ def _altered(match: re.Match[str], config: SharePartitionConfig, _answers: Answe
 
 _STEPS: tuple[tuple[str, Maker], ...] = (
     (r"produce ((?:skip )?\d+(?:, (?:skip )?\d+)*)", _produce),
-    (r"an aborted transaction of (\d+)", lambda match, *_: asks.ProduceAborted(int(match[1]))),
+    (r"an aborted transaction of (\d+)", lambda match, *_: asks.CoreProduceAborted(int(match[1]))),
     (r"(m\d) fetches(?: (whole batches))?(?: at most (\d+))?(?: in (\d+) log batches)?", _fetch),
     (rf"(m\d) ({'|'.join(_VERBS)}) (.+)", _acknowledge),
-    (r"(m\d) leaves", lambda match, _, answers: asks.MemberLeaves(match[1], answers)),
-    (r"(\d+) ms pass", lambda match, _, answers: asks.AdvanceTime(int(match[1]), answers)),
+    (r"(m\d) leaves", lambda match, _, answers: asks.CoreMemberLeaves(match[1], answers)),
+    (r"(\d+) ms pass", lambda match, _, answers: asks.CoreAdvanceTime(int(match[1]), answers)),
     (
         r"write (\d+) ends (\w+)",
-        lambda match, *_: asks.CompleteWrite(int(match[1]), ErrorCode[match[2]]),
+        lambda match, *_: asks.CoreCompleteWrite(int(match[1]), ErrorCode[match[2]]),
     ),
-    (r"the log loses batch (\d+)", lambda match, *_: asks.Compact(int(match[1]))),
-    (r"the log start moves by (\d+)", lambda match, *_: asks.AdvanceLogStart(int(match[1]))),
+    (r"the log loses batch (\d+)", lambda match, *_: asks.CoreCompact(int(match[1]))),
+    (r"the log start moves by (\d+)", lambda match, *_: asks.CoreAdvanceLogStart(int(match[1]))),
     (r"(\w+) becomes (\w+)", _altered),
     (
         r"dead letter (\d+) ends",
-        lambda match, _, answers: asks.FinishDeadLetter(int(match[1]), answers),
+        lambda match, _, answers: asks.CoreFinishDeadLetter(int(match[1]), answers),
     ),
-    (r"a new leader", lambda _match, config, _: asks.TakeOver(config)),
+    (r"a new leader", lambda _match, config, _: asks.CoreTakeOver(config)),
 )

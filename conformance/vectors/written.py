@@ -47,7 +47,7 @@ def _text(vector: dict[str, Any]) -> str:
 
 def vectors(case: Case) -> Iterator[dict[str, Any]]:
     """Yield the vector of a case, or one for each profile if their answers differ."""
-    modes = sorted({ask.mode.value for ask in case.asks if isinstance(ask, asks.Fetch)})
+    modes = sorted({ask.mode.value for ask in case.asks if isinstance(ask, asks.CoreFetch)})
     needs = {**({"acquire_modes": modes} if modes else {}), **CORES.needs(case.asks)}
     profiles: dict[str, list[str]] = {}
     for profile in case.profiles:
@@ -74,7 +74,7 @@ def _steps(case: Case, profile: str) -> Iterator[dict[str, Any]]:
             raise VectorError(f"{case.name}: {words}: {deviation.sentence}")
         texts.append(words)
         if not (asked := scene.exchanges[known:]):
-            if not isinstance(ask, asks.Compact):
+            if not isinstance(ask, asks.CoreCompact):
                 raise VectorError(f"{case.name}: {words}: there is nothing to ask")
             continue
         last = asked[-1]

@@ -46,7 +46,7 @@ class Key(StrEnum):
 
 
 @attrs.frozen
-class Open:
+class WireOpen:
     """Create a topic with so many partitions, and a group, whose id ends with ``group``."""
 
     config: SharePartitionConfig
@@ -55,7 +55,7 @@ class Open:
 
 
 @attrs.frozen
-class Produce:
+class WireProduce:
     """Append log batches, each as (offsets without a record before it, its size).
 
     ``old`` records have a timestamp of before the hour of by_duration.
@@ -67,7 +67,7 @@ class Produce:
 
 
 @attrs.frozen
-class ProduceAborted:
+class WireProduceAborted:
     """Append log batches as one transaction and abort it: its marker follows them."""
 
     partition: int
@@ -75,7 +75,7 @@ class ProduceAborted:
 
 
 @attrs.frozen
-class ProduceOpen:
+class WireProduceOpen:
     """Append log batches in a transaction of the partition that stays open, or begins with them."""
 
     partition: int
@@ -83,7 +83,7 @@ class ProduceOpen:
 
 
 @attrs.frozen
-class EndTransaction:
+class WireEndTransaction:
     """Commit or abort the open transaction of the partition, if there is one."""
 
     partition: int
@@ -91,7 +91,7 @@ class EndTransaction:
 
 
 @attrs.frozen
-class DeleteRecords:
+class WireDeleteRecords:
     """Delete the first ``by`` offsets of the log, at most up to an open transaction."""
 
     partition: int
@@ -122,7 +122,7 @@ class Acknowledged:
 
 
 @attrs.frozen
-class Fetch:
+class WireFetch:
     """Fetch and acknowledge in one request, which opens a session if the member has none.
 
     ``partitions`` join the session, ``forgotten`` leave it. With a renewal in its batches the
@@ -143,7 +143,7 @@ class Fetch:
 
 
 @attrs.frozen
-class Acknowledge:
+class WireAcknowledge:
     """Acknowledge in a request of its own."""
 
     member: str
@@ -154,44 +154,46 @@ class Acknowledge:
 
 
 @attrs.frozen
-class Disconnect:
+class WireDisconnect:
     """Close the connection of a member; its next request opens another."""
 
     member: str
 
 
 @attrs.frozen
-class Wait:
+class WireWait:
     """Wait so many percent of the lock duration."""
 
     percent: int
 
 
 @attrs.frozen
-class WaitPastLocks:
+class WireWaitPastLocks:
     """Wait until every lock that is held has ended."""
 
 
 @attrs.frozen
-class Describe:
+class WireDescribe:
     """Describe the start offset and the lag of a partition."""
 
     partition: int
 
 
 @attrs.frozen
-class FindCoordinator:
+class WireFindCoordinator:
     """Ask for the share coordinator of a share-partition, or by a key that names none."""
 
     partition: int
     key: Key = Key.WHOLE
 
 
-OfTheLog = Produce | ProduceAborted | ProduceOpen | EndTransaction | DeleteRecords
+OfTheLog = (
+    WireProduce | WireProduceAborted | WireProduceOpen | WireEndTransaction | WireDeleteRecords
+)
 
 
 @attrs.frozen
-class AlterOffset:
+class WireAlterOffset:
     """Alter the start offset of a share-partition, ``to`` so many offsets into the log.
 
     With ``hang_up`` the connections of the members are closed as well as their sessions.
@@ -203,7 +205,7 @@ class AlterOffset:
 
 
 @attrs.frozen
-class Recreate:
+class WireRecreate:
     """Delete the group, and the topic if so, and create them again under the same names.
 
     With ``hang_up`` the connections of the members are closed as well as their sessions.
@@ -214,7 +216,7 @@ class Recreate:
 
 
 @attrs.frozen
-class BriefMember:
+class WireBriefMember:
     """Give the group an interval of its own, the ``nth`` that it may have, and join for a moment.
 
     A ``silent`` member sends no heartbeats for longer than the session timeout, which the group has
@@ -225,6 +227,6 @@ class BriefMember:
     silent: bool = False
 
 
-OfTime = Disconnect | Wait | WaitPastLocks
-OfAdmin = Describe | FindCoordinator | AlterOffset | Recreate | BriefMember
-Ask = Open | OfTheLog | Fetch | Acknowledge | OfTime | OfAdmin
+OfTime = WireDisconnect | WireWait | WireWaitPastLocks
+OfAdmin = WireDescribe | WireFindCoordinator | WireAlterOffset | WireRecreate | WireBriefMember
+Ask = WireOpen | OfTheLog | WireFetch | WireAcknowledge | OfTime | OfAdmin

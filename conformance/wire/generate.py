@@ -16,18 +16,18 @@ from conformance.wire.target import WireCapabilities, WireHello
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.states import AcknowledgeType, AcquireMode
 
-_ALWAYS = {asks.Produce: 3.0, asks.Fetch: 10.0, asks.Acknowledge: 7.0}
+_ALWAYS = {asks.WireProduce: 3.0, asks.WireFetch: 10.0, asks.WireAcknowledge: 7.0}
 _SOMETIMES = {
-    asks.Disconnect: 0.7,
-    asks.DeleteRecords: 1.0,
-    asks.ProduceAborted: 1.0,
-    asks.ProduceOpen: 1.0,
-    asks.Describe: 4.0,
-    asks.Wait: 1.5,
-    asks.WaitPastLocks: 0.7,
-    asks.FindCoordinator: 1.0,
-    asks.AlterOffset: 0.7,
-    asks.Recreate: 0.5,
+    asks.WireDisconnect: 0.7,
+    asks.WireDeleteRecords: 1.0,
+    asks.WireProduceAborted: 1.0,
+    asks.WireProduceOpen: 1.0,
+    asks.WireDescribe: 4.0,
+    asks.WireWait: 1.5,
+    asks.WireWaitPastLocks: 0.7,
+    asks.WireFindCoordinator: 1.0,
+    asks.WireAlterOffset: 0.7,
+    asks.WireRecreate: 0.5,
 }
 _COLONS = (":", ":0", "::", "a:b")
 _OTHERS = (" ", "/", "é", "%", "#", "'", '"', "\\", "…", "*", "?", "&", "=", ",", ";")
@@ -36,14 +36,14 @@ _ENDING = 3.0
 """The weight of the end of a transaction where some stay open: nothing else lets a fetch pass."""
 
 _NEEDS: dict[type[asks.Ask], str] = {
-    asks.DeleteRecords: "delete_records",
-    asks.ProduceAborted: "aborted",
-    asks.ProduceOpen: "transactions",
-    asks.Describe: "offsets",
-    asks.Disconnect: "sessions",
-    asks.FindCoordinator: "coordinators",
-    asks.AlterOffset: "alters",
-    asks.Recreate: "recreates",
+    asks.WireDeleteRecords: "delete_records",
+    asks.WireProduceAborted: "aborted",
+    asks.WireProduceOpen: "transactions",
+    asks.WireDescribe: "offsets",
+    asks.WireDisconnect: "sessions",
+    asks.WireFindCoordinator: "coordinators",
+    asks.WireAlterOffset: "alters",
+    asks.WireRecreate: "recreates",
 }
 """The capability that a command needs."""
 
@@ -99,7 +99,7 @@ _RESETS = {"earliest": 0.65, "latest": 0.2, "by_duration": 0.15}
 _OLD = 0.5
 """How often each reset is configured, and how likely records are older than by_duration says."""
 
-_OF_TRANSACTIONS = (asks.ProduceAborted, asks.ProduceOpen, asks.EndTransaction)
+_OF_TRANSACTIONS = (asks.WireProduceAborted, asks.WireProduceOpen, asks.WireEndTransaction)
 """What leaves markers, with a timestamp of their own: not with by_duration."""
 
 
@@ -132,10 +132,10 @@ class WireMixture:
     few_bytes: bool
 
 
-def begin(random: Random, hello: WireHello) -> tuple[WireMixture, asks.Open]:
+def begin(random: Random, hello: WireHello) -> tuple[WireMixture, asks.WireOpen]:
     """Return a mixture and the first command of a sequence."""
     mix = mixture(random, hello.capabilities)
-    return mix, asks.Open(mix.config, mix.partitions, mix.group)
+    return mix, asks.WireOpen(mix.config, mix.partitions, mix.group)
 
 
 def mixture(random: Random, can: WireCapabilities) -> WireMixture:
@@ -143,7 +143,7 @@ def mixture(random: Random, can: WireCapabilities) -> WireMixture:
     mix = _mixture(random, can)
     # Drawn last: a seed brings what it always did from a broker whose groups have no such settings.
     if can.heartbeats_ms and len(mix.weights) > len(_ALWAYS) and random.random() < 0.5:
-        mix = attrs.evolve(mix, weights={**mix.weights, asks.BriefMember: _BRIEF})
+        mix = attrs.evolve(mix, weights={**mix.weights, asks.WireBriefMember: _BRIEF})
     return mix
 
 
@@ -156,14 +156,14 @@ def _mixture(random: Random, can: WireCapabilities) -> WireMixture:
     lasting = can.sessions and random.random() < _LASTING
     if lasting:
         optional.clear()
-    if asks.ProduceOpen in optional:
-        optional[asks.EndTransaction] = _ENDING
+    if asks.WireProduceOpen in optional:
+        optional[asks.WireEndTransaction] = _ENDING
     modes = [tuple(AcquireMode(mode) for mode in can.acquire_modes)]
     modes += [(mode,) for mode in modes[0]]
     renewing = (AcknowledgeType.RENEW,)
     types = random.choice([some for some in _TYPES if can.renew or some != renewing])
     if types == renewing:
-        optional[asks.Wait] = _WAITING
+        optional[asks.WireWait] = _WAITING
     if not can.renew:
         types = tuple(t for t in types if t is not AcknowledgeType.RENEW)
     reset = AutoOffsetReset(random.choices(can.resets, [_RESETS[each] for each in can.resets])[0])
@@ -173,7 +173,7 @@ def _mixture(random: Random, can: WireCapabilities) -> WireMixture:
     limit = random.choice(can.lock_limits)
     wide = (limit // 3, limit // 2 + 1) * 2 if limit > _WIDE and random.random() < 0.4 else ()
     whole = bool(wide) and random.random() < _WHOLE
-    transactional = {asks.ProduceAborted, asks.ProduceOpen} & optional.keys()
+    transactional = {asks.WireProduceAborted, asks.WireProduceOpen} & optional.keys()
     keeps_back = can.committed and bool(transactional) and random.random() < _COMMITTED
     return WireMixture(
         SharePartitionConfig(
@@ -208,13 +208,13 @@ def _mixture(random: Random, can: WireCapabilities) -> WireMixture:
 def next_ask(random: Random, mix: WireMixture, scene: WireScene) -> asks.Ask:
     """Return the next command of a sequence: often a wait after a connection is closed."""
     if scene.last == "disconnect" and random.random() < _PATIENT:
-        return asks.Wait(60)
+        return asks.WireWait(60)
     (kind,) = random.choices(list(mix.weights), list(mix.weights.values()))
     return _MAKERS[kind](random, mix, scene)
 
 
 def _produce_open(random: Random, mix: WireMixture, _scene: WireScene) -> asks.Ask:
-    return asks.ProduceOpen(_partition(random, mix), _appended(random, mix, 2))
+    return asks.WireProduceOpen(_partition(random, mix), _appended(random, mix, 2))
 
 
 def _end(random: Random, mix: WireMixture, scene: WireScene) -> asks.Ask:
@@ -222,7 +222,7 @@ def _end(random: Random, mix: WireMixture, scene: WireScene) -> asks.Ask:
     some = [partition for partition in range(mix.partitions) if scene.log(partition).open]
     if not some:
         return _produce_open(random, mix, scene)
-    return asks.EndTransaction(random.choice(some), committed=random.random() < _COMMITS)
+    return asks.WireEndTransaction(random.choice(some), committed=random.random() < _COMMITS)
 
 
 def _appended(random: Random, mix: WireMixture, most: int) -> tuple[tuple[int, int], ...]:
@@ -244,7 +244,7 @@ def _fetch(random: Random, mix: WireMixture, scene: WireScene) -> asks.Ask:
     some = tuple(p for p in range(mix.partitions) if random.random() < 0.5)
     carries = mix.piggybacked and random.random() < 0.6
     acknowledged = _acknowledged(random, mix, scene, member) if carries else ()
-    return asks.Fetch(
+    return asks.WireFetch(
         member,
         some if random.random() < 0.2 else (),
         random.choice((500,) if mix.whole else (1, 2, 3, 5, 500)),
@@ -270,43 +270,45 @@ def _acknowledge(random: Random, mix: WireMixture, scene: WireScene) -> asks.Ask
     epoch, stranger = _epoch(random, mix), _stranger(random, mix)
     if epoch is asks.Epoch.CLOSE and random.random() < 0.25:
         acknowledged = ()
-    return asks.Acknowledge(member, acknowledged, epoch, stranger, unsaid)
+    return asks.WireAcknowledge(member, acknowledged, epoch, stranger, unsaid)
 
 
 def _disconnect(random: Random, mix: WireMixture, scene: WireScene) -> asks.Ask:
     holding = [member for member in mix.members if _holds(mix, scene, member)]
-    return asks.Disconnect(random.choice(holding or mix.members))
+    return asks.WireDisconnect(random.choice(holding or mix.members))
 
 
 def _find(random: Random, mix: WireMixture, _scene: WireScene) -> asks.Ask:
     key = random.choice(tuple(asks.Key)) if random.random() < 0.5 else asks.Key.WHOLE
-    return asks.FindCoordinator(_partition(random, mix), key)
+    return asks.WireFindCoordinator(_partition(random, mix), key)
 
 
 _MAKERS: dict[type[asks.Ask], Callable[[Random, WireMixture, WireScene], asks.Ask]] = {
-    asks.Produce: lambda r, mix, _: asks.Produce(
+    asks.WireProduce: lambda r, mix, _: asks.WireProduce(
         _partition(r, mix), _appended(r, mix, 3), old=_old(r, mix)
     ),
-    asks.ProduceAborted: lambda r, mix, _: asks.ProduceAborted(
+    asks.WireProduceAborted: lambda r, mix, _: asks.WireProduceAborted(
         _partition(r, mix), _appended(r, mix, 2)
     ),
-    asks.ProduceOpen: _produce_open,
-    asks.EndTransaction: _end,
-    asks.Fetch: _fetch,
-    asks.Acknowledge: _acknowledge,
-    asks.Disconnect: _disconnect,
-    asks.DeleteRecords: lambda r, mix, _: asks.DeleteRecords(_partition(r, mix), r.randint(1, 6)),
-    asks.Describe: lambda r, mix, _: asks.Describe(_partition(r, mix)),
-    asks.Wait: lambda r, _mix, _: asks.Wait(r.choice((20, 60))),
-    asks.WaitPastLocks: lambda _r, _mix, _: asks.WaitPastLocks(),
-    asks.FindCoordinator: _find,
-    asks.AlterOffset: lambda r, mix, _: asks.AlterOffset(
+    asks.WireProduceOpen: _produce_open,
+    asks.WireEndTransaction: _end,
+    asks.WireFetch: _fetch,
+    asks.WireAcknowledge: _acknowledge,
+    asks.WireDisconnect: _disconnect,
+    asks.WireDeleteRecords: lambda r, mix, _: asks.WireDeleteRecords(
+        _partition(r, mix), r.randint(1, 6)
+    ),
+    asks.WireDescribe: lambda r, mix, _: asks.WireDescribe(_partition(r, mix)),
+    asks.WireWait: lambda r, _mix, _: asks.WireWait(r.choice((20, 60))),
+    asks.WireWaitPastLocks: lambda _r, _mix, _: asks.WireWaitPastLocks(),
+    asks.WireFindCoordinator: _find,
+    asks.WireAlterOffset: lambda r, mix, _: asks.WireAlterOffset(
         _partition(r, mix), r.randint(0, 6), hang_up=r.random() < _HANGS_UP
     ),
-    asks.Recreate: lambda r, _mix, _: asks.Recreate(
+    asks.WireRecreate: lambda r, _mix, _: asks.WireRecreate(
         r.random() < 0.3, hang_up=r.random() < _HANGS_UP
     ),
-    asks.BriefMember: lambda r, _mix, _: asks.BriefMember(
+    asks.WireBriefMember: lambda r, _mix, _: asks.WireBriefMember(
         r.randrange(2), silent=r.random() < _FALLS_SILENT
     ),
 }

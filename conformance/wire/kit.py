@@ -6,6 +6,7 @@ from random import Random
 
 import attrs
 
+from conformance.commands import ask_name
 from conformance.cores.acknowledgements import Shape
 from conformance.kit import Kit, less_of
 from conformance.wire import asks
@@ -77,18 +78,18 @@ class Brokers(Kit[asks.Ask, WireTarget, WireHello, WireScene]):
 
     def simpler(self, ask: asks.Ask) -> Iterator[asks.Ask]:
         """Yield the first member, fewer batches, and each field at its plainest value."""
-        if isinstance(ask, asks.Open):
+        if isinstance(ask, asks.WireOpen):
             return
         yield from _first_member(ask)
-        if isinstance(ask, asks.Fetch | asks.Acknowledge):
+        if isinstance(ask, asks.WireFetch | asks.WireAcknowledge):
             for less in less_of(ask.acknowledged, _simpler_part, least=0):
                 yield attrs.evolve(ask, acknowledged=less)
-        if isinstance(ask, asks.ProduceAborted | asks.ProduceOpen):
-            yield asks.Produce(ask.partition, ask.batches)
-        if isinstance(ask, asks.Produce | asks.ProduceAborted | asks.ProduceOpen):
+        if isinstance(ask, asks.WireProduceAborted | asks.WireProduceOpen):
+            yield asks.WireProduce(ask.partition, ask.batches)
+        if isinstance(ask, asks.WireProduce | asks.WireProduceAborted | asks.WireProduceOpen):
             for batches in less_of(ask.batches, _simpler_sizes):
                 yield attrs.evolve(ask, batches=batches)
-        if isinstance(ask, asks.DeleteRecords) and ask.by > 1:
+        if isinstance(ask, asks.WireDeleteRecords) and ask.by > 1:
             yield attrs.evolve(ask, by=ask.by - 1)
         names = {field.name for field in attrs.fields(type(ask))}
         for name, value in _PLAIN.items():
@@ -97,7 +98,7 @@ class Brokers(Kit[asks.Ask, WireTarget, WireHello, WireScene]):
 
     def plainer(self, sequence: tuple[asks.Ask, ...]) -> Iterator[tuple[asks.Ask, ...]]:
         """Yield the sequence with one partition, and with an earlier member instead of another."""
-        if isinstance(sequence[0], asks.Open):
+        if isinstance(sequence[0], asks.WireOpen):
             earliest = attrs.evolve(sequence[0].config, auto_offset_reset=AutoOffsetReset.EARLIEST)
             yield (attrs.evolve(sequence[0], config=earliest), *sequence[1:])
             yield (attrs.evolve(sequence[0], partitions=1), *sequence[1:])
@@ -108,10 +109,10 @@ class Brokers(Kit[asks.Ask, WireTarget, WireHello, WireScene]):
                 yield tuple(_with(ask, member, other) for ask in sequence)
 
     def features(self, ask: asks.Ask) -> Iterator[str]:
-        """Yield the name of its class, and what is not as in most requests."""
-        name = type(ask).__name__
+        """Yield its name, and what is not as in most requests."""
+        name = ask_name(type(ask))
         yield name
-        if isinstance(ask, asks.Fetch | asks.Acknowledge):
+        if isinstance(ask, asks.WireFetch | asks.WireAcknowledge):
             odd = "wrong epoch" if ask.epoch in _WRONG else f"{name} epoch {ask.epoch}"
             yield from (odd,) if ask.epoch is not asks.Epoch.NEXT else ()
             yield from (f"absent {ask.stranger}",) if ask.stranger else ()
@@ -119,18 +120,18 @@ class Brokers(Kit[asks.Ask, WireTarget, WireHello, WireScene]):
             for batch in (batch for part in ask.acknowledged for batch in part.batches):
                 yield from ("malformed", batch.shape.value) if batch.shape else ()
                 yield from ("renew",) if AcknowledgeType.RENEW in batch.types else ()
-        if isinstance(ask, asks.Open):
+        if isinstance(ask, asks.WireOpen):
             yield from ("group id",) if ask.group else ()
             reset = ask.config.auto_offset_reset
             yield from (reset.value,) if reset is not AutoOffsetReset.EARLIEST else ()
             yield from () if ask.config.renew_acknowledge_enable else ("renewals off",)
-        if isinstance(ask, asks.AlterOffset | asks.Recreate):
+        if isinstance(ask, asks.WireAlterOffset | asks.WireRecreate):
             yield from () if ask.hang_up else ("emptied while connected",)
-        if isinstance(ask, asks.BriefMember):
+        if isinstance(ask, asks.WireBriefMember):
             yield from ("silent",) if ask.silent else ()
-        if isinstance(ask, asks.EndTransaction):
+        if isinstance(ask, asks.WireEndTransaction):
             yield from () if ask.committed else ("aborts",)
-        if isinstance(ask, asks.Fetch):
+        if isinstance(ask, asks.WireFetch):
             yield from ("few bytes",) if ask.max_bytes < asks.MOST_BYTES else ()
             yield from ("forgotten",) if ask.forgotten else ()
             yield from ("some partitions",) if ask.partitions else ()
@@ -141,7 +142,7 @@ BROKERS = Brokers()
 
 
 def _first_member(ask: asks.Ask) -> Iterator[asks.Ask]:
-    if isinstance(ask, asks.Fetch | asks.Acknowledge | asks.Disconnect):
+    if isinstance(ask, asks.WireFetch | asks.WireAcknowledge | asks.WireDisconnect):
         yield attrs.evolve(ask, member=MEMBERS[0])
 
 
@@ -166,9 +167,9 @@ def _simpler_sizes(batch: tuple[int, int]) -> Iterator[tuple[int, int]]:
 
 
 def _with(ask: asks.Ask, member: str, other: str) -> asks.Ask:
-    if isinstance(ask, asks.Disconnect):
+    if isinstance(ask, asks.WireDisconnect):
         return attrs.evolve(ask, member=other) if ask.member == member else ask
-    if not isinstance(ask, asks.Fetch | asks.Acknowledge):
+    if not isinstance(ask, asks.WireFetch | asks.WireAcknowledge):
         return ask
     acknowledged = tuple(
         attrs.evolve(

@@ -47,14 +47,14 @@ class Requests:
         window, id_ = self.judge.partition(partition).window, member_id(member)
         return sorted(o for o in window.held if window.records[o].owner == id_)
 
-    def of(self, ask: asks.Fetch | asks.Acknowledge) -> ShareRequest:
+    def of(self, ask: asks.WireFetch | asks.WireAcknowledge) -> ShareRequest:
         """Return the request of a command."""
-        fetches = isinstance(ask, asks.Fetch)
+        fetches = isinstance(ask, asks.WireFetch)
         none = INITIAL_EPOCH if fetches else INITIAL_EPOCH + 1
         epoch = self.epoch(ask.member, ask.epoch, none)
         opens = epoch == INITIAL_EPOCH
         batches: dict[TopicPartition, tuple[AcknowledgementBatch, ...]] = {}
-        if isinstance(ask, asks.Fetch):
+        if isinstance(ask, asks.WireFetch):
             added = ask.partitions or (range(self.place.partitions) if opens else ())
             batches |= {self.topic_partition(partition): () for partition in added}
         if not (fetches and opens and ask.epoch is asks.Epoch.NEXT):
@@ -68,12 +68,12 @@ class Requests:
         renews = any(_RENEW in batch.types for part in partitions for batch in part.batches)
         names = self.place.group, member_id(ask.member), epoch, partitions
         renewing = renews and not ask.unsaid
-        if isinstance(ask, asks.Fetch):
+        if isinstance(ask, asks.WireFetch):
             return self._fetch(ask, ShareFetch(*names), renewing=renewing)
         version = self.can.acknowledge_versions[1]
         return ShareAcknowledge(*names, is_renew_ack=renewing, version=version)
 
-    def _fetch(self, ask: asks.Fetch, plain: ShareFetch, *, renewing: bool) -> ShareFetch:
+    def _fetch(self, ask: asks.WireFetch, plain: ShareFetch, *, renewing: bool) -> ShareFetch:
         forgotten = dict.fromkeys(self.topic_partition(partition) for partition in ask.forgotten)
         request = attrs.evolve(
             plain,

@@ -114,23 +114,23 @@ class WireScene(Stage[asks.Ask]):
 
     def _asked(self, ask: asks.Ask) -> Finding | None:
         match ask:
-            case asks.Open(config, partitions, group):
+            case asks.WireOpen(config, partitions, group):
                 self._open(config, partitions, group)
-            case asks.Fetch() | asks.Acknowledge():
+            case asks.WireFetch() | asks.WireAcknowledge():
                 return self._requested(ask)
-            case asks.Describe(partition):
+            case asks.WireDescribe(partition):
                 return self._described(partition % self.partitions)
-            case asks.AlterOffset() | asks.Recreate():
+            case asks.WireAlterOffset() | asks.WireRecreate():
                 return self._renewed(ask)
-            case asks.FindCoordinator():
+            case asks.WireFindCoordinator():
                 return self._coordinated(ask)
-            case asks.BriefMember():
+            case asks.WireBriefMember():
                 return self._visited(ask)
-            case asks.Disconnect(member):
+            case asks.WireDisconnect(member):
                 self._disconnect(member)
-            case asks.Wait(percent):
+            case asks.WireWait(percent):
                 self._wait(percent * self._can.lock_ms / 100)
-            case asks.WaitPastLocks():
+            case asks.WireWaitPastLocks():
                 self._wait(self.judge.settled() - self._now + 1)
             case _:
                 self._change_log(ask)
@@ -139,16 +139,16 @@ class WireScene(Stage[asks.Ask]):
     def _change_log(self, ask: asks.OfTheLog) -> None:
         partition = ask.partition % self.partitions
         match ask:
-            case asks.Produce(batches=batches, old=old):
+            case asks.WireProduce(batches=batches, old=old):
                 origin = BatchOrigin.OLD if old else BatchOrigin.PLAIN
                 self._produce(partition, batches, origin)
-            case asks.ProduceAborted(batches=batches):
+            case asks.WireProduceAborted(batches=batches):
                 self._produce(partition, batches, BatchOrigin.ABORTED)
-            case asks.ProduceOpen(batches=batches):
+            case asks.WireProduceOpen(batches=batches):
                 self._produce(partition, batches, BatchOrigin.OPEN)
-            case asks.EndTransaction(committed=committed):
+            case asks.WireEndTransaction(committed=committed):
                 self._end(partition, committed=committed)
-            case asks.DeleteRecords(by=by):
+            case asks.WireDeleteRecords(by=by):
                 self._delete(partition, by)
 
     def held(self, partition: int, member: str) -> list[int]:
@@ -209,20 +209,20 @@ class WireScene(Stage[asks.Ask]):
             self.judge.deleted(partition, before)
             self._note("delete_records", f"delete records of partition {partition} before {before}")
 
-    def _renewed(self, ask: asks.AlterOffset | asks.Recreate) -> Finding | None:
+    def _renewed(self, ask: asks.WireAlterOffset | asks.WireRecreate) -> Finding | None:
         """Close every session, since only an empty group can be altered or deleted; then do it."""
         for member in MEMBERS:
             if self.judge.may_have_session(member_id(member)) and not self.over:
-                closing = asks.Fetch(member, epoch=asks.Epoch.CLOSE)
+                closing = asks.WireFetch(member, epoch=asks.Epoch.CLOSE)
                 wrong, _ = self._exchanged(member, self._requests.of(closing))
                 if wrong:
                     return wrong
         if ask.hang_up:
             self._hang_up()
         open_ = any(self.log(partition).open for partition in range(self.partitions))
-        if self.over or (open_ and isinstance(ask, asks.Recreate)):
+        if self.over or (open_ and isinstance(ask, asks.WireRecreate)):
             return None
-        if isinstance(ask, asks.AlterOffset):
+        if isinstance(ask, asks.WireAlterOffset):
             self._alter(ask.partition % self.partitions, ask.to)
         else:
             self._recreate(topic=ask.topic)
@@ -264,7 +264,7 @@ class WireScene(Stage[asks.Ask]):
             self._now += ms
             self._note("wait", f"{ms:.0f} ms pass")
 
-    def _coordinated(self, ask: asks.FindCoordinator) -> Finding | None:
+    def _coordinated(self, ask: asks.WireFindCoordinator) -> Finding | None:
         place = self._requests.topic_partition(ask.partition)
         found = self._target.coordinator_of(share_key(self._place.group, place, ask.key))
         error, told = found.error, f"node {found.node}" if found.node >= 0 else "no node"
@@ -274,7 +274,7 @@ class WireScene(Stage[asks.Ask]):
         self._note("find_coordinator", f"find the share coordinator of {what}", text, error)
         return self.judge.first(ill_coordinated(ask.key, found, self._hello.capabilities.nodes))
 
-    def _visited(self, ask: asks.BriefMember) -> Finding | None:
+    def _visited(self, ask: asks.WireBriefMember) -> Finding | None:
         if not self._can.heartbeats_ms:
             return None
         visit = Visit(self._target, self._place, self._can, ask)
@@ -305,7 +305,7 @@ class WireScene(Stage[asks.Ask]):
         )
         return wrong
 
-    def _requested(self, ask: asks.Fetch | asks.Acknowledge) -> Finding | None:
+    def _requested(self, ask: asks.WireFetch | asks.WireAcknowledge) -> Finding | None:
         """Send a request; repeat a fetch that got nothing although records are available.
 
         The repeated fetch waits longer. More repetitions are allowed where a fetch may have kept

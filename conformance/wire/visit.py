@@ -3,7 +3,7 @@
 from uuid import uuid4
 
 from conformance.wire.allowed import INTERVAL, TIMEOUT
-from conformance.wire.asks import BriefMember
+from conformance.wire.asks import WireBriefMember
 from conformance.wire.explain import AnswerMismatch, WireDifference
 from conformance.wire.target import GroupTopic, HeartbeatReply, WireCapabilities, WireTarget
 from model.errors import ErrorCode
@@ -28,7 +28,7 @@ class Visit:
     left_ms: float
 
     def __init__(
-        self, target: WireTarget, place: GroupTopic, can: WireCapabilities, ask: BriefMember
+        self, target: WireTarget, place: GroupTopic, can: WireCapabilities, ask: WireBriefMember
     ) -> None:
         """Send nothing yet. ``can`` has a heartbeat interval that a group can have."""
         self._target, self._place, self._member = target, place, str(uuid4())

@@ -14,19 +14,22 @@ from model.operations import AcknowledgementBatch
 from model.states import AcquireMode
 from tests.doubles.small_core import SmallCore
 
-BEGIN = (asks.TakeOver(SharePartitionConfig(2, 4, 100)), asks.Produce(((0, 2), (0, 2), (0, 2))))
-ALL = asks.Fetch("m1", AcquireMode.RECORD_LIMIT, 500, 500, 3)
-ONE = asks.Fetch("m2", AcquireMode.RECORD_LIMIT, 500, 1, 3)
-WHOLE = asks.Fetch("m1", AcquireMode.BATCH_OPTIMIZED, 500, 1, 3)
+BEGIN = (
+    asks.CoreTakeOver(SharePartitionConfig(2, 4, 100)),
+    asks.CoreProduce(((0, 2), (0, 2), (0, 2))),
+)
+ALL = asks.CoreFetch("m1", AcquireMode.RECORD_LIMIT, 500, 500, 3)
+ONE = asks.CoreFetch("m2", AcquireMode.RECORD_LIMIT, 500, 1, 3)
+WHOLE = asks.CoreFetch("m1", AcquireMode.BATCH_OPTIMIZED, 500, 1, 3)
 FAILS, WAITS = (ErrorCode.COORDINATOR_NOT_AVAILABLE,), (ErrorCode.PENDING,)
-HALF, DUE = asks.AdvanceTime(50), asks.AdvanceTime(100)
+HALF, DUE = asks.CoreAdvanceTime(50), asks.CoreAdvanceTime(100)
 
 
 def acknowledge(
     first: int, types: tuple[int, ...], answers: tuple[ErrorCode, ...] = ()
 ) -> asks.Ask:
     batch = AcknowledgementBatch(first, first + max(1, len(types)) - 1, types)
-    return asks.Acknowledge("m1", (batch,), answers)
+    return asks.CoreAcknowledge("m1", (batch,), answers)
 
 
 def last_names(*steps: asks.Ask) -> set[str]:
@@ -85,11 +88,11 @@ JUDGED = "is bounded by ACKNOWLEDGEMENT_JUDGED"
         ),
         ((ALL, acknowledge(4, (1,))), set(), {"is bounded by ACKNOWLEDGED_WAS_DELIVERED", INVALID}),
         (
-            (ALL, asks.MemberLeaves("m1", WAITS)),
+            (ALL, asks.CoreMemberLeaves("m1", WAITS)),
             {"ACQUIRED → AVAILABLE pending"},
             {"is answered PENDING"},
         ),
-        ((ALL, asks.MemberLeaves("m3")), set(), set()),
+        ((ALL, asks.CoreMemberLeaves("m3")), set(), set()),
         (
             (ONE, HALF, ALL, HALF),
             {"ACQUIRED → AVAILABLE"},
@@ -97,11 +100,11 @@ JUDGED = "is bounded by ACKNOWLEDGEMENT_JUDGED"
         ),
         ((ALL, DUE), {"ACQUIRED → AVAILABLE"}, {"is bounded by LOCK_ENDS_ON_TIME"}),
         (
-            (ALL, acknowledge(2, (1,), WAITS), asks.CompleteWrite(0, ErrorCode.NONE)),
+            (ALL, acknowledge(2, (1,), WAITS), asks.CoreCompleteWrite(0, ErrorCode.NONE)),
             {"ACKNOWLEDGED pending → ACKNOWLEDGED NONE"},
             {UNFINISHED},
         ),
-        ((ALL, asks.AdvanceLogStart(1)), {f"ACQUIRED → {GONE}"}, set()),
+        ((ALL, asks.CoreAdvanceLogStart(1)), {f"ACQUIRED → {GONE}"}, set()),
         ((ALL, BEGIN[0]), {"ACQUIRED → never delivered"}, set()),
         (
             (ALL, acknowledge(2, (1,)), BEGIN[0]),
@@ -124,7 +127,7 @@ def test_what_an_operation_exercises(
 
 def test_an_operation_that_deviates_exercises_nothing() -> None:
     wide = SmallCore("ignores the limit of the window")
-    one = asks.Fetch("m1", AcquireMode.RECORD_LIMIT, 500, 1, 5)
+    one = asks.CoreFetch("m1", AcquireMode.RECORD_LIMIT, 500, 1, 5)
     steps: tuple[asks.Ask, ...] = (*BEGIN, one, ALL)
     scene, _at, deviation = play(wide, wide.hello(), steps, CORES)
     assert deviation is not None

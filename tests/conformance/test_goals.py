@@ -125,9 +125,9 @@ def test_a_search_that_never_acknowledges_says_so(monkeypatch: pytest.MonkeyPatc
     """The control of all counts: what a search leaves out is missing, whatever else it does."""
 
     def fetching(_kit: Cores, _random: Random, _hello: object) -> tuple[asks.Ask, Any]:
-        fetch = asks.Fetch("m1", AcquireMode.RECORD_LIMIT, 500, 1, 3)
-        rest = iter((asks.Produce(((0, 2),)), *(fetch,) * 9))
-        return asks.TakeOver(SharePartitionConfig(2, 4, 100)), lambda _stage: next(rest, None)
+        fetch = asks.CoreFetch("m1", AcquireMode.RECORD_LIMIT, 500, 1, 3)
+        rest = iter((asks.CoreProduce(((0, 2),)), *(fetch,) * 9))
+        return asks.CoreTakeOver(SharePartitionConfig(2, 4, 100)), lambda _stage: next(rest, None)
 
     monkeypatch.setattr(Cores, "draws", fetching)
     found = search(CORES, EngineTarget("spec"), 2).coverage

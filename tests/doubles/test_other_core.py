@@ -44,18 +44,18 @@ def _for(operation: Operation, times: int) -> Operation:
 
 
 RENEWED_AND_REFUSED = (
-    asks.TakeOver(SharePartitionConfig(5, 20, 100, AutoOffsetReset.EARLIEST)),
-    asks.Produce(((0, 3),)),
-    asks.Fetch("m1", AcquireMode.BATCH_OPTIMIZED, 500, 500, 1),
-    asks.AdvanceTime(50),
-    asks.Acknowledge(
+    asks.CoreTakeOver(SharePartitionConfig(5, 20, 100, AutoOffsetReset.EARLIEST)),
+    asks.CoreProduce(((0, 3),)),
+    asks.CoreFetch("m1", AcquireMode.BATCH_OPTIMIZED, 500, 500, 1),
+    asks.CoreAdvanceTime(50),
+    asks.CoreAcknowledge(
         "m1",
         (
             AcknowledgementBatch(0, 1, (AcknowledgeType.RENEW,)),
             AcknowledgementBatch(9, 9, (AcknowledgeType.ACCEPT,)),
         ),
     ),
-    asks.AdvanceTime(50),
+    asks.CoreAdvanceTime(50),
 )
 
 

@@ -22,12 +22,12 @@ def test_the_judge_accepts_whatever_the_rules_allow(profile: str) -> None:
 
 def test_a_group_that_comes_again_is_given_what_lies_behind_a_gap() -> None:
     sequence: tuple[asks.Ask, ...] = (
-        asks.Open(CONFIG),
-        asks.Produce(0, ((1, 2),)),
-        *[asks.Fetch("m1")] * 2,
-        asks.Acknowledge("m1", (asks.Acknowledged(0, (asks.AskBatch("m1", 0, 2),)),)),
-        asks.Recreate(),
-        *[asks.Fetch("m1")] * 2,
+        asks.WireOpen(CONFIG),
+        asks.WireProduce(0, ((1, 2),)),
+        *[asks.WireFetch("m1")] * 2,
+        asks.WireAcknowledge("m1", (asks.Acknowledged(0, (asks.AskBatch("m1", 0, 2),)),)),
+        asks.WireRecreate(),
+        *[asks.WireFetch("m1")] * 2,
     )
     hello = SpecBroker().hello()
     found = [play(SpecBroker(seed=seed), hello, sequence, BROKERS)[2] for seed in range(9)]

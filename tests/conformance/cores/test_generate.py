@@ -36,14 +36,16 @@ def test_the_same_seed_gives_the_same_mixture() -> None:
 def test_mixtures_contain_and_omit_every_class_of_command() -> None:
     kinds = [set(mixed(seed).weights) for seed in range(60)]
     assert set.union(*kinds) == set(get_args(asks.Ask))
-    always = {asks.Produce, asks.Fetch, asks.Acknowledge, asks.AdvanceTime}
+    always = {asks.CoreProduce, asks.CoreFetch, asks.CoreAcknowledge, asks.CoreAdvanceTime}
     assert set.intersection(*kinds) == always
 
 
 def test_missing_capabilities_are_not_used() -> None:
     for seed in range(60):
         mix = mixed(seed, NOTHING)
-        assert not {asks.AdvanceLogStart, asks.TakeOver, asks.CompleteWrite} & set(mix.weights)
+        assert not {asks.CoreAdvanceLogStart, asks.CoreTakeOver, asks.CoreCompleteWrite} & set(
+            mix.weights
+        )
         assert AcknowledgeType.RENEW not in mix.types
         assert mix.errors == ()
         assert not mix.malformed
@@ -73,9 +75,9 @@ def test_commands_aim_at_held_records() -> None:
 
 def test_a_command_uses_the_values_of_its_mixture() -> None:
     target = SmallCore()
-    mix = attrs.evolve(mixed(1), weights={asks.Compact: 1.0})
+    mix = attrs.evolve(mixed(1), weights={asks.CoreCompact: 1.0})
     scene = Scene(target, target.hello())
-    assert next_ask(Random(0), mix, scene) == asks.Compact(0)  # noqa: S311 - as above
+    assert next_ask(Random(0), mix, scene) == asks.CoreCompact(0)  # noqa: S311 - as above
 
 
 class Forgetting(EngineTarget):
@@ -90,7 +92,7 @@ class Forgetting(EngineTarget):
 def test_the_dead_letter_queue_fails_at_times() -> None:
     (fault,) = campaign(Forgetting("spec"), Limits(sequences=60), CORES).faults
     assert fault.deviation.name == "DEAD_LETTER_IS_QUEUED"
-    assert fault.sequence[-1] == asks.FinishDeadLetter(0, fails=True)
+    assert fault.sequence[-1] == asks.CoreFinishDeadLetter(0, fails=True)
     assert fault.steps[-1].asked.endswith("nothing; the queue fails")
     assert campaign(EngineTarget("spec"), Limits(sequences=60), CORES).faults == ()
 
@@ -98,20 +100,24 @@ def test_the_dead_letter_queue_fails_at_times() -> None:
 def drawn(weights: dict[type[asks.Ask], float], *steps: asks.Ask) -> list[asks.Ask]:
     target = SmallCore()
     scene = Scene(target, target.hello())
-    for step in (asks.TakeOver(SharePartitionConfig(5, 8, 100)), asks.Produce(((0, 3),)), *steps):
+    for step in (
+        asks.CoreTakeOver(SharePartitionConfig(5, 8, 100)),
+        asks.CoreProduce(((0, 3),)),
+        *steps,
+    ):
         scene.ask(step)
     mix, random = attrs.evolve(mixed(1), weights=weights), Random(0)  # noqa: S311 - as above
     return [next_ask(random, mix, scene) for _ in range(200)]
 
 
-FETCH = asks.Fetch("m1", AcquireMode.RECORD_LIMIT, 500, 500, 3)
+FETCH = asks.CoreFetch("m1", AcquireMode.RECORD_LIMIT, 500, 500, 3)
 
 
 def test_a_write_is_answered_when_one_is_outstanding() -> None:
-    weights: dict[type[asks.Ask], float] = {asks.CompleteWrite: 1.0, asks.Produce: 1.0}
-    pending = asks.MemberLeaves("m1", (ErrorCode.PENDING,))
+    weights: dict[type[asks.Ask], float] = {asks.CoreCompleteWrite: 1.0, asks.CoreProduce: 1.0}
+    pending = asks.CoreMemberLeaves("m1", (ErrorCode.PENDING,))
     idle, writing = (
-        sum(isinstance(ask, asks.CompleteWrite) for ask in drawn(weights, *steps))
+        sum(isinstance(ask, asks.CoreCompleteWrite) for ask in drawn(weights, *steps))
         for steps in ((), (FETCH, pending))
     )
     assert idle < 40
@@ -119,7 +125,7 @@ def test_a_write_is_answered_when_one_is_outstanding() -> None:
 
 
 def test_the_log_start_mostly_moves_into_the_window() -> None:
-    asked = drawn({asks.AdvanceLogStart: 1.0}, FETCH)
-    moves = [ask.by for ask in asked if isinstance(ask, asks.AdvanceLogStart)]
+    asked = drawn({asks.CoreAdvanceLogStart: 1.0}, FETCH)
+    moves = [ask.by for ask in asked if isinstance(ask, asks.CoreAdvanceLogStart)]
     assert len(moves) == 200
     assert sum(by <= 3 for by in moves) > sum(by > 3 for by in moves) > 0

@@ -19,22 +19,22 @@ from tests.conformance.java_source import source_with
 from tools.promises.catalogue import BEHAVIOURS
 from tools.promises.faces import core
 
-BEGIN = asks.TakeOver(SharePartitionConfig(2, 4, 100))
-QUEUES = asks.TakeOver(SharePartitionConfig(2, 4, 100, dead_letter_queue=True))
-FETCH = asks.Fetch("m1", AcquireMode.BATCH_OPTIMIZED, 500, 500, 1)
+BEGIN = asks.CoreTakeOver(SharePartitionConfig(2, 4, 100))
+QUEUES = asks.CoreTakeOver(SharePartitionConfig(2, 4, 100, dead_letter_queue=True))
+FETCH = asks.CoreFetch("m1", AcquireMode.BATCH_OPTIMIZED, 500, 500, 1)
 ONE = attrs.evolve(FETCH, mode=AcquireMode.RECORD_LIMIT, max_records=1)
 
 
-def acknowledge(first: int, last: int, kind: int, *answers: ErrorCode) -> asks.Acknowledge:
-    return asks.Acknowledge("m1", (AcknowledgementBatch(first, last, (kind,)),), answers)
+def acknowledge(first: int, last: int, kind: int, *answers: ErrorCode) -> asks.CoreAcknowledge:
+    return asks.CoreAcknowledge("m1", (AcknowledgementBatch(first, last, (kind,)),), answers)
 
 
-HELD: tuple[asks.Ask, ...] = (BEGIN, asks.Produce(((0, 3), (0, 3))), FETCH)
-DONE = (*HELD, acknowledge(0, 0, 1), asks.MemberLeaves("m1"), FETCH)
+HELD: tuple[asks.Ask, ...] = (BEGIN, asks.CoreProduce(((0, 3), (0, 3))), FETCH)
+DONE = (*HELD, acknowledge(0, 0, 1), asks.CoreMemberLeaves("m1"), FETCH)
 WAITING = (*HELD, acknowledge(0, 1, 2, ErrorCode.PENDING))
 CASES: dict[str, tuple[tuple[asks.Ask, ...], str]] = {
     "never moves the start offset": (
-        (*DONE, asks.AdvanceTime(100), FETCH, asks.AdvanceLogStart(2), *[FETCH] * 12),
+        (*DONE, asks.CoreAdvanceTime(100), FETCH, asks.CoreAdvanceLogStart(2), *[FETCH] * 12),
         "acquired.stream().filter(offset -> offset > 5).toList(),",
     ),
     "moves the start offset to the end of the window": (
@@ -42,7 +42,7 @@ CASES: dict[str, tuple[tuple[asks.Ask, ...], str]] = {
         "assertTrue(sharePartition.startOffset() <= 1,",
     ),
     "does not follow the log start offset": (
-        (*HELD, asks.AdvanceLogStart(2)),
+        (*HELD, asks.CoreAdvanceLogStart(2)),
         "assertTrue(sharePartition.startOffset() >= 2,",
     ),
     "acquires what another member holds": (
@@ -50,11 +50,11 @@ CASES: dict[str, tuple[tuple[asks.Ask, ...], str]] = {
         'assertEquals("ACQUIRED(1) m1", stateOf(0), "offset 0");',
     ),
     "undoes a change whose write succeeded": (
-        (*WAITING, asks.CompleteWrite(0, ErrorCode.NONE)),
+        (*WAITING, asks.CoreCompleteWrite(0, ErrorCode.NONE)),
         'assertEquals("AVAILABLE(1)", stateOf(0), "offset 0");',
     ),
     "does not tell the caller how its write ended": (
-        (*WAITING, asks.CompleteWrite(0, ErrorCode.NONE)),
+        (*WAITING, asks.CoreCompleteWrite(0, ErrorCode.NONE)),
         'assertTrue(answered3.isDone(), "it is answered");',
     ),
     "counts deliveries from 0": (HELD, "assertEquals(1, countOf(0, acquired),"),
@@ -72,7 +72,7 @@ CASES: dict[str, tuple[tuple[asks.Ask, ...], str]] = {
         "assertTrue(List.of(Errors.NONE).contains(errorOf(answered)),",
     ),
     "gives a new leader's dead letters to no queue": (
-        (QUEUES, *HELD[1:], acknowledge(0, 0, 3), QUEUES, asks.FinishDeadLetter(0)),
+        (QUEUES, *HELD[1:], acknowledge(0, 0, 3), QUEUES, asks.CoreFinishDeadLetter(0)),
         'assertTrue(isQueued(0), "offset 0 is given to the dead-letter queue");',
     ),
     "reports a negative delivery complete count": (

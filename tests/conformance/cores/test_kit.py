@@ -18,47 +18,53 @@ from model.states import AcquireMode
 from tools.promises.catalogue import BEHAVIOURS
 from tools.promises.faces import core
 
-ACKNOWLEDGE = asks.Acknowledge("m2", (AcknowledgementBatch(3, 6, (1,)),))
+ACKNOWLEDGE = asks.CoreAcknowledge("m2", (AcknowledgementBatch(3, 6, (1,)),))
 
 
 def test_simpler_commands_differ_in_one_respect() -> None:
-    assert list(CORES.simpler(asks.AdvanceLogStart(3))) == [asks.AdvanceLogStart(2)]
-    assert list(CORES.simpler(asks.AdvanceLogStart(1))) == []
-    committed = asks.Produce(((0, 2),))
-    assert list(CORES.simpler(asks.ProduceAborted(2))) == [committed, asks.ProduceAborted(1)]
+    assert list(CORES.simpler(asks.CoreAdvanceLogStart(3))) == [asks.CoreAdvanceLogStart(2)]
+    assert list(CORES.simpler(asks.CoreAdvanceLogStart(1))) == []
+    committed = asks.CoreProduce(((0, 2),))
+    assert list(CORES.simpler(asks.CoreProduceAborted(2))) == [
+        committed,
+        asks.CoreProduceAborted(1),
+    ]
     found = list(CORES.simpler(ACKNOWLEDGE))
-    assert asks.Acknowledge("m1", ACKNOWLEDGE.batches) in found
-    assert asks.Acknowledge("m2", (AcknowledgementBatch(3, 3, (1,)),)) in found
+    assert asks.CoreAcknowledge("m1", ACKNOWLEDGE.batches) in found
+    assert asks.CoreAcknowledge("m2", (AcknowledgementBatch(3, 3, (1,)),)) in found
 
 
 def test_a_produce_says_how_many_offsets_it_appends() -> None:
-    assert CORES.produced(asks.Produce(((1, 2), (0, 4)))) == 7
-    assert CORES.produced(asks.ProduceAborted(2)) == 3
+    assert CORES.produced(asks.CoreProduce(((1, 2), (0, 4)))) == 7
+    assert CORES.produced(asks.CoreProduceAborted(2)) == 3
     assert CORES.produced(ACKNOWLEDGE) == 0
 
 
 def test_offsets_move_down_but_not_below_the_log() -> None:
-    each = asks.Acknowledge("m2", (AcknowledgementBatch(3, 6, (1, 2, 1, 2)),))
-    moved = asks.Acknowledge("m2", (AcknowledgementBatch(0, 3, (1, 2, 1, 2)),))
+    each = asks.CoreAcknowledge("m2", (AcknowledgementBatch(3, 6, (1, 2, 1, 2)),))
+    moved = asks.CoreAcknowledge("m2", (AcknowledgementBatch(0, 3, (1, 2, 1, 2)),))
     assert CORES.moved_down(each, 4) == CORES.moved_down(each, 3) == moved
-    lower = asks.Acknowledge("m2", (AcknowledgementBatch(1, 4, (1,)),))
+    lower = asks.CoreAcknowledge("m2", (AcknowledgementBatch(1, 4, (1,)),))
     assert CORES.moved_down(ACKNOWLEDGE, 2) == lower
-    assert CORES.moved_down(asks.MemberLeaves("m1"), 4) == asks.MemberLeaves("m1")
+    assert CORES.moved_down(asks.CoreMemberLeaves("m1"), 4) == asks.CoreMemberLeaves("m1")
 
 
 def test_a_plainer_sequence_begins_at_0() -> None:
-    first = asks.TakeOver(SharePartitionConfig(), log_start=1000)
-    far = asks.Acknowledge("m2", (AcknowledgementBatch(1003, 1006, (1,)),))
+    first = asks.CoreTakeOver(SharePartitionConfig(), log_start=1000)
+    far = asks.CoreAcknowledge("m2", (AcknowledgementBatch(1003, 1006, (1,)),))
     (plain,) = CORES.plainer((first, far))
-    assert plain == (asks.TakeOver(SharePartitionConfig()), ACKNOWLEDGE)
+    assert plain == (asks.CoreTakeOver(SharePartitionConfig()), ACKNOWLEDGE)
     assert list(CORES.plainer(plain)) == []
 
 
 @pytest.mark.parametrize("bound", [2, None])
 def test_the_bound_of_fetches_is_an_argument_that_the_report_names(bound: int | None) -> None:
     (lazy,) = (b for b in BEHAVIOURS if b.name == "never acquires anything")
-    fetch = asks.Fetch("m1", AcquireMode.RECORD_LIMIT, 10, 10, 10)
-    begin: tuple[asks.Ask, ...] = asks.TakeOver(SharePartitionConfig()), asks.Produce(((0, 3),))
+    fetch = asks.CoreFetch("m1", AcquireMode.RECORD_LIMIT, 10, 10, 10)
+    begin: tuple[asks.Ask, ...] = (
+        asks.CoreTakeOver(SharePartitionConfig()),
+        asks.CoreProduce(((0, 3),)),
+    )
     sequence = (*begin, *[fetch] * 20)
     kit, target = attrs.evolve(CORES, offered_within=bound), core(lazy)
     fetches = bound or KIP.offered_within
@@ -71,15 +77,18 @@ def test_the_bound_of_fetches_is_an_argument_that_the_report_names(bound: int | 
 
 
 def test_the_first_leader_distinguishes_no_sequence_from_others() -> None:
-    leader, produce = asks.TakeOver(SharePartitionConfig()), asks.Produce(((0, 3),))
+    leader, produce = asks.CoreTakeOver(SharePartitionConfig()), asks.CoreProduce(((0, 3),))
     assert features_of(CORES, (leader, produce)) == ("Produce",)
     assert features_of(CORES, (leader, produce, leader)) == ("Produce", "TakeOver")
 
 
 def test_no_known_deviation_of_kafka_hides_a_leader_that_delivers_nothing() -> None:
     (lazy,) = (b for b in BEHAVIOURS if b.name == "never acquires anything")
-    fetch = asks.Fetch("m1", AcquireMode.RECORD_LIMIT, 10, 10, 10)
-    begin: tuple[asks.Ask, ...] = asks.TakeOver(SharePartitionConfig()), asks.Produce(((0, 3),))
+    fetch = asks.CoreFetch("m1", AcquireMode.RECORD_LIMIT, 10, 10, 10)
+    begin: tuple[asks.Ask, ...] = (
+        asks.CoreTakeOver(SharePartitionConfig()),
+        asks.CoreProduce(((0, 3),)),
+    )
     faults = alone(core(lazy), (*begin, *[fetch] * 20), CORES).faults
     assert [fault.deviation.name for fault in faults] == ["RECORD_IS_OFFERED"]
     assert unknown(faults, read_known(KNOWN, CORES.read)) == [*faults]

@@ -19,8 +19,8 @@ from model.operations import AcknowledgementBatch, Acquire, AdvanceLogStart, Alt
 from model.states import AcquireMode
 from tests.doubles.small_core import SmallCore
 
-BEGIN = asks.TakeOver(SharePartitionConfig(2, 8, 100))
-FETCH = asks.Fetch("m1", AcquireMode.RECORD_LIMIT, 500, 500, 3)
+BEGIN = asks.CoreTakeOver(SharePartitionConfig(2, 8, 100))
+FETCH = asks.CoreFetch("m1", AcquireMode.RECORD_LIMIT, 500, 500, 3)
 ACCEPT = AcknowledgementBatch(0, 0, (1,))
 AFTER = {"start_offset": 0, "end_offset": 0, "delivery_complete_count": 0}
 WRITE = {"id": 0, "start_offset": 0, "delivery_complete_count": 0, "status": "NONE"}
@@ -37,14 +37,14 @@ def test_a_right_implementation_is_not_blamed() -> None:
     it = scene()
     sequence: list[asks.Ask] = [
         BEGIN,
-        asks.Produce(((0, 2), (1, 1))),
+        asks.CoreProduce(((0, 2), (1, 1))),
         FETCH,
-        asks.Acknowledge("m1", (ACCEPT,), (ErrorCode.PENDING,)),
-        asks.CompleteWrite(7, ErrorCode.COORDINATOR_NOT_AVAILABLE),
-        asks.MemberLeaves("m1"),
-        asks.AdvanceTime(100),
-        asks.Compact(0),
-        asks.AdvanceLogStart(1),
+        asks.CoreAcknowledge("m1", (ACCEPT,), (ErrorCode.PENDING,)),
+        asks.CoreCompleteWrite(7, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        asks.CoreMemberLeaves("m1"),
+        asks.CoreAdvanceTime(100),
+        asks.CoreCompact(0),
+        asks.CoreAdvanceLogStart(1),
         BEGIN,
         FETCH,
     ]
@@ -64,7 +64,7 @@ def test_a_right_implementation_is_not_blamed() -> None:
 def test_a_deviation_names_the_rule() -> None:
     it = scene(SmallCore("ignores the limit of the window"))
     it.ask(BEGIN)
-    it.ask(asks.Produce(((0, 9),)))
+    it.ask(asks.CoreProduce(((0, 9),)))
     found = it.ask(FETCH)
     assert found is not None
     assert found.signature == ("WITHIN_WINDOW_LIMIT", "acquire")
@@ -126,11 +126,11 @@ class Failing(SmallCore):
         return super().apply(seq, operation, answers)
 
 
-PENDING = asks.Acknowledge("m1", (ACCEPT,), (ErrorCode.PENDING,))
-FAILED_WRITE = asks.CompleteWrite(0, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+PENDING = asks.CoreAcknowledge("m1", (ACCEPT,), (ErrorCode.PENDING,))
+FAILED_WRITE = asks.CoreCompleteWrite(0, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
-LOGGED = (BEGIN, asks.Produce(((0, 2), (1, 1))))
+LOGGED = (BEGIN, asks.CoreProduce(((0, 2), (1, 1))))
 HELD = (*LOGGED, FETCH)
 
 
@@ -140,20 +140,20 @@ HELD = (*LOGGED, FETCH)
         ("produce", LOGGED, "produce 0–1, 3, log end 4"),
         ("acquire", HELD, "acquire by m1, record_limit, at most 500, of the log 0–1, 3"),
         ("acknowledge", (*HELD, PENDING), "acknowledge by m1: 0 accept"),
-        ("release", (*LOGGED, asks.MemberLeaves("m1")), "member m1 leaves"),
+        ("release", (*LOGGED, asks.CoreMemberLeaves("m1")), "member m1 leaves"),
         (
             "complete_write",
             (*HELD, PENDING, FAILED_WRITE),
             "write 0 ends: COORDINATOR_NOT_AVAILABLE",
         ),
-        ("advance_time", (*LOGGED, asks.AdvanceTime(5)), "time passes, 5 ms"),
-        ("advance_log_start", (*LOGGED, asks.AdvanceLogStart(1)), "log start offset 1"),
+        ("advance_time", (*LOGGED, asks.CoreAdvanceTime(5)), "time passes, 5 ms"),
+        ("advance_log_start", (*LOGGED, asks.CoreAdvanceLogStart(1)), "log start offset 1"),
         (
             "alter_config",
             (BEGIN, AlterConfig(SharePartitionConfig(3, 8, 100))),
             "configuration: delivery limit 3, window limit 8, lock 100 ms",
         ),
-        ("finish_dead_letter", (BEGIN, asks.FinishDeadLetter(2)), "dead letters end: number 2"),
+        ("finish_dead_letter", (BEGIN, asks.CoreFinishDeadLetter(2)), "dead letters end: number 2"),
     ],
 )
 def test_an_operation_that_failed_is_a_step_in_words(
@@ -216,7 +216,7 @@ class Remembering(SmallCore):
 
 def test_a_core_reads_nothing_that_was_compacted() -> None:
     one = attrs.evolve(FETCH, max_records=1, max_batches=1)
-    sequence = BEGIN, asks.Produce(((0, 1), (0, 1), (0, 1))), one, asks.Compact(1), FETCH
+    sequence = BEGIN, asks.CoreProduce(((0, 1), (0, 1), (0, 1))), one, asks.CoreCompact(1), FETCH
     for target, rule in ((SmallCore(), None), (Remembering(), "READ_IS_OF_THE_LOG")):
         it = scene(target)
         found = [it.ask(ask) for ask in sequence]

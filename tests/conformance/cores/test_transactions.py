@@ -16,10 +16,10 @@ from model.states import AcquireMode
 CONFIG = SharePartitionConfig(
     5, 20, 100, AutoOffsetReset.EARLIEST, isolation_level=IsolationLevel.READ_COMMITTED
 )
-BEGIN = asks.TakeOver(CONFIG)
-FETCH = asks.Fetch("m1", AcquireMode.BATCH_OPTIMIZED, 500, 500, 5)
-ABORTED = asks.ProduceAborted(2)
-ONE = asks.Produce(((0, 1),))
+BEGIN = asks.CoreTakeOver(CONFIG)
+FETCH = asks.CoreFetch("m1", AcquireMode.BATCH_OPTIMIZED, 500, 500, 5)
+ABORTED = asks.CoreProduceAborted(2)
+ONE = asks.CoreProduce(((0, 1),))
 
 
 def asked(target: EngineTarget, *sequence: asks.Ask) -> tuple[Scene, Finding | None]:
@@ -48,13 +48,13 @@ def test_the_start_offset_may_pass_them_at_once() -> None:
 
 def test_a_window_that_is_full_without_the_gap_before_it() -> None:
     small = attrs.evolve(CONFIG, partition_max_record_locks=4)
-    sequence = (asks.TakeOver(small), ONE, ABORTED, asks.Compact(0), FETCH)
+    sequence = (asks.CoreTakeOver(small), ONE, ABORTED, asks.CoreCompact(0), FETCH)
     assert asked(EngineTarget("spec"), *sequence)[1] is None
 
 
 def test_under_read_uncommitted_they_are_delivered() -> None:
     plain = attrs.evolve(CONFIG, isolation_level=IsolationLevel.READ_UNCOMMITTED)
-    scene, found = asked(EngineTarget("spec"), asks.TakeOver(plain), ABORTED, FETCH)
+    scene, found = asked(EngineTarget("spec"), asks.CoreTakeOver(plain), ABORTED, FETCH)
     assert found is None
     assert scene.events[-1].outcome.acquired == (AcquiredRange(0, 2, 1),)
 

@@ -17,7 +17,7 @@ from model.config import AutoOffsetReset
 from model.states import AcknowledgeType, AcquireMode
 from tests.doubles.spec_broker import CAPABILITIES, SpecBroker
 
-TRANSACTIONAL = {asks.ProduceAborted, asks.ProduceOpen, asks.EndTransaction}
+TRANSACTIONAL = {asks.WireProduceAborted, asks.WireProduceOpen, asks.WireEndTransaction}
 
 
 def mixed(seed: int, can: WireCapabilities = CAPABILITIES) -> WireMixture:
@@ -26,21 +26,21 @@ def mixed(seed: int, can: WireCapabilities = CAPABILITIES) -> WireMixture:
 
 def test_a_sequence_begins_by_creating_the_topic_of_its_mixture() -> None:
     mix, first = begin(Random(3), SpecBroker().hello())  # noqa: S311 - as above
-    assert first == asks.Open(mix.config, mix.partitions, mix.group)
+    assert first == asks.WireOpen(mix.config, mix.partitions, mix.group)
     assert mixed(3) == mix
 
 
 def test_every_kind_of_command_is_in_some_mixture_and_missing_in_another() -> None:
     kinds = [set(mixed(seed).weights) for seed in range(60)]
-    assert set.union(*kinds) == set(get_args(asks.Ask)) - {asks.Open}
-    assert set.intersection(*kinds) == {asks.Produce, asks.Fetch, asks.Acknowledge}
+    assert set.union(*kinds) == set(get_args(asks.Ask)) - {asks.WireOpen}
+    assert set.intersection(*kinds) == {asks.WireProduce, asks.WireFetch, asks.WireAcknowledge}
 
 
 def test_a_broker_gets_no_command_that_it_cannot_handle() -> None:
     nothing = WireCapabilities(sessions=False)
     for seed in range(60):
         mix = mixed(seed, nothing)
-        without = {asks.DeleteRecords, asks.Describe, asks.Disconnect, *TRANSACTIONAL}
+        without = {asks.WireDeleteRecords, asks.WireDescribe, asks.WireDisconnect, *TRANSACTIONAL}
         assert not without & set(mix.weights)
         assert AcknowledgeType.RENEW not in mix.types
         assert mix.types
@@ -57,9 +57,9 @@ def test_a_group_begins_in_each_way_and_records_are_old_where_that_matters() -> 
         mix, scene = mixed(seed), WireScene(SpecBroker(), SpecBroker().hello())
         by_duration = mix.config.auto_offset_reset is AutoOffsetReset.BY_DURATION
         assert not (by_duration and (mix.gaps or TRANSACTIONAL & mix.weights.keys()))
-        random, only = Random(seed), attrs.evolve(mix, weights={asks.Produce: 1.0})  # noqa: S311 - as above
+        random, only = Random(seed), attrs.evolve(mix, weights={asks.WireProduce: 1.0})  # noqa: S311 - as above
         made = [next_ask(random, only, scene) for _ in range(30)]
-        old = {each.old for each in made if isinstance(each, asks.Produce)}
+        old = {each.old for each in made if isinstance(each, asks.WireProduce)}
         assert old == ({False, True} if by_duration else {False})
 
 
@@ -100,7 +100,7 @@ def test_read_committed_is_set_where_it_can_be_and_where_it_matters() -> None:
 def test_a_transaction_that_is_open_ends_and_without_any_one_begins() -> None:
     random, broker = Random(4), SpecBroker()  # noqa: S311 - as above
     mix, opening = begin(random, broker.hello())
-    weights = {asks.EndTransaction: 1.0, asks.Fetch: 1.0}
+    weights = {asks.WireEndTransaction: 1.0, asks.WireFetch: 1.0}
     mix = attrs.evolve(mix, weights=weights)
     scene = WireScene(broker, broker.hello())
     scene.ask(opening)
@@ -111,10 +111,10 @@ def test_a_transaction_that_is_open_ends_and_without_any_one_begins() -> None:
         scene.ask(drawn[-1][1])
     transactional = [(is_open, ask) for is_open, ask in drawn if type(ask) in TRANSACTIONAL]
     assert {(is_open, type(ask)) for is_open, ask in transactional} == {
-        (False, asks.ProduceOpen),
-        (True, asks.EndTransaction),
+        (False, asks.WireProduceOpen),
+        (True, asks.WireEndTransaction),
     }
-    ends = [ask.committed for _, ask in transactional if isinstance(ask, asks.EndTransaction)]
+    ends = [ask.committed for _, ask in transactional if isinstance(ask, asks.WireEndTransaction)]
     assert ends.count(True) > ends.count(False) > 0
 
 
@@ -127,7 +127,7 @@ def test_tidy_members_do_not_fetch_while_they_hold_records() -> None:
     fetched = {True: 0, False: 0}
     for _ in range(300):
         ask = next_ask(random, mix, scene)
-        if isinstance(ask, asks.Fetch):
+        if isinstance(ask, asks.WireFetch):
             holds = any(scene.held(p, ask.member) for p in range(mix.partitions))
             fetched[holds] += 1
         scene.ask(ask)

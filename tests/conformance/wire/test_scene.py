@@ -56,7 +56,9 @@ def played(sequence: Sequence[asks.Ask], broker: SpecBroker) -> tuple[WireScene,
 
 def scene(*more: asks.Ask, partitions: int = 1) -> tuple[WireScene, Recorder]:
     broker = Recorder()
-    made, found = played((asks.Open(CONFIG, partitions), asks.Produce(0, ((0, 3),)), *more), broker)
+    made, found = played(
+        (asks.WireOpen(CONFIG, partitions), asks.WireProduce(0, ((0, 3),)), *more), broker
+    )
     assert found is None
     return made, broker
 
@@ -72,30 +74,30 @@ def test_a_member_has_an_id_as_kafka_makes_them() -> None:
 
 
 def test_a_fetch_without_a_session_opens_one_with_every_partition() -> None:
-    request = sent(asks.Fetch("m1", acknowledged=(TYPES,)), partitions=2)
+    request = sent(asks.WireFetch("m1", acknowledged=(TYPES,)), partitions=2)
     assert request.session_epoch == 0
     assert [(one.topic_partition.partition, one.batches) for one in request.partitions] == [
         (0, ()),
         (1, ()),
     ]
-    odd = sent(asks.Fetch("m1", acknowledged=(TYPES,), epoch=asks.Epoch.OPEN))
+    odd = sent(asks.WireFetch("m1", acknowledged=(TYPES,), epoch=asks.Epoch.OPEN))
     assert odd.partitions[0].batches
 
 
 def test_epochs_are_counted_from_the_one_that_is_expected() -> None:
-    first = asks.Fetch("m1")
+    first = asks.WireFetch("m1")
     epochs = {
         epoch: sent(first, attrs.evolve(first, epoch=epoch)).session_epoch for epoch in asks.Epoch
     }
     assert epochs == {"next": 1, "open": 0, "close": -1, "again": 2, "skip": 2}
     assert sent(first, first, attrs.evolve(first, epoch=asks.Epoch.AGAIN)).session_epoch == 1
-    assert sent(asks.Acknowledge("m1", ())).session_epoch == 1
+    assert sent(asks.WireAcknowledge("m1", ())).session_epoch == 1
 
 
 def test_batches_begin_with_what_is_held_and_do_not_overlap() -> None:
-    made, broker = scene(asks.Fetch("m1"))
+    made, broker = scene(asks.WireFetch("m1"))
     made.held(0, "m1")
-    made.ask(asks.Acknowledge("m1", (TYPES,)))
+    made.ask(asks.WireAcknowledge("m1", (TYPES,)))
     (asked,) = broker.asked[-1][0].partitions
     held = len(made.held(0, "m1")) + 2
     assert asked.batches[0] == AcknowledgementBatch(0, min(1, held - 1), asked.batches[0].types)
@@ -104,20 +106,22 @@ def test_batches_begin_with_what_is_held_and_do_not_overlap() -> None:
 
 def test_without_anything_held_batches_count_from_the_window() -> None:
     batch = asks.AskBatch("m2", 2, 2, (1, 2))
-    request = sent(asks.Fetch("m1"), asks.Acknowledge("m1", (asks.Acknowledged(0, (batch,)),)))
+    request = sent(
+        asks.WireFetch("m1"), asks.WireAcknowledge("m1", (asks.Acknowledged(0, (batch,)),))
+    )
     assert request.partitions[0].batches == (AcknowledgementBatch(2, 3, (1, 2)),)
 
 
 def test_a_renewal_says_so_and_fetches_nothing() -> None:
     renewing = asks.Acknowledged(0, (asks.AskBatch("m1", types=(4,)),))
-    opened = asks.Fetch("m1")
-    request = sent(opened, asks.Fetch("m1", acknowledged=(renewing,)))
+    opened = asks.WireFetch("m1")
+    request = sent(opened, asks.WireFetch("m1", acknowledged=(renewing,)))
     assert isinstance(request, ShareFetch)
     assert request.is_renew_ack
     assert (request.max_records, request.max_wait_ms, request.max_bytes) == (0, 0, 0)
-    unsaid = sent(opened, asks.Fetch("m1", acknowledged=(renewing,), unsaid=True))
+    unsaid = sent(opened, asks.WireFetch("m1", acknowledged=(renewing,), unsaid=True))
     assert not unsaid.is_renew_ack
-    assert sent(opened, asks.Acknowledge("m1", (renewing,))).is_renew_ack
+    assert sent(opened, asks.WireAcknowledge("m1", (renewing,))).is_renew_ack
 
 
 def test_strangers_are_not_there() -> None:
@@ -125,14 +129,16 @@ def test_strangers_are_not_there() -> None:
         (asks.Stranger.TOPIC, (ABSENT_TOPIC, 0)),
         (asks.Stranger.PARTITION, (None, ABSENT_PARTITION)),
     ):
-        asked = sent(asks.Fetch("m1"), asks.Acknowledge("m1", (), stranger=stranger)).partitions
+        asked = sent(
+            asks.WireFetch("m1"), asks.WireAcknowledge("m1", (), stranger=stranger)
+        ).partitions
         assert asked[-1].topic_partition.partition == at[1]
         assert at[0] in (None, asked[-1].topic_partition.topic_id)
         assert asked[-1].batches
 
 
 def test_a_disconnected_member_comes_back_over_another_connection() -> None:
-    made, broker = scene(asks.Fetch("m1"), asks.Disconnect("m1"), asks.Fetch("m1"))
+    made, broker = scene(asks.WireFetch("m1"), asks.WireDisconnect("m1"), asks.WireFetch("m1"))
     assert {connection for _request, connection in broker.asked} == {"m1-0", "m1-1"}
     made.close()
     assert broker.finished == 1
@@ -140,8 +146,8 @@ def test_a_disconnected_member_comes_back_over_another_connection() -> None:
 
 def test_a_group_is_emptied_with_or_without_its_connections() -> None:
     for hang_up in (False, True):
-        ask = asks.AlterOffset(0, hang_up=hang_up)
-        made, broker = scene(asks.Fetch("m1"), ask, asks.Fetch("m1"))
+        ask = asks.WireAlterOffset(0, hang_up=hang_up)
+        made, broker = scene(asks.WireFetch("m1"), ask, asks.WireFetch("m1"))
         assert ("2000 ms pass" in [step.asked for step in made.steps]) is hang_up
         assert broker.asked[-1][1] == f"m1-{int(hang_up)}"
 
@@ -155,18 +161,24 @@ def test_what_was_not_opened_is_not_finished() -> None:
 
 
 def test_time_passes_until_every_lock_is_over() -> None:
-    made, _ = scene(asks.Fetch("m1"), asks.Wait(20), asks.WaitPastLocks(), asks.Fetch("m2"))
+    made, _ = scene(
+        asks.WireFetch("m1"), asks.WireWait(20), asks.WireWaitPastLocks(), asks.WireFetch("m2")
+    )
     assert made.held(0, "m2")
     assert made.answered["wait NONE"] == 2
 
 
 def test_requests_steer_clear_of_the_time_when_locks_may_be_over() -> None:
-    made, _ = scene(asks.Fetch("m1"), asks.Wait(60), asks.Wait(60), asks.Fetch("m2"))
+    made, _ = scene(
+        asks.WireFetch("m1"), asks.WireWait(60), asks.WireWait(60), asks.WireFetch("m2")
+    )
     assert made.answered["wait NONE"] == 3
 
 
 def test_records_are_deleted_up_to_the_end_of_the_log() -> None:
-    made, _ = scene(asks.DeleteRecords(0, 2), asks.DeleteRecords(0, 7), asks.DeleteRecords(0, 1))
+    made, _ = scene(
+        asks.WireDeleteRecords(0, 2), asks.WireDeleteRecords(0, 7), asks.WireDeleteRecords(0, 1)
+    )
     told = [step.asked for step in made.steps if step.asked.startswith("delete records")]
     assert told == [
         "delete records of partition 0 before 2",
@@ -175,7 +187,7 @@ def test_records_are_deleted_up_to_the_end_of_the_log() -> None:
 
 
 def test_every_ask_is_a_step_in_words() -> None:
-    made, _ = scene(asks.Fetch("m1"), asks.Describe(0))
+    made, _ = scene(asks.WireFetch("m1"), asks.WireDescribe(0))
     assert made.steps[0].asked == "1 partitions, delivery limit 2, window limit 4"
     assert "ACQUIRED(1) m1" in made.steps[2].after
     assert made.steps[-1].answered.startswith("start offset ")
@@ -186,11 +198,11 @@ def test_a_fetch_is_repeated_while_it_gets_nothing_that_there_is() -> None:
     broker = Recorder(fault_named("passes over records that were released"))
     release = asks.Acknowledged(0, (asks.AskBatch("m1", types=(2,)),))
     sequence = (
-        asks.Open(CONFIG),
-        asks.Produce(0, ((0, 1),)),
-        asks.Fetch("m1"),
-        asks.Acknowledge("m1", (release,)),
-        asks.Fetch("m1"),
+        asks.WireOpen(CONFIG),
+        asks.WireProduce(0, ((0, 1),)),
+        asks.WireFetch("m1"),
+        asks.WireAcknowledge("m1", (release,)),
+        asks.WireFetch("m1"),
     )
     _, found = played(sequence, broker)
     assert (found and found.name) == "AVAILABLE_RECORDS_ARE_DELIVERED"
@@ -199,7 +211,7 @@ def test_a_fetch_is_repeated_while_it_gets_nothing_that_there_is() -> None:
 
 
 def test_an_aborted_transaction_is_told_and_its_marker_follows() -> None:
-    sequence = asks.Open(COMMITTED), asks.ProduceAborted(1, ((0, 2), (1, 1)))
+    sequence = asks.WireOpen(COMMITTED), asks.WireProduceAborted(1, ((0, 2), (1, 1)))
     made, _ = played(sequence, SpecBroker())
     assert made.steps[0].asked == "1 partitions, delivery limit 2, window limit 4, read_committed"
     assert made.steps[1].asked == "produce 0–1, 3 of an aborted transaction in partition 0"
@@ -208,16 +220,16 @@ def test_an_aborted_transaction_is_told_and_its_marker_follows() -> None:
 
 def test_a_transaction_stays_open_until_it_ends_and_nothing_of_it_is_deleted() -> None:
     sequence = (
-        asks.Open(COMMITTED),
-        asks.EndTransaction(0),
-        asks.Produce(0, ((0, 1),)),
-        asks.ProduceOpen(0, ((0, 2),)),
-        asks.DeleteRecords(0, 5),
-        asks.Fetch("m1"),
-        asks.EndTransaction(0, committed=False),
-        asks.ProduceOpen(1, ((0, 1),)),
-        asks.EndTransaction(0),
-        asks.EndTransaction(0),
+        asks.WireOpen(COMMITTED),
+        asks.WireEndTransaction(0),
+        asks.WireProduce(0, ((0, 1),)),
+        asks.WireProduceOpen(0, ((0, 2),)),
+        asks.WireDeleteRecords(0, 5),
+        asks.WireFetch("m1"),
+        asks.WireEndTransaction(0, committed=False),
+        asks.WireProduceOpen(1, ((0, 1),)),
+        asks.WireEndTransaction(0),
+        asks.WireEndTransaction(0),
     )
     made, found = played(sequence, SpecBroker())
     assert found is None
@@ -243,11 +255,11 @@ def test_a_fetch_is_repeated_as_often_as_what_it_read_may_be_kept_back(
             return attrs.evolve(told, response=ShareResponse(), read=())
 
     broker = Silent()
-    one_by_one = asks.Fetch("m1", max_records=most, mode=AcquireMode.RECORD_LIMIT)
+    one_by_one = asks.WireFetch("m1", max_records=most, mode=AcquireMode.RECORD_LIMIT)
     sequence = (
-        asks.Open(COMMITTED),
-        asks.ProduceAborted(0, ((0, 3),)),
-        asks.Produce(0, ((0, 1),)),
+        asks.WireOpen(COMMITTED),
+        asks.WireProduceAborted(0, ((0, 3),)),
+        asks.WireProduce(0, ((0, 1),)),
         one_by_one,
     )
     _, found = played(sequence, broker)
@@ -265,7 +277,7 @@ def test_a_lag_that_is_wrong_is_asked_for_again() -> None:
             return attrs.evolve(told, start_offset=2, lag=7)
 
     broker = Wrong()
-    made, found = played((asks.Open(CONFIG), asks.Describe(0)), broker)
+    made, found = played((asks.WireOpen(CONFIG), asks.WireDescribe(0)), broker)
     assert (found and found.name) == "START_OFFSET"
     assert broker.described == 4
     assert made.steps[-1].answered == "start offset 2, lag 7"
@@ -276,17 +288,17 @@ def test_a_sequence_ends_before_its_place_may_be_gone() -> None:
     hello = broker.hello()
     short = attrs.evolve(hello.capabilities, max_sequence_ms=1500)
     made = WireScene(broker, attrs.evolve(hello, capabilities=short))
-    for ask in (asks.Open(CONFIG), asks.Fetch("m1"), asks.Wait(60), asks.Wait(60)):
+    for ask in (asks.WireOpen(CONFIG), asks.WireFetch("m1"), asks.WireWait(60), asks.WireWait(60)):
         assert not made.over
         made.ask(ask)
-    made.ask(asks.Wait(60))
+    made.ask(asks.WireWait(60))
     assert made.over
 
 
 def test_a_sequence_may_begin_with_any_answer_at_any_time() -> None:
     broker = Recorder()
     broker.wait(10**9)
-    sequence = asks.Open(CONFIG), asks.Describe(0), asks.Fetch("m1")
+    sequence = asks.WireOpen(CONFIG), asks.WireDescribe(0), asks.WireFetch("m1")
     for number in range(1, len(sequence) + 1):
         assert not played(sequence[:number], broker)[0].over
 
@@ -335,30 +347,30 @@ def test_an_error_of_a_description_may_pass_and_is_a_deviation_if_it_does_not() 
 
     broker = Failing()
     broker.left = 2
-    made, found = played((asks.Open(CONFIG), asks.Describe(0)), broker)
+    made, found = played((asks.WireOpen(CONFIG), asks.WireDescribe(0)), broker)
     assert found is None
     broker.left = 99
-    found = made.ask(asks.Describe(0))
+    found = made.ask(asks.WireDescribe(0))
     assert (found and found.signature) == ("DESCRIBED", "describe")
     assert made.steps[-1].answered == "NOT_COORDINATOR"
 
 
 def test_a_connection_that_is_closed_instead_of_an_answer_is_a_deviation() -> None:
-    made, broker = scene(asks.Fetch("m1"))
+    made, broker = scene(asks.WireFetch("m1"))
 
     def closing(place: GroupTopic, request: ShareRequest, connection: str) -> Exchange:
         raise UnansweredError(f"{place} {request} {connection}")
 
     broker.ask = closing  # type: ignore[method-assign] # it breaks from now on
-    found = made.ask(asks.Acknowledge("m1", (TYPES,)))
+    found = made.ask(asks.WireAcknowledge("m1", (TYPES,)))
     assert (found and found.signature) == ("UNANSWERED", "acknowledge")
     assert made.steps[-1].answered == "the connection was closed"
 
 
 @pytest.mark.parametrize("partitions", [1, 2])
 def test_the_step_before_a_deviation_has_the_state_before_it(partitions: int) -> None:
-    again = asks.Fetch("m1"), asks.Acknowledge("m1", (RELEASES,)), asks.Fetch("m2")
-    sequence = asks.Open(CONFIG, partitions), asks.Produce(0, ((0, 2),)), *again
+    again = asks.WireFetch("m1"), asks.WireAcknowledge("m1", (RELEASES,)), asks.WireFetch("m2")
+    sequence = asks.WireOpen(CONFIG, partitions), asks.WireProduce(0, ((0, 2),)), *again
     made, found = played(sequence, SpecBroker(UNCOUNTED))
     assert found is not None
     *_earlier, before, last = made.steps
@@ -375,8 +387,12 @@ def test_the_step_before_a_deviation_has_the_state_before_it(partitions: int) ->
 
 def test_a_deviation_of_a_whole_request_shows_the_only_share_partition() -> None:
     for partitions, shows in ((1, True), (2, False)):
-        opened = asks.Open(CONFIG, partitions), asks.Produce(0, ((0, 2),)), asks.Fetch("m1")
-        sequence = *opened, asks.Fetch("m1", epoch=asks.Epoch.SKIP)
+        opened = (
+            asks.WireOpen(CONFIG, partitions),
+            asks.WireProduce(0, ((0, 2),)),
+            asks.WireFetch("m1"),
+        )
+        sequence = *opened, asks.WireFetch("m1", epoch=asks.Epoch.SKIP)
         made, found = played(sequence, SpecBroker(WireFault.EPOCH_UNCHECKED))
         assert found is not None
         state = made.steps[-2].state
@@ -391,8 +407,8 @@ RELEASES = asks.Acknowledged(0, (asks.AskBatch("m1", 0, 2, (2,)),))
 def test_a_lone_broker_that_says_it_does_not_lead_is_asked_again_for_a_while(fault: str) -> None:
     broker = SpecBroker(fault_named(fault))
     made = WireScene(broker, broker.hello())
-    fetch = asks.Fetch("m1", acknowledged=(TYPES,))
-    sequence = asks.Open(CONFIG), asks.Produce(0, ((0, 2),)), asks.Fetch("m1"), fetch
+    fetch = asks.WireFetch("m1", acknowledged=(TYPES,))
+    sequence = asks.WireOpen(CONFIG), asks.WireProduce(0, ((0, 2),)), asks.WireFetch("m1"), fetch
     found = next(filter(None, (made.ask(ask) for ask in sequence)))
     assert found.signature == ("LEADER_SERVES", "fetch")
     assert " for 5 s" in found.recorded

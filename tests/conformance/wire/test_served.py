@@ -67,7 +67,7 @@ def exercised(
     counts = Counter[str]()
     for seed in range(seeds):
         broker = SpecBroker(seed=seed)
-        whole = asks.Open(config, partitions), *sequence
+        whole = asks.WireOpen(config, partitions), *sequence
         stage, _at, deviation = play(broker, broker.hello(), whole, BROKERS)
         assert deviation is None
         before = play(broker, broker.hello(), whole[:-1], BROKERS)[0]
@@ -79,18 +79,18 @@ def own(kind: int = 1, length: int = 1, shape: Shape = Shape.WELL_FORMED) -> ask
     return asks.Acknowledged(0, (asks.AskBatch("m1", 0, length, (kind,), shape),))
 
 
-def acknowledge(kind: int, length: int = 1) -> asks.Acknowledge:
-    return asks.Acknowledge("m1", (own(kind, length),))
+def acknowledge(kind: int, length: int = 1) -> asks.WireAcknowledge:
+    return asks.WireAcknowledge("m1", (own(kind, length),))
 
 
 STRICT = AcquireMode.RECORD_LIMIT
-ONE, MANY = asks.Produce(0, ((0, 1),)), asks.Produce(0, ((0, 9),))
-TAKE, OTHER = asks.Fetch("m1"), asks.Fetch("m2")
-SOME, ALL = asks.Fetch("m1", max_records=2, mode=STRICT), asks.Fetch("m1", mode=STRICT)
-ACCEPT = asks.Acknowledge("m1", (asks.Acknowledged(0, (asks.AskBatch("m1", 1, 1),)),))
-CLOSE = asks.Acknowledge("m1", (), asks.Epoch.CLOSE)
-GONE = (asks.Disconnect("m1"), asks.Wait(60), asks.Wait(20))
-ABORTED = asks.ProduceAborted(0, ((0, 2),))
+ONE, MANY = asks.WireProduce(0, ((0, 1),)), asks.WireProduce(0, ((0, 9),))
+TAKE, OTHER = asks.WireFetch("m1"), asks.WireFetch("m2")
+SOME, ALL = asks.WireFetch("m1", max_records=2, mode=STRICT), asks.WireFetch("m1", mode=STRICT)
+ACCEPT = asks.WireAcknowledge("m1", (asks.Acknowledged(0, (asks.AskBatch("m1", 1, 1),)),))
+CLOSE = asks.WireAcknowledge("m1", (), asks.Epoch.CLOSE)
+GONE = (asks.WireDisconnect("m1"), asks.WireWait(60), asks.WireWait(20))
+ABORTED = asks.WireProduceAborted(0, ((0, 2),))
 BOUNDS, DESCRIBED = "ShareFetch is bounded by ", "DescribeShareGroupOffsets is answered NONE"
 
 
@@ -100,7 +100,7 @@ BOUNDS, DESCRIBED = "ShareFetch is bounded by ", "DescribeShareGroupOffsets is a
         ((MANY, SOME), BOUNDS + "WITHIN_RECORD_LIMIT", BOUNDS + "WITHIN_WINDOW_LIMIT"),
         ((MANY, ALL), BOUNDS + "WITHIN_WINDOW_LIMIT", BOUNDS + "WITHIN_RECORD_LIMIT"),
         (
-            (asks.Produce(0, ((0, 3), (0, 3))), asks.Fetch("m1", max_records=1)),
+            (asks.WireProduce(0, ((0, 3), (0, 3))), asks.WireFetch("m1", max_records=1)),
             BOUNDS + "WITHIN_MAXIMUM_AND_ONE_BATCH",
             BOUNDS + "WITHIN_RECORD_LIMIT",
         ),
@@ -125,7 +125,11 @@ BOUNDS, DESCRIBED = "ShareFetch is bounded by ", "DescribeShareGroupOffsets is a
             "ShareAcknowledge is bounded by ACKNOWLEDGEMENT_JUDGED",
             "ShareAcknowledge is answered SHARE_SESSION_NOT_FOUND",
         ),
-        ((ONE, TAKE, asks.WaitPastLocks(), OTHER), "ACQUIRED → AVAILABLE: unasked", "a session"),
+        (
+            (ONE, TAKE, asks.WireWaitPastLocks(), OTHER),
+            "ACQUIRED → AVAILABLE: unasked",
+            "a session",
+        ),
         ((ONE, TAKE, acknowledge(2), TAKE), "AVAILABLE → ACQUIRED: ShareFetch", "a session ends"),
         ((ONE, TAKE, CLOSE), "a session ends: ShareAcknowledge", "a session ends: unasked"),
         ((ONE, TAKE, *GONE, OTHER), "a session ends: unasked", "a session ends: ShareFetch"),
@@ -135,17 +139,17 @@ BOUNDS, DESCRIBED = "ShareFetch is bounded by ", "DescribeShareGroupOffsets is a
             "ShareAcknowledge is answered NONE",
         ),
         (
-            (MANY, SOME, asks.Fetch("m1", forgotten=(0,))),
+            (MANY, SOME, asks.WireFetch("m1", forgotten=(0,))),
             "a session, partitions shrinks: ShareFetch",
             "a session, partitions grows: ShareFetch",
         ),
         (
-            (ONE, TAKE, asks.Fetch("m1", stranger=asks.Stranger.TOPIC, acknowledged=(own(),))),
+            (ONE, TAKE, asks.WireFetch("m1", stranger=asks.Stranger.TOPIC, acknowledged=(own(),))),
             "an acknowledgement in ShareFetch is answered UNKNOWN_TOPIC_ID",
             "a session ends: ShareFetch",
         ),
-        ((MANY, SOME, asks.DeleteRecords(0, 1)), "delete_records is done", DESCRIBED),
-        ((MANY, SOME, asks.Describe(0)), DESCRIBED + " with a lag", "delete_records is done"),
+        ((MANY, SOME, asks.WireDeleteRecords(0, 1)), "delete_records is done", DESCRIBED),
+        ((MANY, SOME, asks.WireDescribe(0)), DESCRIBED + " with a lag", "delete_records is done"),
         ((TAKE,), "ShareFetch is answered NONE without records", "* with records"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -159,7 +163,7 @@ def test_a_name_is_counted_where_it_belongs_and_only_there(
 
 
 def test_records_of_a_transaction_are_kept_back_under_read_committed_alone() -> None:
-    aborted, opened = (ABORTED, TAKE), (asks.ProduceOpen(0, ((0, 2),)), TAKE)
+    aborted, opened = (ABORTED, TAKE), (asks.WireProduceOpen(0, ((0, 2),)), TAKE)
     for sequence, rule in ((aborted, "COMMITTED_IS_DELIVERED"), (opened, "STABLE_IS_DELIVERED")):
         assert BOUNDS + rule in exercised(*sequence, config=COMMITTED)
         assert BOUNDS + rule not in exercised(*sequence)
@@ -186,7 +190,7 @@ def test_what_a_broker_cannot_do_is_skipped_with_the_reason() -> None:
 
 def test_a_request_that_deviates_is_not_counted() -> None:
     wrong = SpecBroker(UNCOUNTED)
-    sequence = asks.Open(CONFIG), ONE, TAKE, acknowledge(2), TAKE
+    sequence = asks.WireOpen(CONFIG), ONE, TAKE, acknowledge(2), TAKE
     stage, _at, deviation = play(wrong, wrong.hello(), sequence, BROKERS)
     assert deviation is not None
     assert stage.exercised["never delivered → ACQUIRED: ShareFetch"] == 1

@@ -21,7 +21,7 @@ NONE, UNKNOWN, FULL = (
     ErrorCode.UNKNOWN_MEMBER_ID,
     ErrorCode.GROUP_MAX_SIZE_REACHED,
 )
-SILENT = asks.BriefMember(silent=True)
+SILENT = asks.WireBriefMember(silent=True)
 
 
 class Visited(SpecBroker):
@@ -51,14 +51,16 @@ class Visited(SpecBroker):
         super().set_group(place, settings)
 
 
-def visited(broker: Visited, ask: asks.BriefMember) -> tuple[str, str, str] | None:
+def visited(broker: Visited, ask: asks.WireBriefMember) -> tuple[str, str, str] | None:
     """Return the rule that is broken with what was told and what was due."""
-    found = play(broker, broker.hello(), (asks.Open(CONFIG), ask), BROKERS)[2]
+    found = play(broker, broker.hello(), (asks.WireOpen(CONFIG), ask), BROKERS)[2]
     return (found.name, found.recorded, found.expected) if found else None
 
 
-@pytest.mark.parametrize("ask", [asks.BriefMember(0), asks.BriefMember(1), SILENT])
-def test_a_member_is_told_the_interval_of_its_group_until_it_goes(ask: asks.BriefMember) -> None:
+@pytest.mark.parametrize("ask", [asks.WireBriefMember(0), asks.WireBriefMember(1), SILENT])
+def test_a_member_is_told_the_interval_of_its_group_until_it_goes(
+    ask: asks.WireBriefMember,
+) -> None:
     broker = Visited()
     assert visited(broker, ask) is None
     altered, removed = broker.settings
@@ -74,17 +76,17 @@ def test_a_member_is_told_the_interval_of_its_group_until_it_goes(ask: asks.Brie
         (WireFault.INTERVAL_IS_DEFAULT, SILENT, ("GROUP_INTERVAL", "5000 ms", "500 ms")),
         (
             WireFault.INTERVAL_IS_TOLD_ONCE,
-            asks.BriefMember(1),
+            asks.WireBriefMember(1),
             ("GROUP_INTERVAL", "5000 ms", "15000 ms"),
         ),
         (WireFault.TIMEOUT_IS_DEFAULT, SILENT, ("SILENT_LEAVES", "500 ms", "UNKNOWN_MEMBER_ID")),
-        (WireFault.TIMEOUT_IS_DEFAULT, asks.BriefMember(), None),
+        (WireFault.TIMEOUT_IS_DEFAULT, asks.WireBriefMember(), None),
         (WireFault.BRIEF_IS_REMOVED, SILENT, ("GROUP_INTERVAL", "UNKNOWN_MEMBER_ID", "500 ms")),
-        (WireFault.BRIEF_IS_REMOVED, asks.BriefMember(), None),
+        (WireFault.BRIEF_IS_REMOVED, asks.WireBriefMember(), None),
     ],
 )
 def test_a_setting_of_a_group_that_is_ignored_shows(
-    fault: WireFault, ask: asks.BriefMember, found: tuple[str, str, str] | None
+    fault: WireFault, ask: asks.WireBriefMember, found: tuple[str, str, str] | None
 ) -> None:
     broker = Visited(fault)
     assert visited(broker, ask) == found
@@ -95,31 +97,31 @@ def test_a_setting_of_a_group_that_is_ignored_shows(
 def test_altered_settings_may_be_in_force_later() -> None:
     stale = HeartbeatReply(NONE, 3, 5000, 0, 0)
     broker = Visited(said=dict.fromkeys(range(1, TRIES), stale))
-    assert visited(broker, asks.BriefMember()) is None
+    assert visited(broker, asks.WireBriefMember()) is None
     late = Visited(said=dict.fromkeys(range(1, TRIES + 1), stale))
-    assert visited(late, asks.BriefMember()) == ("GROUP_INTERVAL", "5000 ms", "500 ms")
+    assert visited(late, asks.WireBriefMember()) == ("GROUP_INTERVAL", "5000 ms", "500 ms")
     assert TRIES * PAUSE_MS == 5000
 
 
 def test_a_member_that_is_not_let_in_is_a_deviation_but_where_the_group_is_full() -> None:
     refused = HeartbeatReply(ErrorCode.INVALID_REQUEST, 0, 0, 0, 0)
     never = Visited(said=dict.fromkeys(range(1, TRIES + 1), refused))
-    assert visited(never, asks.BriefMember()) == ("GROUP_INTERVAL", "INVALID_REQUEST", "500 ms")
+    assert visited(never, asks.WireBriefMember()) == ("GROUP_INTERVAL", "INVALID_REQUEST", "500 ms")
     full = Visited(said={1: attrs.evolve(refused, error=FULL)})
-    assert visited(full, asks.BriefMember()) is None
+    assert visited(full, asks.WireBriefMember()) is None
 
 
 def test_a_machine_slower_than_the_timeout_is_no_deviation() -> None:
     gone = HeartbeatReply(UNKNOWN, 0, 0, 0, 0)
     assert visited(Visited(said={2: gone}, late_ms=1000), SILENT) is None
     assert visited(Visited(said={2: gone}, late_ms=900), SILENT) is not None
-    assert visited(Visited(said={2: gone}), asks.BriefMember()) is not None
+    assert visited(Visited(said={2: gone}), asks.WireBriefMember()) is not None
 
 
 def test_settings_that_go_late_are_waited_for() -> None:
     stale = HeartbeatReply(NONE, 3, 500, 0, 0)
     broker = Visited(said={3: stale, 4: stale})
-    assert visited(broker, asks.BriefMember()) is None
+    assert visited(broker, asks.WireBriefMember()) is None
     assert [epoch for epoch in broker.epochs if epoch < 1] == [0, 0, 0, 0, -1]
 
 

@@ -105,8 +105,8 @@ def test_a_fault_is_found_if_only_the_release_that_has_it_shows_it(  # noqa: PLR
 
 @pytest.mark.parametrize(("again", "shown"), [(0, True), (1, False)])
 def test_what_every_sequence_begins_with_is_no_step_of_it(again: int, *, shown: bool) -> None:
-    begins = asks.TakeOver(SharePartitionConfig())
-    sequence = (begins, asks.Compact(0), *[begins] * again)
+    begins = asks.CoreTakeOver(SharePartitionConfig())
+    sequence = (begins, asks.CoreCompact(0), *[begins] * again)
     fault = Fault(target_finding("A", "acquire", "", "", ""), sequence, (), ("Compact", "TakeOver"))
     forms = [*recall.forms_of(CORES, [fault])]
     assert recall.shows("A in acquire [Compact, no TakeOver]", forms) == shown
