@@ -15,7 +15,7 @@ from model.operations import Acknowledge, AcknowledgementBatch, EntryPoint
 from model.outcome import Choice
 from model.profile import KAFKA, KIP, Profile
 from model.states import AcknowledgeType, RecordState
-from proofs.theorems.any_partition import AnyPartition, Place, operated, partition_of, places
+from proofs.theorems.any_partition import AnyPartition, operated, partition_of, places
 from proofs.theorems.attempts import attempted, standing_in
 from proofs.theorems.controls import becomes, called_with, changes_nothing, leaves, wrong
 from proofs.theorems.effects import changes_to, completes, others_wait, reports
@@ -28,6 +28,7 @@ from proofs.theorems.operation_cases import (
     after_acknowledging,
     batch_of,
     is_named,
+    is_named_from_the_start,
     may_acknowledge,
     waits_for_its_write,
 )
@@ -224,7 +225,8 @@ def batch_adds_the_answers_it_deserves(s: AnyPartition, before: BatchesBefore) -
     judgement = before.judgement(s)
     goes_on = acknowledge.judge_batch(partition_of(s), s.member, judgement, batch_of(s, RENEW))
     beyond = bool(s.last >= s.start) and bool(s.last >= s.end)
-    gap = beyond or any(_is_named_gap(s, place) for place in places(s))
+    named = (place for place in places(s) if negate(place.tracked))
+    gap = beyond or any(is_named_from_the_start(s, place) for place in named)
     allowed = set(REFUSALS) if gap or before.gap else set[ErrorCode]()
     refused = INVALID_REQUEST if beyond or before.beyond else INVALID_RECORD_STATE
     answer = refused if beyond or before.beyond or not goes_on else NONE
@@ -239,12 +241,6 @@ def batch_adds_the_answers_it_deserves(s: AnyPartition, before: BatchesBefore) -
         if not first_gap
         else noted is not None and _are_equal(noted, before.judgement(s).renewed),
     )
-
-
-def _is_named_gap(s: AnyPartition, place: Place) -> Term:
-    """Whether the batch names an offset from the start offset on where no record is."""
-    here = s.start <= place.offset, s.first <= place.offset, place.offset <= s.last
-    return conjunction(negate(place.tracked), *here)
 
 
 @_acknowledge.theorem(32, 57, of="acknowledge three batches", control=ACCEPTS)

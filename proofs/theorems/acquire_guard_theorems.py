@@ -25,6 +25,7 @@ from proofs.theorems.fetches import (
     is_fetched,
     is_in_a_batch,
     is_in_hole,
+    is_part,
     log_of,
 )
 from proofs.theorems.points import Places
@@ -221,18 +222,14 @@ def read_shows_the_log(s: AnyPartition, level: IsolationLevel) -> Term:
     end = _smaller(s.log_end, s.stable) if committed else s.log_end
     place = _first_readable(s)
 
-    def is_part(first: Term, last: Term) -> Term:
-        inside = conjunction(s.made_first <= first, last <= s.made_last)
-        return either_of(inside, s.made_first > last, first > s.made_last)
-
     def loses_nothing(place: Term, first: Term) -> Term:
         low, high = largest(place, s.made_first), _smaller(first - 1, s.made_last)
         return either_of(low > high, conjunction(s.hole_first <= low, high <= s.hole_last))
 
     return refused is first_broken(
         (conjunction(s.last < end, s.second_last < end), Guard.WITHIN_READABLE_LOG),
-        (is_part(s.first, s.last), Guard.READ_IS_OF_THE_LOG),
-        (is_part(s.second, s.second_last), Guard.READ_IS_OF_THE_LOG),
+        (is_part(s, s.first, s.last), Guard.READ_IS_OF_THE_LOG),
+        (is_part(s, s.second, s.second_last), Guard.READ_IS_OF_THE_LOG),
         (loses_nothing(place, s.first), Guard.NO_RECORD_LOST),
         (loses_nothing(largest(place, s.last + 1), s.second), Guard.NO_RECORD_LOST),
     )

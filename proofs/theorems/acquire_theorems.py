@@ -17,7 +17,7 @@ from model.profile import DRAFT_RESOLVED, KIP, Profile
 from model.ranges import AcquiredRange, OffsetRange, PassedOver
 from proofs.theorems.any_partition import AnyPartition, Place, places
 from proofs.theorems.attempts import Refusal, attempted, standing_in
-from proofs.theorems.controls import becomes, called_with, sets, wrong
+from proofs.theorems.controls import becomes, called_with, does_nothing, sets, wrong
 from proofs.theorems.effects import changes_to
 from proofs.theorems.fetches import fetch, fetched_partition, is_fetched, is_in_a_batch, log_of
 from proofs.theorems.symbolic import conjunction, either_of, implies, is_between, is_same
@@ -192,8 +192,13 @@ def _names_no_others(s: AnyPartition) -> Term:
 
 
 RECORDS = "spec.acquire:acquire_records"
-EACH = {case.name: (case,) for case in CASES}
-CHOOSING = {case.name: (case,) for case in CASES if case.moves or case.enters == "range"}
+STAYS = wrong("spec.partition:move_start", "moves nowhere", does_nothing)
+READS_ALL = wrong(
+    "spec.acquire:_read_extent",
+    "says that everything was read",
+    becomes(lambda _operation: (0, MAX_INT64)),
+)
+CHOOSING = [case for case in CASES if case.moves or case.enters == "range"]
 _FETCH = Subject("KIP-932, In-flight records", AnyPartition, is_fetched, _names_no_others)
 
 
@@ -205,7 +210,7 @@ def _asking_for_more(state: SharePartition, operation: Acquire, choice: Choice) 
 @_FETCH.theorem(
     10,
     12,
-    of=EACH,
+    of=[*CASES],
     given=_is_taken_rightly,
     control=wrong(RECORDS, "asks for more", called_with(_asking_for_more)),
 )
@@ -239,7 +244,7 @@ def acquire_asks_each_check(s: AnyPartition, case: AcquireCase) -> Term:
     7,
     10,
     32,
-    of=EACH,
+    of=[*CASES],
     given=_is_taken_rightly,
     control=wrong(RECORDS, "answers nothing", sets(outcome=Outcome(can_acquire=False))),
 )
@@ -283,16 +288,7 @@ def acquire_changes_what_it_takes(s: AnyPartition, case: AcquireCase) -> Term:
     6,
     of=CHOOSING,
     given=_is_taken_rightly,
-    control={
-        name: wrong("spec.partition:move_start", "moves nowhere", becomes(lambda state, _: state))
-        if case.moves
-        else wrong(
-            "spec.acquire:_read_extent",
-            "says that everything was read",
-            becomes(lambda _operation: (0, MAX_INT64)),
-        )
-        for name, (case,) in CHOOSING.items()
-    },
+    control=lambda case: STAYS if case.moves else READS_ALL,
 )
 def acquire_is_refused_for_what_it_may_not_choose(s: AnyPartition, case: AcquireCase) -> Term:
     """Besides its checks, an acquire refuses what enters unread, and a wrong start offset."""

@@ -24,7 +24,6 @@ from proofs.theorems.situation import (
     ends_in_the_log,
     flag,
     number,
-    situation_at,
 )
 from proofs.theorems.symbolic import conjunction, implies, is_between
 from proofs.theorems.theorem import Subject
@@ -32,7 +31,7 @@ from spec import window
 from spec.log import Log, hole_end
 from spec.logic import Term, either
 from spec.partition import Outstanding, SharePartition
-from spec.record import UNDELIVERED, Record, is_terminal
+from spec.record import UNDELIVERED, Record, is_acquirable, is_terminal
 from spec.window import Window
 
 ANOTHERS = Outstanding(Write(0, 0, 0))
@@ -123,19 +122,19 @@ class AnyPartition:
         """Yield operations on a share-partition that a run reached, and fetches from it."""
         now, log, lock = state.window, state.log, state.config.record_lock_duration_ms
         finished = frozenset(at for at, record in now.records.items() if is_terminal(record))
-        hole = (*log.holes, (log.end_offset + 8, log.end_offset + 8))[0]
         for offset in range(now.start_offset, now.end_offset + 1):
             record = now.records.get(offset, UNDELIVERED)
             entry = state.durable.entries.get(offset, (RecordState.AVAILABLE, 0))
-            alone = situation_at(
-                cls, state, offset, other=now.end_offset + 2, elsewhere=now.end_offset + 1,
+            alone = cls(
+                **_fields_at(state, offset), other=now.end_offset + 2, elsewhere=now.end_offset + 1,
                 first=offset, last=offset, second=offset, second_last=offset, waiting=7,
                 write_id=8, renewable=True, member="a", next_write=state.next_write, lock=lock,
                 awaited=record.pending, acquisition=record.acquisition or 0, finished=finished,
                 state=entry[0], count=entry[1],
             )  # fmt: skip
             yield attrs.evolve(alone, member="b", now=state.now + lock)
-            yield attrs.evolve(alone, first=log.end_offset, second=hole[0], second_last=hole[1])
+            hole = {"second": alone.hole_first, "second_last": alone.hole_last}
+            yield attrs.evolve(alone, first=log.end_offset, **hole)
             yield from alone.fetches_of(state)
 
     def fetches_of(self, state: SharePartition) -> Iterator[Self]:
@@ -154,6 +153,34 @@ class AnyPartition:
         yield from (attrs.evolve(here, target=target) for target in range(start, end + 2))
         if start in now.records:
             yield attrs.evolve(here, **_other(now, start))
+
+
+def _fields_at(state: SharePartition, offset: int) -> dict[str, Any]:
+    """Return the fields that a share-partition determines at one offset."""
+    now, log, config = state.window, state.log, state.config
+    record = now.records.get(offset)
+    hole = (*log.holes, (log.end_offset + 8, log.end_offset + 8))[0]
+    return {
+        "start": now.start_offset,
+        "end": now.end_offset,
+        "offset": offset,
+        "record": record or UNDELIVERED,
+        "tracked": record is not None,
+        "complete": now.complete - (record is not None and is_terminal(record)),
+        "acquirable": now.acquirable - (record is not None and is_acquirable(record)),
+        "log_start": log.start_offset,
+        "log_end": log.end_offset,
+        "hole_first": hole[0],
+        "hole_last": hole[1],
+        "now": state.now,
+        "limit": config.delivery_count_limit,
+        "highest": state.highest_limit,
+        "marks": state.profile.in_progress,
+        "threshold": config.in_progress_staleness_threshold_ms,
+        "extension": config.in_progress_max_lock_extension_ms,
+        "grace": config.in_progress_rebalance_grace_ms,
+        "dead_letter_queue": config.dead_letter_queue,
+    }
 
 
 def _other(now: Window, offset: int) -> dict[str, Any]:

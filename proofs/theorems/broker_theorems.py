@@ -223,6 +223,11 @@ def ends(s: OneLed, *_of: object) -> Term:
     return is_sound(s) and s.ready and s.ours
 
 
+def goes_on(s: OneLed) -> Term:
+    """Whether the share-partition is in memory, and the clock may move on."""
+    return s.ready & (s.later >= s.now) & (s.later <= MAX_INT64)
+
+
 RULES = "spec.share_broker:"
 _NOTED = share_broker._noted  # noqa: SLF001 - the rule
 LOAD = f"{RULES}load"
@@ -383,7 +388,7 @@ def a_broker_that_resigns_answers_whoever_waits(s: OneLed) -> Term:
 
 
 @_broker_of.theorem(
-    46, of="advance", where=lambda s: s.ready & (s.later >= s.now) & (s.later <= MAX_INT64),
+    46, of="advance", where=goes_on,
     control=wrong("spec.expire:is_lock_over", "a moment later", becomes(
         lambda record, now: (record.owner is not None) and now > record.deadline)),
 )  # fmt: skip

@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterator
 
 import attrs
 
-from judge.invariants import RECORD_INVARIANTS
 from model.operations import AdvanceLogStart, Produce, ResetOffset
 from model.profile import KAFKA, KIP, Profile
 from model.snapshot import DurableState
 from proofs.theorems.any_partition import AnyPartition, partition_of
 from proofs.theorems.controls import adds, becomes, changes_nothing, keeps, returns, wrong
 from proofs.theorems.count import count, counts_on, has, put, unmarked
-from proofs.theorems.record_operations import TRANSITIONS, Transition
+from proofs.theorems.record_operations import CHANGES, Transition, is_sound
 from proofs.theorems.situation import any_like, ends_in_the_log, flag, number
 from proofs.theorems.symbolic import conjunction, implies, is_between
 from proofs.theorems.theorem import (
@@ -179,9 +178,7 @@ def _is_alone(s: AnyPartition) -> Term:
 
 def _is_inside(s: AnyPartition) -> Term:
     """Whether the offset lies in the window, and its record is sound."""
-    inside = s.start <= s.offset, s.offset < s.end, s.end <= s.log_end
-    sound = (known.holds(s.record, s.highest, s.now) for known in RECORD_INVARIANTS)
-    return conjunction(*inside, *sound)
+    return conjunction(s.start <= s.offset, s.offset < s.end, s.end <= s.log_end, is_sound(s))
 
 
 def _is_tracked(s: AnyPartition) -> Term:
@@ -227,7 +224,7 @@ _complete = Subject("KIP-1226, Delivery complete count", AnyPartition, _is_alone
     17,
     18,
     38,
-    of=[each for each in TRANSITIONS if each.name != "enter"],
+    of=[*CHANGES],
     where=lambda s, transition: conjunction(_is_tracked(s), transition.happens(s)),
     control=MISCOUNTS,
 )

@@ -21,7 +21,7 @@ from proofs.theorems.durable_situation import (
     second_write,
     wins,
 )
-from proofs.theorems.record_operations import TRANSITIONS, Transition, is_sound
+from proofs.theorems.record_operations import CHANGES, Transition, is_sound
 from proofs.theorems.symbolic import conjunction, implies, is_between, is_same
 from proofs.theorems.theorem import Claim, Control, Subject
 from spec import coordinator
@@ -182,7 +182,6 @@ ARCHIVING = RecordState.ARCHIVING
 WRITES = frozenset({"acknowledge", "release", "expire", "finish_dead_letter"})
 FINAL = frozenset({"commit", "expire", "finish dead letter"})
 """The transitions after which a record may be durable as the leader has it."""
-CHANGES = [each for each in TRANSITIONS if each.name != "enter"]
 
 
 def _gives_back(transition: Transition) -> Control:
@@ -203,7 +202,7 @@ def _publishes(s: AnyPartition, transition: Transition) -> Term:
     return conjunction(transition.happens(s), behind)
 
 
-@_record.theorem(29, of=CHANGES, where=_publishes, control=_gives_back)
+@_record.theorem(29, of=[*CHANGES], where=_publishes, control=_gives_back)
 def durable_state_stays_behind(s: AnyPartition, transition: Transition) -> Term:
     """What is durable of a record never has more deliveries than its leader counts."""
     after = transition.after(s)

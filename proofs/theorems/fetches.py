@@ -70,6 +70,12 @@ def is_in_a_batch(s: AnyPartition, offset: Term) -> Term:
     )
 
 
+def is_part(s: AnyPartition, first: Term, last: Term) -> Term:
+    """Whether a log batch is a part of the one that was produced, or apart from it."""
+    inside = conjunction(s.made_first <= first, last <= s.made_last)
+    return either_of(inside, s.made_first > last, first > s.made_last)
+
+
 def furthest_of(before: SharePartition, furthest: Term) -> Callable[[Window, Log], Term]:
     """Return the rule by which the start offset of this share-partition may move so far."""
 

@@ -28,6 +28,7 @@ from proofs.theorems.fetches import (
     is_fetched,
     is_in_a_batch,
     is_in_hole,
+    is_part,
 )
 from proofs.theorems.points import Points
 from proofs.theorems.symbolic import conjunction, either_of, implies, is_between
@@ -214,12 +215,6 @@ UNSEEN = wrong("spec.acquire:check_growth", "sees nothing inside", called_with(_
 WIDE = wrong("spec.policies:_capacity_end", "is one offset later", adds(1))
 
 
-def _is_part(s: AnyPartition, first: Term, last: Term) -> Term:
-    """Whether a log batch is a part of the one that was produced, or apart from it."""
-    apart = (s.made_first > last) | (first > s.made_last)
-    return apart | conjunction(s.made_first <= first, last <= s.made_last)
-
-
 def _can_choose(s: AnyPartition) -> Term:
     """Whether the read is one of the log, from the window or where it ends.
 
@@ -231,8 +226,8 @@ def _can_choose(s: AnyPartition) -> Term:
         s.start <= s.furthest,
         s.furthest <= s.end,
         implies(conjunction(negate(s.tracked), negate(s.other_tracked)), s.start == s.end),
-        _is_part(s, s.first, s.last),
-        _is_part(s, s.second, s.second_last),
+        is_part(s, s.first, s.last),
+        is_part(s, s.second, s.second_last),
     )
 
 

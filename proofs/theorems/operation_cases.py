@@ -75,7 +75,8 @@ def is_named(s: AnyPartition, place: Place) -> Term:
     return conjunction(place.tracked, s.first <= place.offset, place.offset <= s.last)
 
 
-def _is_named_from_the_start(s: AnyPartition, place: Place) -> Term:
+def is_named_from_the_start(s: AnyPartition, place: Place) -> Term:
+    """Whether the range holds the offset, which lies in the window or beyond it."""
     return conjunction(s.start <= place.offset, s.first <= place.offset, place.offset <= s.last)
 
 
@@ -196,7 +197,7 @@ def _refuses_time(s: AnyPartition) -> Refusal | None:
 def _refuses_expiry(s: AnyPartition) -> Refusal | None:
     """Return why not exactly the locks that are over may expire."""
     over = [bool(is_over(place, s.now + s.elapsed)) for place in places(s)]
-    named = [bool(_is_named_from_the_start(s, place)) for place in places(s)]
+    named = [bool(is_named_from_the_start(s, place)) for place in places(s)]
     if any(name and not ends for name, ends in zip(named, over, strict=True)):
         return _refuses_time(s) or Refusal(Guard.LOCK_LASTS_ITS_DURATION)
     return _refuses_time(s) or (Refusal(Guard.LOCK_ENDS_ON_TIME) if over != named else None)
@@ -243,7 +244,7 @@ def _refuses_finishing(s: AnyPartition) -> Refusal | None:
     for place in places(s):
         archiving = place.record.state == RecordState.ARCHIVING
         ready = conjunction(place.tracked, archiving, negate(place.record.pending))
-        if not implies(_is_named_from_the_start(s, place), ready):
+        if not implies(is_named_from_the_start(s, place), ready):
             return Refusal(Guard.DEAD_LETTER_IS_ARCHIVING)
     return None
 
@@ -304,7 +305,7 @@ OTHERS = (
         "spec.dead_letters:finish_dead_letters",
         lambda s, before: done(s, before, ops.FinishDeadLetter(spans(s))),
         lambda s, place: (
-            rules.finish_dead_letter(place.record) if _is_named_from_the_start(s, place) else None
+            rules.finish_dead_letter(place.record) if is_named_from_the_start(s, place) else None
         ),
         ALLOWS_AVAILABLE,
         _refuses_finishing,

@@ -196,6 +196,8 @@ TRANSITIONS = (
     Transition("roll back", "roll_back", "", _roll_back, tuple(RecordState), _awaits_its_write),
 )
 """Every transition of a record under one leader; a new leader does ``recover``."""
+CHANGES = TRANSITIONS[1:]
+"""The transitions of a record that is in the window: all but the first, by which it enters."""
 
 
 def is_sound(situation: AnyPartition) -> Term:
@@ -206,11 +208,3 @@ def is_sound(situation: AnyPartition) -> Term:
     )
     possible = situation.offset < situation.other, situation.limit <= situation.highest
     return conjunction(*possible, *holds)
-
-
-def is_in(state: Term, states: tuple[RecordState, ...]) -> Term:
-    """Whether the state is one of those."""
-    matches: Term = state == states[0]
-    for other in states[1:]:
-        matches = matches | (state == other)
-    return matches

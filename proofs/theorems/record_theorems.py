@@ -11,21 +11,23 @@ from proofs.theorems.any_partition import AnyPartition
 from proofs.theorems.controls import also_allows, becomes, returns, wrong
 from proofs.theorems.points import Points
 from proofs.theorems.record_operations import (
+    ACKNOWLEDGED,
+    ACQUIRED,
+    AVAILABLE,
+    CHANGES,
+    IN_PROGRESS,
     TRANSITIONS,
     Transition,
-    is_in,
     is_sound,
     recovered,
 )
-from proofs.theorems.symbolic import conjunction, implies, is_same
+from proofs.theorems.symbolic import conjunction, either_of, implies, is_same
 from proofs.theorems.theorem import Control, Property, Subject, Theorem, about
 from spec import record as rules
 from spec.logic import Term, absent, either, negate
 from spec.partition import SharePartition, Step
 from spec.record import Record
 
-AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
-ACKNOWLEDGED, IN_PROGRESS = RecordState.ACKNOWLEDGED, RecordState.IN_PROGRESS
 Change = Callable[[Record], Record]
 After = Callable[[AnyPartition], Record | None]
 
@@ -178,24 +180,25 @@ def _invariants() -> Iterator[Theorem]:
 
 
 _RECORD = Subject("KIP-932, In-flight records", AnyPartition, is_sound)
-EVERY = {made.name: (made,) for made in TRANSITIONS}
-GUARDED = {m.name: (m,) for m in TRANSITIONS if m.guard and m.name != "stay for the grace"}
-ACQUIRE = EVERY["acquire"][0]
+GUARDED = [made for made in TRANSITIONS if made.guard and made.name != "stay for the grace"]
 INVARIANT_THEOREMS = tuple(_invariants())
 
 
 @_RECORD.theorem(
-    1, of=EVERY, given=_may, control=_each_breaking(*INVARIANTS["state_is_of_the_table"][1:])
+    1,
+    of=[*TRANSITIONS],
+    given=_may,
+    control=_each_breaking(*INVARIANTS["state_is_of_the_table"][1:]),
 )
 def only_the_edges_of_the_table(s: AnyPartition, transition: Transition) -> Term:
     """Each transition leads from the states that the KIP names to the states that it names."""
     after = transition.after(s)
-    return after is None or is_in(after.state, transition.enters)
+    return after is None or either_of(*(after.state == state for state in transition.enters))
 
 
 @_RECORD.theorem(
     5,
-    of={name: made for name, made in EVERY.items() if name != "enter"},
+    of=[*CHANGES],
     given=_may,
     control=_each_breaking(
         "adds one more to the delivery count", _gives(delivery_count=_counted(1))
@@ -204,7 +207,7 @@ def only_the_edges_of_the_table(s: AnyPartition, transition: Transition) -> Term
 def delivery_count_counts_acquisitions(s: AnyPartition, transition: Transition) -> Term:
     """Acquiring adds one to the delivery count, and nothing else changes it."""
     after = transition.after(s)
-    more = 1 if transition is ACQUIRE else 0
+    more = 1 if transition.name == "acquire" else 0
     return after is None or after.delivery_count == s.record.delivery_count + more
 
 
@@ -212,10 +215,7 @@ def delivery_count_counts_acquisitions(s: AnyPartition, transition: Transition) 
     1,
     of=GUARDED,
     given=lambda s, _made: conjunction(is_sound(s), rules.is_finished(s.record)),
-    control={
-        name: lets_through(made, rules.is_terminal, "terminal records")
-        for name, (made,) in GUARDED.items()
-    },
+    control=lambda made: lets_through(made, rules.is_terminal, "terminal records"),
 )
 def terminal_records_stay_terminal(s: AnyPartition, transition: Transition) -> Term:
     """A record that is ACKNOWLEDGED or ARCHIVED, with no write outstanding, never changes."""

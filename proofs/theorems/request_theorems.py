@@ -12,7 +12,6 @@ from immutables import Map
 
 from model.errors import ErrorCode
 from model.profile import KAFKA, KIP
-from model.ranges import StateBatch
 from model.share_state_requests import (
     DeleteState,
     InitializeState,
@@ -32,8 +31,9 @@ from proofs.theorems.durable_situation import (
     entries_of,
     wins,
 )
+from proofs.theorems.effects import reported
 from proofs.theorems.situation import any_like, flag, number
-from proofs.theorems.symbolic import conjunction, is_between, is_same
+from proofs.theorems.symbolic import conjunction, is_same
 from proofs.theorems.theorem import Control, Subject
 from spec import coordinator as single
 from spec import share_coordinator as coordinator
@@ -49,8 +49,6 @@ HELD = HeldState(Durable(0, 0), 0, 0, 0)
 ANOTHERS = HeldState(Durable(3, 0), 0, 0, 0)
 """What is held of another share-partition."""
 NONE, INVALID_REQUEST = ErrorCode.NONE, ErrorCode.INVALID_REQUEST
-FENCED_LEADER_EPOCH = ErrorCode.FENCED_LEADER_EPOCH
-FENCED_STATE_EPOCH = ErrorCode.FENCED_STATE_EPOCH
 UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
@@ -131,16 +129,22 @@ def _held_after(s: OneRequest, name: str) -> HeldState | None:
             fenced = attrs.evolve(s.held, durable=durable, leader_fence=_leader(s))
             return held if _leader(s) == s.held.leader_fence else _logged(s, fenced)
         case "WriteShareGroupState":
-            durable = s.held.durable
-            ahead = s.given_start > durable.start_offset
-            level = s.given_start == durable.start_offset
-            kept, given = durable.delivery_complete_count, s.given_complete
-            count = either(ahead, given, either(level, either(given > kept, given, kept), kept))
-            start = either(ahead, s.given_start, durable.start_offset)
-            durable = attrs.evolve(durable, start_offset=start, delivery_complete_count=count)
+            known = s.held.durable.start_offset, s.held.durable.delivery_complete_count
+            start, count = _numbers_after(known, s.given_start, s.given_complete)
+            numbers = {"start_offset": start, "delivery_complete_count": count}
+            durable = attrs.evolve(s.held.durable, **numbers)
             return _logged(s, attrs.evolve(s.held, durable=durable))
         case _:
             return None if name == "DeleteShareGroupState" else held
+
+
+def _numbers_after(known: tuple[Term, Term], start: Term, count: Term) -> tuple[Term, Term]:
+    """Return the start offset and the delivery complete count after a write of these numbers."""
+    given = either(start == -1, known[0], start)
+    keeps = conjunction(count >= 0, count <= known[1])
+    level = either(keeps, known[1], count)
+    behind = either(given == known[0], level, known[1])
+    return either(given > known[0], given, known[0]), either(given > known[0], count, behind)
 
 
 def _logged(s: OneRequest, held: HeldState) -> HeldState:
@@ -190,12 +194,12 @@ def _refusal(s: OneRequest, name: str) -> ErrorCode:
         return UNKNOWN
     leads = compares_leader or (name == "ReadShareGroupStateSummary" and _leader(s) >= 0)
     if s.present and leads and _leader(s) < s.held.leader_fence:
-        return FENCED_LEADER_EPOCH
+        return ErrorCode.FENCED_LEADER_EPOCH
     held_epoch = s.held.durable.state_epoch
     older = s.present and compares_state and _state(s) < held_epoch
     newer = name == "WriteShareGroupState" and s.present and _state(s) > held_epoch
     if older or newer:
-        return FENCED_STATE_EPOCH
+        return ErrorCode.FENCED_STATE_EPOCH
     if s.partitions <= KEY.partition:
         return UNKNOWN
     repeated = name == "InitializeShareGroupState" and s.present and _state(s) == held_epoch
@@ -294,14 +298,9 @@ def _written(s: StateWrites, batches: int) -> Reply:
     return coordinator.serve(_holding(s), request, 1)
 
 
-def _numbers(s: StateWrites) -> Entry:
+def _numbers(s: StateWrites) -> tuple[Term, Term]:
     """Return the start offset and the delivery complete count after the write."""
-    given = either(s.one_start == -1, s.start, s.one_start)
-    keeps = conjunction(s.one_complete >= 0, s.one_complete <= s.complete)
-    level = either(keeps, s.complete, s.one_complete)
-    behind = either(given == s.start, level, s.complete)
-    count = either(given > s.start, s.one_complete, behind)
-    return either(given > s.start, given, s.start), count
+    return _numbers_after((s.start, s.complete), s.one_start, s.one_complete)
 
 
 def _known_after(s: StateWrites, offset: Term, known: Entry | None, batches: int) -> Entry | None:
@@ -320,10 +319,9 @@ def _higher(entry: Entry, other: Entry) -> Entry:
     return either(later, other[0], entry[0]), either(later, other[1], entry[1])
 
 
-def _reported(batches: tuple[StateBatch, ...], offset: Term) -> Entry | None:
+def _reported(holding: Any, offset: Term) -> Entry | None:  # noqa: ANN401 - a state or record
     """Return what state batches report of an offset."""
-    held = (b for b in batches if is_between(b.first, offset, b.last))
-    batch = next(held, None)
+    batch = reported(holding, offset)
     return None if batch is None else (batch.state, batch.delivery_count)
 
 
@@ -416,7 +414,7 @@ def write_logs_its_batches(s: StateWrites, batches: int, _given: object) -> Term
         _has_numbers(logged, *_numbers(s)),
         *(
             is_same(
-                _reported(logged.state_batches, offset),
+                _reported(logged, offset),
                 _known_after(s, offset, known if whole else None, batches),
             )
             for offset, known in entries_of(s)
@@ -447,7 +445,7 @@ def an_idle_state_is_written_as_it_is(s: StateWrites) -> Term:
             is_same(entry, known)
             for offset, known in entries_of(s)
             for entry in (
-                _reported(value.state.state_batches, offset),
+                _reported(value.state, offset),
                 held.durable.entries.get(offset),
             )
         ),
@@ -465,10 +463,7 @@ def new_leader_reads_what_is_durable(s: StateWrites) -> Term:
         reply.status is ErrorCode.NONE,
         state.state_epoch == s.state_epoch,
         _has_numbers(state, s.start, s.complete),
-        *(
-            is_same(_reported(state.state_batches, offset), known)
-            for offset, known in entries_of(s)
-        ),
+        *(is_same(_reported(state, offset), known) for offset, known in entries_of(s)),
         *(is_same(after.entries.get(offset), known) for offset, known in entries_of(s)),
     )
 

@@ -11,7 +11,6 @@ from immutables import Map
 
 from judge.invariants import broken_names
 from judge.share_broker_invariants import BROKER_INVARIANTS
-from model.checks import MAX_INT64
 from model.errors import ErrorCode, InvalidValueError
 from model.guards import CoordinatorGuard
 from model.operations import AcknowledgementBatch, MemberLeaves, Produce
@@ -44,6 +43,7 @@ from proofs.theorems.broker_theorems import (
     completed,
     conduct,
     ends,
+    goes_on,
     in_memory,
     is_sound,
     owner_of,
@@ -72,10 +72,6 @@ ANYTHING = wrong(f"{REQUEST}_fetch", "takes no maximum", called_with(
 _requests = Subject("KIP-932, ShareFetch and ShareAcknowledge", OneLed, ends)
 _brokers = Subject("KIP-932, Using the share coordinator", OneLed, is_sound)
 _topic = Subject("KIP-932, ShareSnapshot and ShareUpdate", OneRequest)
-
-
-def _goes_on(s: OneLed) -> Term:
-    return s.ready & (s.later >= s.now) & (s.later <= MAX_INT64)
 
 
 def _acknowledging(s: OneLed, epoch: Term) -> ShareAcknowledge:
@@ -299,7 +295,7 @@ _MOVES: dict[str, tuple[Moves, Callable[[OneLed], bool]]] = {
 
 
 @_brokers.theorem(
-    58, of=_MOVES, given=lambda s, *_of: is_sound(s) and _goes_on(s),
+    58, of=_MOVES, given=lambda s, *_of: is_sound(s) and goes_on(s),
     control=wrong(f"{CLUSTER}_replaced", "sends nothing", sets(sent=frozenset())),
 )  # fmt: skip
 def each_write_is_sent_once(s: OneLed, move: Moves, writes: Callable[[OneLed], bool]) -> Term:
@@ -407,7 +403,7 @@ _CARELESS = {
 
 @_brokers.theorem(
     67, of=_INPUTS, given=lambda s, _of: waits(s) and ends(s) and negate(s.both),
-    where=lambda s, _of: _goes_on(s), control=_CARELESS,
+    where=lambda s, _of: goes_on(s), control=_CARELESS,
 )  # fmt: skip
 def a_broker_keeps_its_invariants(s: OneLed, after: Callable[[OneLed], ShareBroker]) -> Term:
     """What holds of every broker holds after a request, an answer, and the loss of its lead."""

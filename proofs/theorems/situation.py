@@ -14,8 +14,6 @@ import z3
 from model.states import RecordState
 from proofs.theorems.count import OFFSETS, has
 from spec.logic import Term
-from spec.partition import SharePartition
-from spec.record import UNDELIVERED, is_acquirable, is_terminal
 
 S = TypeVar("S")
 
@@ -47,45 +45,6 @@ def flag() -> Any:  # noqa: ANN401 - as attrs.field
 def ends_in_the_log(start: Term, end: Term, log_end: Term) -> Term:
     """Whether a window is one of the log; an empty one may lie beyond its end (decision 119)."""
     return (end <= log_end) | (end == start)
-
-
-def situation_at(kind: type[S], state: SharePartition, offset: int, /, **fields: object) -> S:
-    """Return a situation at one offset of a share-partition that a run reached.
-
-    Fields that are not given are read from the share-partition, each by its name.
-    """
-    names = {field.name for field in _fields(kind)}
-    read = {name: value for name, value in _readings(state, offset).items() if name in names}
-    return kind(**(read | fields))
-
-
-def _readings(state: SharePartition, offset: int) -> dict[str, object]:
-    """Return the values of all fields that a share-partition determines at one offset."""
-    now, log, config = state.window, state.log, state.config
-    record = now.records.get(offset)
-    hole = (*log.holes, (log.end_offset + 8, log.end_offset + 8))[0]
-    return {
-        "start": now.start_offset,
-        "end": now.end_offset,
-        "offset": offset,
-        "record": record or UNDELIVERED,
-        "tracked": record is not None,
-        "complete": now.complete - (record is not None and is_terminal(record)),
-        "acquirable": now.acquirable - (record is not None and is_acquirable(record)),
-        "log_start": log.start_offset,
-        "log_end": log.end_offset,
-        "hole_first": hole[0],
-        "hole_last": hole[1],
-        "now": state.now,
-        "limit": config.delivery_count_limit,
-        "highest": state.highest_limit,
-        "acquisition": (record and record.acquisition) or 0,
-        "marks": state.profile.in_progress,
-        "threshold": config.in_progress_staleness_threshold_ms,
-        "extension": config.in_progress_max_lock_extension_ms,
-        "grace": config.in_progress_rebalance_grace_ms,
-        "dead_letter_queue": config.dead_letter_queue,
-    }
 
 
 def symbols(kind: type[S]) -> tuple[S, list[z3.BoolRef], tuple[z3.ArithRef, ...]]:

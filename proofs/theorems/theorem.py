@@ -205,23 +205,12 @@ def obligations(lemma: Lemma) -> tuple[Theorem, Theorem]:
         before = conjunction(lemma.given(s), lemma.going(s), lemma.statement(s))
         return conjunction(before, lemma.unfolding(lemma.following(s)))
 
-    base = Theorem(
-        lemma.property,
-        BASE,
-        lemma.situation,
-        begins,
-        lambda s: lemma.statement(lemma.first(s)),
-        lemma.base_control,
-    )
-    step = Theorem(
-        lemma.property,
-        STEP,
-        lemma.situation,
-        goes_on,
-        lambda s: lemma.statement(lemma.following(s)),
-        lemma.step_control,
-    )
-    return base, step
+    def part(name: str, given: Claim, of: Callable[[Any], Any], control: Control) -> Theorem:
+        known, situation = lemma.property, lemma.situation
+        return Theorem(known, name, situation, given, lambda s: lemma.statement(of(s)), control)
+
+    base = part(BASE, begins, lemma.first, lemma.base_control)
+    return base, part(STEP, goes_on, lemma.following, lemma.step_control)
 
 
 def instance(citation: LemmaCitation, situation: object) -> Term:
