@@ -1,21 +1,19 @@
 """Replay of a recorded share-partition from Arrow columns."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from impl import layout as at
 from impl.checkpoint import take_checkpoint
-from impl.encode import Members, leader_of
-from impl.events import INITIALIZE, Events, events_of
-from impl.leadership import LeaderStart
+from impl.encode import Members
+from impl.events import Events, events_of
+from impl.leaders import leaders_of
 from impl.replay import (
-    LEADER_COLUMNS,
     NEXT,
     P_CLOCK,
     P_LEADER,
@@ -37,15 +35,12 @@ from impl.validity import are_events
 from impl.whole_state import awaited, recorded_numbers, state_of, whole_state
 from model.errors import InvalidValueError
 from model.guards import Difference, Guard
-from model.operation_table import OPERATION_TABLE
-from model.operations import AlterConfig, Checkpoint, Initialize, Operation
+from model.operations import Checkpoint
 from model.profile import Profile
-from model.snapshot import DurableState
 from model.trace_arrow import SCHEMA, check_schema
 from model.trace_codec import operation_from_row
 from model.whole_state import ReplayState
 
-_ARGUMENTS = OPERATION_TABLE[INITIALIZE].fields
 _CHUNK = 1 << 16
 """Rows to flatten at a time, which bounds the memory needed beside the table."""
 
@@ -204,7 +199,7 @@ def _stopped(
 
 
 def _flat(batch: pa.RecordBatch, members: Members, results: Ints) -> FlatEvents:
-    events, (leaders, rows, bad) = events_of(batch, members), _leaders_of(batch)
+    events, (leaders, rows, bad) = events_of(batch, members), leaders_of(batch)
     unreadable = np.union1d(bad, np.flatnonzero(~are_events(events)))
     return FlatEvents(batch, members, events, leaders, rows, unreadable, results)
 
@@ -344,43 +339,3 @@ class _Replay:
             name = "op" if reason in (at.NO_MARKS, at.NO_CHECKPOINT) else reason.name
             value = batch.column(name.removesuffix(".id"))[row].as_py()
         return str(InvalidValueError(reason.name, value, reason.allowed))
-
-
-def _leaders_of(batch: pa.RecordBatch) -> tuple[Leaders, Ints, Ints]:
-    """Return the leaders of a batch, their rows, and the rows of those that cannot be read."""
-    values, batches, bound = [], [np.zeros((0, 4), np.int64)], 0
-    rows, unreadable = [], []
-    for row, leader in _leaders(batch):
-        if leader is None:
-            unreadable.append(row)
-            continue
-        settings, *single, read = leader
-        end = bound + len(read)
-        rows.append(row)
-        values.append((*settings, *single, bound, end))
-        batches.append(read)
-        bound = end
-    table = np.array(values, np.int64).reshape(-1, LEADER_COLUMNS)
-    leaders = Leaders(table, np.concatenate(batches))
-    return leaders, np.array(rows, np.int64), np.array(unreadable, np.int64)
-
-
-def _leaders(batch: pa.RecordBatch) -> Iterator[tuple[int, LeaderStart | None]]:
-    """Yield the rows with a configuration: they are rare, so the model reads them."""
-    named = pc.is_in(batch.column("op"), value_set=pa.array(["initialize", "alter_config"]))
-    places = pc.indices_nonzero(named)
-    rows = batch.select(["op", "time_ms", *_ARGUMENTS]).take(places).to_pylist()
-    for row, values in zip(places.to_pylist(), rows, strict=True):
-        try:
-            yield row, _leader_of(operation_from_row(values))
-        except InvalidValueError:
-            yield row, None
-
-
-def _leader_of(operation: Operation) -> LeaderStart:
-    """Return a leader; only the settings of one for an altered configuration are read."""
-    if isinstance(operation, AlterConfig):
-        operation = Initialize(operation.config, 0, 0, DurableState(0, 0))
-    if not isinstance(operation, Initialize):
-        raise TypeError(operation)
-    return leader_of(operation)

@@ -1,6 +1,6 @@
 """Which rows of a recorded trace hold an event; ``model.trace_codec`` says why another does not.
 
-Only the model reads the arguments of an Initialize or AlterConfig; they are not checked here.
+The arguments of an Initialize or AlterConfig are checked in ``impl.leaders``.
 """
 
 from collections.abc import Iterator
@@ -115,9 +115,7 @@ def _are_writes(events: Events) -> Flags:
     write = np.repeat(np.arange(len(answers)), own[1] - own[0])
     if not ((written[1:, 0] >= written[:-1, 0]) | (write[1:] > write[:-1])).all():
         written[:] = written[np.lexsort((written[:, 0], write))]
-    states = (written[:, 2] >= 0) & (written[:, 2] <= _LAST_STATE) & (written[:, 2] != at.ACQUIRED)
-    states &= _are_counts(written[:, 3]) & _are_ranges(written)
-    batches = _every(states, own) & _follow(written, own)
+    batches = are_state_batches(written, own) & _follow(written, own)
     made_after = answers[:, at.A_MADE_AFTER]
     seq = np.repeat(events.fields[event.SEQ], bounds[1] - bounds[0])
     is_pending = answers[:, at.A_STATUS] == at.S_PENDING
@@ -138,6 +136,12 @@ def _are_after(events: Events) -> Flags:
     window &= ~_is_missing(f[event.AFTER_COMPLETE])
     lists = _every(known, bounds) & _follow(records, bounds)
     return window & lists & _every(answered, _bounds(events, event.COMPLETED_FROM))
+
+
+def are_state_batches(rows: Ints, bounds: Ints) -> Flags:
+    """Tell of each list, by its bounds, whether all of its rows are durable states of records."""
+    states = (rows[:, 2] >= 0) & (rows[:, 2] <= _LAST_STATE) & (rows[:, 2] != at.ACQUIRED)
+    return _every(states & _are_counts(rows[:, 3]) & _are_ranges(rows), bounds)
 
 
 def _bounds(events: Events, begin: int) -> Ints:
