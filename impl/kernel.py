@@ -22,6 +22,7 @@ from impl.replay import (
     P_SEQ,
     P_TAKEN,
     POSITION,
+    R_COUNTS,
     RESULTS,
     TAKE,
     Leaders,
@@ -210,8 +211,7 @@ def _result(
     unreadable: str | None = None,
     states: Sequence[tuple[int, ReplayState]] = (),
 ) -> KernelResult:
-    start, end, lag = np.ascontiguousarray(results[:, :3].T)
-    counts = np.ascontiguousarray(results[:, 3:])
+    start, end, lag, counts = *results.T[:R_COUNTS], results[:, R_COUNTS:]
     handed_out = tuple(states)
     return KernelResult(len(results), divergence, lag, counts, start, end, unreadable, handed_out)
 

@@ -110,9 +110,9 @@ class Together:
 
     def _flat_from(self, first: int, count: int, profile: Profile) -> "FlatEvents":
         """Return the rows as arrays, through which the kernel has gone by these rules, if anew."""
-        from impl.kernel import flatten, replay_each  # noqa: PLC0415 - as above
-
         if self._flat is None or not self._first <= first <= first + count <= self._end:
+            from impl.kernel import flatten, replay_each  # noqa: PLC0415 - as above
+
             rows = self._table.slice(first, max(count, ROWS_AT_ONCE)).select(SCHEMA.names)
             self._flat, self._first, self._end = flatten(rows), first, first + rows.num_rows
             bounds = np.append(self._starts, self._table.num_rows) - first
