@@ -8,6 +8,7 @@ import attrs
 from conformance.cores import asks
 from conformance.cores.cause import cause_of
 from conformance.cores.malformed import error_text, is_form, malformed, sent
+from conformance.cores.progress import Standing, cause_of_stand
 from conformance.cores.target import CoreHello, Reply, Request, Target
 from conformance.cores.transactions import parts_of
 from conformance.deviation import StepText, crashed, target_finding, unreadable
@@ -76,6 +77,7 @@ class Scene(Stage[asks.Ask]):
         self.aborted: list[list[int]] = []
         self.log_start = self.log_end = self.now = 0
         self.events: list[TraceEvent] = []
+        self._before: list[SharePartition] = []
         self.exchanges: list[Exchanged] = []
         self.answered: Counter[str] = Counter()
         self.steps: list[StepText] = []
@@ -141,6 +143,7 @@ class Scene(Stage[asks.Ask]):
         first, last = self.log.pop(number)
         gone = Compact((OffsetRange(first, last),))
         seq, after = len(self.events), self._follower.state
+        self._before.append(self.partition)
         self._follower.step(event := TraceEvent(_PARTITION, seq, self.now, gone, Outcome(), after))
         self.events.append(event)
         self._step(f"the log loses {span(first, last)}")
@@ -158,7 +161,9 @@ class Scene(Stage[asks.Ask]):
             before = self.partition
             finding = self._follower.step(part)
             if finding and not self._keeps_all_or_none():
-                return finding, cause_of(finding, part, before, self._follower.outcome)
+                past = tuple(map(Standing, self.events, self._before))
+                known = cause_of_stand(finding.name, past)
+                return finding, known or cause_of(finding, part, before, self._follower.outcome)
             self.exercised.update(exercised(before, part, self.partition))
         return None
 
@@ -322,6 +327,7 @@ class Scene(Stage[asks.Ask]):
 
     def _note(self, operation: str, event: TraceEvent, *, fails: bool) -> None:
         self.events.append(attrs.evolve(event, seq=len(self.events)))
+        self._before.append(self.partition)
         status = event.outcome.status.name if event.outcome.can_acquire else "skipped"
         self.answered[f"{operation} {status}"] += 1
         asked, answered = operation_text(event.operation), outcome_text(event.outcome)

@@ -1,0 +1,157 @@
+"""What tells one mistake that stops a share-partition from another."""
+
+import attrs
+import pytest
+
+from conformance.campaign import Fault, alone, unknown
+from conformance.cores import asks, progress
+from conformance.cores.kafka import KNOWN
+from conformance.cores.kit import CORES
+from conformance.known import read_known
+from model.config import IsolationLevel, SharePartitionConfig
+from model.errors import ErrorCode
+from model.operations import AcknowledgementBatch, Acquire, AdvanceLogStart, Operation
+from model.outcome import Choice
+from model.profile import KAFKA
+from model.ranges import OffsetRange
+from model.states import AcquireMode
+from spec.partition import SharePartition, Step, move_start
+from spec.window import first_unfinished
+from tools.promises.behaviour import Behaviour, Manner
+from tools.promises.faces import core
+
+CONFIG = SharePartitionConfig(1, 4, 100)
+LEAD = asks.CoreTakeOver(CONFIG)
+LONG = asks.CoreTakeOver(attrs.evolve(CONFIG, delivery_count_limit=5))
+COMMITTED = asks.CoreTakeOver(attrs.evolve(CONFIG, isolation_level=IsolationLevel.READ_COMMITTED))
+SIX = asks.CoreProduce(((0, 1),) * 6)
+GAP_AT_1 = asks.CoreProduce(((0, 1), (1, 1), (0, 1), (0, 1), (0, 1)))
+FETCH = asks.CoreFetch("m1", AcquireMode.BATCH_OPTIMIZED, 500, 500, 1)
+WAIT = (FETCH,) * (KAFKA.offered_within + 5)
+LOST = ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+def said(first: int, last: int, kind: int = 1, *answers: ErrorCode) -> asks.Ask:
+    return asks.CoreAcknowledge("m1", (AcknowledgementBatch(first, last, (kind,)),), answers)
+
+
+def stopping(stop: int) -> Behaviour:
+    """Return a core whose start offset never passes ``stop``."""
+
+    def chooses(partition: SharePartition, operation: Operation, choice: Choice) -> Choice:
+        low = operation.log_start_offset if isinstance(operation, AdvanceLogStart) else 0
+        return attrs.evolve(choice, start_offset=max(low, partition.window.start_offset))
+
+    def ends(_before: SharePartition, _operation: Operation, step: Step) -> Step:
+        window = step.partition.window
+        furthest = min(first_unfinished(window, step.partition.log), stop)
+        moved = move_start(step.partition, max(furthest, window.start_offset))
+        return Step(moved, step.outcome)
+
+    return Behaviour("stops", "", Manner.LAZY, chooses=chooses, ends=ends)
+
+
+def fault_of(behaviour: Behaviour, *sequence: asks.Ask) -> Fault[asks.Ask]:
+    (fault,) = alone(core(behaviour, KAFKA), sequence, CORES).faults
+    return fault
+
+
+FULL: tuple[asks.Ask, ...] = (SIX, *[FETCH] * 4)
+STOPPED = {
+    "read at its start": (0, (LEAD, *FULL, said(0, 3), LEAD), progress.READ_FIRST),
+    "read behind": (1, (LEAD, *FULL, said(1, 3), LEAD, FETCH, said(0, 0)), progress.READ_BEHIND),
+    "accepted": (0, (LEAD, *FULL, said(0, 3)), progress.SINCE),
+    "accepted behind": (1, (LEAD, *FULL, said(1, 3), said(0, 0)), progress.SINCE),
+    "accepted by the next leader": (0, (LEAD, LEAD, *FULL, said(0, 3)), progress.SINCE),
+    "its write fails": (
+        0,
+        (
+            LEAD,
+            *FULL,
+            said(0, 0, 2, ErrorCode.PENDING),
+            asks.CoreAdvanceTime(100),
+            asks.CoreCompleteWrite(0, LOST),
+        ),
+        progress.WRITE_FAILED,
+    ),
+    "compacted": (
+        0,
+        (LONG, *FULL, asks.CoreAdvanceTime(100), asks.CoreCompact(0)),
+        progress.LACKED,
+    ),
+    "aborted": (0, (COMMITTED, asks.CoreProduceAborted(4), SIX), progress.ABORTED),
+    "the log start offset moves": (
+        1,
+        (LEAD, *FULL, said(1, 3), asks.CoreAdvanceLogStart(1)),
+        progress.LOG_START,
+    ),
+    "the log start offset moves to a gap": (
+        1,
+        (LEAD, GAP_AT_1, FETCH, FETCH, FETCH, asks.CoreAdvanceLogStart(1)),
+        progress.LOG_START_IN_GAP,
+    ),
+    "a gap": (1, (LEAD, GAP_AT_1, FETCH, FETCH, FETCH, said(0, 0)), progress.GAP),
+}
+
+
+@pytest.mark.parametrize(("stop", "sequence", "cause"), STOPPED.values(), ids=STOPPED)
+def test_a_full_window_stays_full_by_what_is_at_its_start(
+    stop: int, sequence: tuple[asks.Ask, ...], cause: str
+) -> None:
+    deviation = fault_of(stopping(stop), *sequence, *WAIT).deviation
+    assert deviation.name == "FINISHED_LEAVES_FULL_WINDOW"
+    assert deviation.probable_cause == (progress.STAYS_FULL, cause)
+
+
+def is_second(partition: SharePartition) -> bool:
+    return partition.config == LONG.config
+
+
+def reads_again(partition: SharePartition, operation: Operation) -> Operation:
+    """Begin each fetch at the gap, once the second leader has delivered what is before it."""
+    if not (isinstance(operation, Acquire) and operation.fetch_offset and is_second(partition)):
+        return operation
+    return attrs.evolve(operation, fetch_offset=1, log_batches=(OffsetRange(2, 2),))
+
+
+def delivers_nothing(partition: SharePartition, _operation: Operation, choice: Choice) -> Choice:
+    """Acquire nothing under the second leader."""
+    return attrs.evolve(choice, acquired=()) if is_second(partition) else choice
+
+
+AGAIN = Behaviour("reads again", "", Manner.LAZY, reads=reads_again)
+NOTHING = Behaviour("delivers nothing", "", Manner.LAZY, chooses=delivers_nothing)
+READ: tuple[asks.Ask, ...] = (LEAD, GAP_AT_1, FETCH, FETCH, said(2, 2), LONG, *WAIT)
+
+
+def test_fetches_from_a_gap_are_told_from_others_that_pass_over_a_record() -> None:
+    again, nothing = (fault_of(each, *READ).deviation for each in (AGAIN, NOTHING))
+    assert again.name == nothing.name == "RECORD_IS_OFFERED"
+    assert again.probable_cause == (progress.WAITS, progress.READ_AGAIN)
+    assert nothing.probable_cause[0] == "RECORD_IS_OFFERED"
+
+
+PLANTED: dict[str, tuple[Behaviour, tuple[asks.Ask, ...], set[str]]] = {
+    "finished-records-behind-a-gap-fill-the-window": (
+        stopping(0),
+        (LEAD, LEAD, *FULL, said(0, 3), *WAIT),
+        {"TakeOver"},
+    ),
+    "released-gap-holds-a-full-window": (
+        stopping(0),
+        (LEAD, GAP_AT_1, FETCH, FETCH, FETCH, said(0, 0), *WAIT),
+        {"gap in the log"},
+    ),
+    "finished-records-after-a-gap-stop-fetches": (NOTHING, READ, {"TakeOver"}),
+}
+"""A mistake that an entry hid while it went by these features alone."""
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_no_known_deviation_of_kafka_hides_another_cause(name: str) -> None:
+    behaviour, sequence, needs = PLANTED[name]
+    fault, known = fault_of(behaviour, *sequence), read_known(KNOWN, CORES.read)
+    (entry,) = (each for each in known if each.name == name)
+    weaker = attrs.evolve(entry, needs=frozenset(needs), difference=())
+    assert unknown([fault], [weaker]) == []
+    assert unknown([fault], known) == [fault]
