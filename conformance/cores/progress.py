@@ -1,4 +1,4 @@
-"""How a share-partition came to a stand: a full window that stays full, a record that waits.
+"""How a share-partition came to a stand: a full window, a record or a dead letter that waits.
 
 The rules about progress are broken many fetches after a mistake, by an answer that is the same for
 every mistake. What tells them apart is how the state came about in which the fetches found it.
@@ -28,6 +28,9 @@ LOG_START = "the log start offset passed what was before its start"
 LOG_START_IN_GAP = "its start is the log start offset, in a gap"
 GAP = "its start is in a gap"
 
+NOT_QUEUED = "a dead letter is not queued"
+STARTED_IN_GAP = "the log start offset came to a gap"
+
 WAITS = "an available record waits"
 READ_AGAIN = "fetches from a gap read what was finished when the leader took over"
 
@@ -49,6 +52,8 @@ def cause_of_stand(rule: str, past: Sequence[Standing]) -> tuple[str, ...]:
         return STAYS_FULL, _at_start(past)
     if rule == Guard.RECORD_IS_OFFERED.name and _reads_again(past):
         return WAITS, READ_AGAIN
+    if rule == Guard.DEAD_LETTER_IS_QUEUED.name and any(map(_starts_in_gap, past)):
+        return NOT_QUEUED, STARTED_IN_GAP
     return ()
 
 
@@ -109,3 +114,10 @@ def _reads_again(past: Sequence[Standing]) -> bool:
     read = [o for batch in fetch.log_batches for o in range(batch.first, batch.last + 1)]
     is_gap = hole_end(now.log, fetch.fetch_offset) is not None
     return is_gap and _was_finished(past[_led(past) + 1].before, read)
+
+
+def _starts_in_gap(then: Standing) -> bool:
+    moved = then.event.operation
+    if not isinstance(moved, ops.AdvanceLogStart):
+        return False
+    return hole_end(then.before.log, moved.log_start_offset) is not None

@@ -7,6 +7,7 @@ import attrs
 
 from conformance.cores import asks
 from conformance.cores.cause import cause_of
+from conformance.cores.crash import cause_of_crash
 from conformance.cores.malformed import error_text, is_form, malformed, sent
 from conformance.cores.progress import Standing, cause_of_stand
 from conformance.cores.target import CoreHello, Reply, Request, Target
@@ -118,7 +119,8 @@ class Scene(Stage[asks.Ask]):
         name, steps = str(operation["op"]), len(self.steps)
         if "error" in reply:
             self._unjudged(operation, error_text(reply))
-            return crashed(name, error_text(reply))
+            cause = cause_of_crash(operation, self.partition)
+            return attrs.evolve(crashed(name, error_text(reply)), cause=cause)
         before = len(self.events)
         try:
             finding = self._judged(operation, self._event(operation, reply))

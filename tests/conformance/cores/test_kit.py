@@ -94,24 +94,30 @@ def test_no_known_deviation_of_kafka_hides_a_leader_that_delivers_nothing() -> N
     assert unknown(faults, read_known(KNOWN, CORES.read)) == [*faults]
 
 
+BELOW = "ONLY_AVAILABLE_IS_ACQUIRED"
+COUNT = "DELIVERY_COMPLETE_COUNT"
+BACK = "START_NEVER_GOES_BACK"
+
+
 @pytest.mark.parametrize(
     ("rule", "operation", "known", "other"),
     [
+        (BELOW, "acquire", (BELOW, "offset N is not available"), (BELOW, "offset N is ACQUIRED")),
+        (BACK, "release", (BACK, "from N to N, below the log"), (BACK, "from N to N")),
         (
-            "ONLY_AVAILABLE_IS_ACQUIRED",
-            "acquire",
-            "offset N is not available",
-            "offset N is ACQUIRED",
+            COUNT,
+            "complete_write",
+            ("a write fails", "ARCHIVED instead of ARCHIVING"),
+            (COUNT, "more"),
         ),
-        ("START_NEVER_GOES_BACK", "release", "from N to N, below the log", "from N to N"),
     ],
 )
 def test_known_deviations_of_kafka_account_for_their_cause_alone(
-    rule: str, operation: str, known: str, other: str
+    rule: str, operation: str, known: tuple[str, ...], other: tuple[str, ...]
 ) -> None:
     found = target_finding(rule, operation, "", "", "")
+    kinds = ("AdvanceLogStart", "AdvanceTime", "CompleteWrite")
     faults = [
-        Fault[asks.Ask](attrs.evolve(found, cause=(rule, why)), (), (), ("AdvanceLogStart",))
-        for why in (known, other)
+        Fault[asks.Ask](attrs.evolve(found, cause=cause), (), (), kinds) for cause in (known, other)
     ]
     assert unknown(faults, read_known(KNOWN, CORES.read)) == faults[1:]

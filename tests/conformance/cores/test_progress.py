@@ -10,7 +10,13 @@ from conformance.cores.kit import CORES
 from conformance.known import read_known
 from model.config import IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
-from model.operations import AcknowledgementBatch, Acquire, AdvanceLogStart, Operation
+from model.operations import (
+    AcknowledgementBatch,
+    Acquire,
+    AdvanceLogStart,
+    FinishDeadLetter,
+    Operation,
+)
 from model.outcome import Choice
 from model.profile import KAFKA
 from model.ranges import OffsetRange
@@ -131,6 +137,25 @@ def test_fetches_from_a_gap_are_told_from_others_that_pass_over_a_record() -> No
     assert nothing.probable_cause[0] == "RECORD_IS_OFFERED"
 
 
+def forgets_the_queue(_partition: SharePartition, operation: Operation) -> Operation:
+    """Tell of a queue with nothing in it."""
+    return FinishDeadLetter(()) if isinstance(operation, FinishDeadLetter) else operation
+
+
+FORGETFUL = Behaviour("forgets the queue", "", Manner.LAZY, reads=forgets_the_queue)
+QUEUE = asks.CoreTakeOver(attrs.evolve(CONFIG, dead_letter_queue=True))
+REJECTED = said(3, 3, 3), asks.CoreFinishDeadLetter(0)
+AT_A_RECORD = (QUEUE, SIX, *[FETCH] * 4, asks.CoreAdvanceLogStart(1), *REJECTED)
+IN_THE_GAP = (QUEUE, GAP_AT_1, *[FETCH] * 3, asks.CoreAdvanceLogStart(1), *REJECTED)
+
+
+def test_a_dead_letter_is_not_queued_after_the_log_start_came_to_a_gap_or_otherwise() -> None:
+    other, known = (fault_of(FORGETFUL, *each).deviation for each in (AT_A_RECORD, IN_THE_GAP))
+    assert other.name == known.name == "DEAD_LETTER_IS_QUEUED"
+    assert known.probable_cause == (progress.NOT_QUEUED, progress.STARTED_IN_GAP)
+    assert other.probable_cause[0] == "DEAD_LETTER_IS_QUEUED"
+
+
 PLANTED: dict[str, tuple[Behaviour, tuple[asks.Ask, ...], set[str]]] = {
     "finished-records-behind-a-gap-fill-the-window": (
         stopping(0),
@@ -143,6 +168,7 @@ PLANTED: dict[str, tuple[Behaviour, tuple[asks.Ask, ...], set[str]]] = {
         {"gap in the log"},
     ),
     "finished-records-after-a-gap-stop-fetches": (NOTHING, READ, {"TakeOver"}),
+    "dead-letter-skipped-after-log-start-in-a-gap": (FORGETFUL, AT_A_RECORD, {"AdvanceLogStart"}),
 }
 """A mistake that an entry hid while it went by these features alone."""
 

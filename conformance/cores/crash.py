@@ -1,0 +1,26 @@
+"""In which state a core failed instead of answering, where its text fits several states."""
+
+from conformance.cores.target import Request
+from judge.finding import CRASHED
+from spec.partition import SharePartition
+from spec.record import is_acquirable
+
+NOTHING_AT_START = "a request across the start offset, and nothing in flight at it"
+LACKS_AVAILABLE = "a full window, and the log lacks all that is available in it"
+
+
+def cause_of_crash(request: Request, partition: SharePartition) -> tuple[str, ...]:
+    """Return the state in which a request met the share-partition; nothing where it is no other."""
+    window = partition.window
+    start = window.start_offset
+    if request["op"] == "acknowledge":
+        is_across = any(first < start <= last for first, last, _types in request["batches"])
+        return (CRASHED, NOTHING_AT_START) if is_across and start not in window.records else ()
+    if request["op"] != "acquire":
+        return ()
+    limit = partition.config.partition_max_record_locks
+    records = window.records.items()
+    available = [offset for offset, record in records if is_acquirable(record)]
+    held = any(first <= offset <= last for first, last in request["log"] for offset in available)
+    is_full = window.end_offset - start >= limit
+    return (CRASHED, LACKS_AVAILABLE) if is_full and available and not held else ()
