@@ -86,8 +86,8 @@ def _known_counts(
     # A read of a trace takes no time: it has when it was answered alone.
     if durable is not None and ms < began[0] < began[1]:
         yield durable.count, durable.line, "it was durable"
-    if given is None:
-        return
+    if given is None or given.lock_ends_ms == given.ms:
+        return  # What a member gets that has left has a rule of its own.
     # An object that is dropped while it asks for its state gives out what its fetches waited for.
     is_emptied = run.emptied.get(what.node, -1) >= given.began[0]
     if given.end or (run.tells_sessions and not is_emptied):

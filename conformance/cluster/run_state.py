@@ -171,9 +171,16 @@ class RunState:
         return range(first, end)
 
     def begun_anew(self, key: RecordKey) -> str:
-        """Return that a record of such a group lies before what became durable first, if so."""
+        """Return that a record of such a group lies before what became durable first, if so.
+
+        Any does where nothing became durable under several leaders; and where one had two objects,
+        of which the first may write after the second began.
+        """
         partition, offset = key
-        anew = self.begins_late and offset < self.started.get(partition, 0)
+        leaders = sum(place[0] == partition for place in self.began)
+        written = self.started.get(partition)
+        lies_before = leaders > 1 if written is None else offset < written
+        anew = self.begins_late and (lies_before or partition in self.spoilt)
         return "a leader began anew at latest" if anew else ""
 
     def found(
