@@ -50,11 +50,12 @@ from conformance.cluster.run_state import (
     offsets_of,
 )
 from judge.finding import Finding
-from model.states import AcknowledgeType, RecordState
+from model.states import TERMINAL_STATES, AcknowledgeType, RecordState
 
 _ENDING = (AcknowledgeType.GAP, AcknowledgeType.ACCEPT, AcknowledgeType.REJECT)
 _TWO_OBJECTS = "two objects in one leader epoch"
 _OLDER = "a write of an older leader epoch"
+_CUT = "the log begins within an aborted batch"
 _GONE = "is disconnected"
 
 
@@ -310,6 +311,8 @@ def _note_write(run: RunState, what: LeaderWrites) -> None:
 def _note_committed(run: RunState, what: StateCommitted) -> None:
     if what.start_offset >= 0:
         run.started.setdefault(what.partition, what.start_offset)
+    ended = (each for each in what.batches if each[2] in TERMINAL_STATES)
+    run.saved |= keys_of(what.partition, ended)
     for write, committed in run.writes.values():
         if write.partition == what.partition:
             committed.append(what)
@@ -372,8 +375,8 @@ def _judge_rest(run: RunState, what: LeaderAtRest) -> Iterator[Finding]:
         run.stopped.add(what.partition)
     if not lag or run.ms - run.gave.get(what.partition, 0) < consumers.LIMIT_MS:
         return
-    cause, first = "", what.start_offset
-    while (what.partition, first) in run.finished:
+    cause, first, done = "", what.start_offset, run.finished.keys() | run.saved
+    while (what.partition, first) in done:
         first += 1
     if what.start_offset == run.log_starts.get(what.partition):
         cause = "the window begins where the log does, since records were deleted"
@@ -406,6 +409,8 @@ def _judge_finished(run: RunState, what: LeaderAtRest) -> Iterator[Finding]:
             cause = "after some attempts" if attempts else "no member ever had it"
             if key in run.cut_short:
                 cause = "compaction cut its batch while its release was being written"
+            elif run.reads_committed and what.partition in run.cut:
+                cause = _CUT
             recorded = f"passed after {attempts} attempts"
             expected = f"accepted, rejected, or {limit} attempts"
             cause = run.begun_anew(key) or cause
@@ -427,7 +432,7 @@ def _judge_reported(run: RunState, what: LagReported) -> Iterator[Finding]:
         return
     cause = run.spoilt.get(what.partition, "")
     if lag < 0 and run.reads_committed and what.partition in run.cut:
-        cause = "the log begins within an aborted batch"
+        cause = _CUT
     yield run.found("REPORTED_LAG_COMES_TO_REST", reached, f"lag {lag}", "lag 0", cause=cause)
 
 

@@ -74,7 +74,8 @@ class RunState:
     group read what is committed, as ``reads_committed`` says that it did at
     some time; ``aborted`` those of aborted transactions; ``compacted`` those that compaction
     took, ``cut_short`` those of batches of which it took some while a release of them was being
-    written; ``limits`` the delivery limits that there were, each with the time of its end;
+    written; ``saved`` those whose end is durable;
+    ``limits`` the delivery limits that there were, each with the time of its end;
     ``ended`` those that a member accepted or rejected, whatever the answer; ``began``, by
     (partition, node, leader epoch), when a leader last asked for the state to begin with, when
     it had it, and the line; ``resigned``, by (partition, node), the last leader epoch in which
@@ -119,6 +120,7 @@ class RunState:
     reads_committed: bool = False
     aborted: set[RecordKey] = attrs.field(factory=set)
     compacted: set[RecordKey] = attrs.field(factory=set)
+    saved: set[RecordKey] = attrs.field(factory=set)
     cut_short: set[RecordKey] = attrs.field(factory=set)
     limits: list[tuple[int, int]] = attrs.field(factory=list)
     ended: set[RecordKey] = attrs.field(factory=set)
