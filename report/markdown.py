@@ -47,12 +47,11 @@ def prose(text: str) -> str:
 
 def table(
     columns: Sequence[str], rows: Iterable[Iterable[str]], numbers: Sequence[str] = ()
-) -> Iterator[str]:
-    """Yield the lines of a table of texts, which are escaped; ``numbers`` stand to the right."""
-    yield f"| {' | '.join(columns)} |"
-    yield f"|{'|'.join('---:' if name in numbers else '---' for name in columns)}|"
-    for row in rows:
-        yield f"| {' | '.join(map(escaped, row))} |"
+) -> str:
+    """Return a table of texts, in which marks mark; the columns ``numbers`` stand to the right."""
+    rule = "|".join("---:" if name in numbers else "---" for name in columns)
+    lines = (f"| {' | '.join(row)} |" for row in (columns, *rows))
+    return "\n".join((next(lines), f"|{rule}|", *lines))
 
 
 def code(text: str) -> str:
@@ -83,7 +82,9 @@ def _blocks(blocks: Iterable[Block]) -> Iterator[str]:
             case Grid(columns, rows, numbers, _, caption):
                 names = [capitalized(name) for name in columns]
                 right = [capitalized(name) for name in numbers]
-                yield "\n".join(table(names, (map(text_of, row) for row in rows), right))
+                yield table(
+                    names, ([escaped(text_of(cell)) for cell in row] for row in rows), right
+                )
                 yield escaped(caption)
             case Command(text):
                 yield f"- Again:\n\n{code(printable(text, len(text)))}"

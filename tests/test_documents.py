@@ -1,11 +1,11 @@
 """The documents say what is true of the code."""
 
-import ast
 import re
-from functools import cache
 from pathlib import Path
 
 import pytest
+
+from tools.documents.coverage import names_of_tests
 
 ROOT = Path(__file__).parent.parent
 
@@ -17,12 +17,6 @@ def _rows(name: str) -> list[str]:
 
 ROWS = _rows("decisions.md")
 TABLE = _rows("in-progress.md")
-
-
-@cache
-def _tests_in(path: Path) -> set[str]:
-    tree = ast.parse(path.read_text())
-    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
 
 
 def _pin(row: str) -> tuple[str, str]:
@@ -43,7 +37,9 @@ def test_the_table_of_records_in_progress_is_numbered_without_a_hole() -> None:
 
 @pytest.mark.parametrize("rows", [ROWS, TABLE], ids=["decisions", "records in progress"])
 def test_every_row_is_pinned_by_a_test_that_exists(rows: list[str]) -> None:
-    missing = [(path, name) for path, name in map(_pin, rows) if name not in _tests_in(ROOT / path)]
+    missing = [
+        (path, name) for path, name in map(_pin, rows) if name not in names_of_tests(ROOT / path)
+    ]
     assert missing == []
 
 

@@ -16,6 +16,7 @@ from statistics import median
 import attrs
 
 from model.guards import Guard
+from report import markdown
 
 ROOT = Path(__file__).parents[1]
 TABLE = Path(__file__).with_suffix(".toml")
@@ -121,12 +122,12 @@ def wrong() -> list[str]:
 
 def table() -> str:
     """Return the rooms as a Markdown table."""
-    head = ["| Package | What it is for | May import | Lines, at most |", "|---|---|---|--:|"]
     rows = (
-        f"| `{r.name}` | {r.purpose} | {', '.join(sorted(r.imports)) or '–'} | {r.lines:,} |"
+        (f"`{r.name}`", r.purpose, ", ".join(sorted(r.imports)) or "–", f"{r.lines:,}")
         for r in read_rooms()
     )
-    return "\n".join([*head, *rows])
+    lines = "Lines, at most"
+    return markdown.table(("Package", "What it is for", "May import", lines), rows, (lines,))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from pathlib import Path
 import attrs
 
 from proofs.theorems.catalogue import THEOREMS
+from report import markdown
 
 MARKS = ("core", "supporting", "data")
 """Core: the rules of a share-partition; supporting: what they rest on; data: names and numbers."""
@@ -48,8 +49,8 @@ def items() -> tuple[CoverageItem, ...]:
     return tuple(CoverageItem(**row) for row in table["item"])
 
 
-def wrong(item: CoverageItem, root: Path = _ROOT) -> Iterator[str]:
-    """Yield what is wrong with an item; tests are looked up below ``root``."""
+def wrong(item: CoverageItem) -> Iterator[str]:
+    """Yield what is wrong with an item."""
     if item.mark not in MARKS:
         yield f"mark is {item.mark}; allowed: {', '.join(MARKS)}"
     if not (item.functions and item.tests) and not item.reason:
@@ -64,7 +65,7 @@ def wrong(item: CoverageItem, root: Path = _ROOT) -> Iterator[str]:
     yield from (f"no theorem is about {name}" for name in item.properties if name not in proved)
     for test in item.tests:
         path, _, name = test.partition("::")
-        if name not in _tests_in(root / path):
+        if name not in names_of_tests(_ROOT / path):
             yield f"there is no {test}"
 
 
@@ -79,18 +80,19 @@ def totals() -> str:
 
 def sections() -> str:
     """Return a table for each section."""
-    parts = []
-    for section, rows in groupby(items(), key=lambda item: item.section):
-        head = f"## {section}\n\n| What | Where | Mark | Functions | Proved | Tests |\n"
-        parts.append(f"{head}|---|---|---|---|---|---|\n" + "".join(map(_row, rows)))
-    return "\n".join(parts).strip()
+    columns = "What", "Where", "Mark", "Functions", "Proved", "Tests"
+    parts = (
+        f"## {section}\n\n{markdown.table(columns, map(_row, rows))}"
+        for section, rows in groupby(items(), key=lambda item: item.section)
+    )
+    return "\n\n".join(parts)
 
 
 def not_covered() -> str:
     """Return a table of what is not covered, or not all of it."""
     rest = (item for item in items() if not covered(item))
-    head = "| What | Where | Mark | What is missing, or why |\n|---|---|---|---|\n"
-    return head + "".join(map(_missing_row, rest)).strip()
+    rows = ((each.what, each.kip, each.mark, each.missing or each.reason) for each in rest)
+    return markdown.table(("What", "Where", "Mark", "What is missing, or why"), rows)
 
 
 def _named(function: str) -> object | None:
@@ -104,17 +106,18 @@ def _named(function: str) -> object | None:
 
 
 @cache
-def _tests_in(path: Path) -> frozenset[str]:
+def names_of_tests(path: Path) -> frozenset[str]:
+    """Return the names of the functions of a module; none where there is no such file."""
     if not path.is_file():
         return frozenset()
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
 
 
-def _row(item: CoverageItem) -> str:
+def _row(item: CoverageItem) -> tuple[str, ...]:
     functions = ", ".join(f"`{name.replace(':', '.')}`" for name in item.functions)
     tests = ", ".join(_link(test) for test in item.tests)
-    cells = (
+    return (
         item.what,
         item.kip,
         item.mark,
@@ -122,15 +125,10 @@ def _row(item: CoverageItem) -> str:
         ", ".join(name.replace("_", " ") for name in item.properties) or "–",
         tests or "–",
     )
-    return f"| {' | '.join(cells)} |\n"
 
 
 def _partly(item: CoverageItem) -> str:
     return "([in part](#not-covered))" if item.missing else ""
-
-
-def _missing_row(item: CoverageItem) -> str:
-    return f"| {item.what} | {item.kip} | {item.mark} | {item.missing or item.reason} |\n"
 
 
 def _link(test: str) -> str:

@@ -11,6 +11,7 @@ import attrs
 
 from conformance.known import LOSSES, KnownDeviation
 from conformance.releases import NEWEST, RELEASES
+from report import markdown
 from tools.targets import target_of
 
 FOLDER = Path(__file__).parents[2] / "docs" / "findings"
@@ -91,20 +92,20 @@ def _reproduced() -> Mapping[str, Mapping[str, Any]]:
 
 def findings_table() -> str:
     """Return a Markdown table with a row for each known deviation of each target."""
-    head = "| Deviation | Implementation | Verdict | Last reproduced | Command |"
-    return "\n".join((head, "|---|---|---|---|---|", *_rows(_reproduced())))
+    columns = "Deviation", "Implementation", "Verdict", "Last reproduced", "Command"
+    return markdown.table(columns, _rows(_reproduced()))
 
 
-def _rows(reproduced: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def _rows(reproduced: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
     for title, what, _, command, tests in cluster_faults():
-        last = f"A fault in Apache Kafka. | {_when(reproduced[CLUSTER].get(tests))}"
-        yield f"| {title} | {what} | {last} | `{command}` |"
+        last = _when(reproduced[CLUSTER].get(tests))
+        yield title, what, "A fault in Apache Kafka.", last, f"`{command}`"
     for target, page in PAGES.items():
         for known in known_of(target):
             last = _when(reproduced.get(target, {}).get(known.name))
             command = f"`sharespec verify {target} --only {known.name}`"
             what = _implementation(target, page, known)
-            yield f"| {known.title} | {what} | {known.reason} | {last} | {command} |"
+            yield known.title, what, known.reason, last, command
 
 
 def track_record() -> str:
@@ -114,7 +115,6 @@ def track_record() -> str:
     is no fault, is not counted.
     """
     reproduced = _reproduced()
-    head = ["| Fault | A user's loss | Version | Last reproduced |", "|---|---|---|---|"]
     rows = [
         (loss.lower(), title, f"{CLUSTER}.md", what, last)
         for title, what, loss, _, tests in cluster_faults()
@@ -134,10 +134,10 @@ def track_record() -> str:
                 )
     rows.sort(key=lambda row: LOSSES.index(row[0].partition(" (")[0]))
     texts = (
-        f"| [{title}](docs/findings/{name}) | {loss} | {what} | {last} |"
+        (f"[{title}](docs/findings/{name})", loss, what, last)
         for loss, title, name, what, last in rows
     )
-    return "\n".join((*head, *texts))
+    return markdown.table(("Fault", "A user's loss", "Version", "Last reproduced"), texts)
 
 
 def _together(

@@ -2,6 +2,7 @@
 
 from model.profile import PROFILES
 from model.profile_rules import RULES, ProfileRule, value_of, value_text
+from report import markdown
 
 
 def rules_table() -> str:
@@ -15,13 +16,9 @@ def defects_table() -> str:
 
 
 def _table(rules: list[ProfileRule]) -> str:
-    names = list(PROFILES)
-    lines = [
-        f"| Rule | {' | '.join(f'`{name}`' for name in names)} |",
-        "|---" * (len(names) + 1) + "|",
-    ]
-    for rule in rules:
-        values = (value_text(value_of(profile, rule)) for profile in PROFILES.values())
+    def row(rule: ProfileRule) -> tuple[str, ...]:
         sentence = rule.sentence.replace("|", "\\|")
-        lines.append(f"| `{rule.name}`: {sentence} | {' | '.join(values)} |")
-    return "\n".join(lines)
+        values = (value_text(value_of(profile, rule)) for profile in PROFILES.values())
+        return f"`{rule.name}`: {sentence}", *values
+
+    return markdown.table(("Rule", *(f"`{name}`" for name in PROFILES)), map(row, rules))

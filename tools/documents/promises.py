@@ -1,10 +1,10 @@
 """The document of the promises, each with the faulty implementations that break it."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import starmap
+from collections.abc import Iterable
 
 from model.rules import RULES, Rule, RuleKind, rules_for
-from tools.promises.behaviour import Behaviour, Face
+from report import markdown
+from tools.promises.behaviour import Face
 from tools.promises.catalogue import BEHAVIOURS
 from tools.promises.routes import (
     BROKER_PROMISES,
@@ -31,8 +31,8 @@ def summary() -> str:
 
 def routes() -> str:
     """Return a table of how many faulty implementations each route finds, for each promise."""
-    head = "| Promise | Trace | Core | Request log | Wire | Client | No route can tell |"
-    return "\n".join((head, "|---|---|---|---|---|---|---|", *map(_routes_row, PROMISES)))
+    columns = "Promise", "Trace", "Core", "Request log", "Wire", "Client", "No route can tell"
+    return markdown.table(columns, map(_routes_row, PROMISES))
 
 
 def sections() -> str:
@@ -42,25 +42,21 @@ def sections() -> str:
 
 def brokers() -> str:
     """Return a table of what a client of a broker is promised, with the faulty brokers."""
-    head = "| Promise | Source | Rules | Faulty brokers |"
-    return "\n".join((head, "|---|---|---|---|", *map(_broker_row, BROKER_PROMISES)))
+    columns = "Promise", "Source", "Rules", "Faulty brokers"
+    return markdown.table(columns, map(_broker_row, BROKER_PROMISES))
 
 
 def request_logs() -> str:
     """Return a table of what replay finds of faulty brokers in their request logs."""
-    head = "| Faulty broker | Found by, or why not |"
-    return "\n".join((head, "|---|---|", *starmap(_log_row, (SEEN | UNSEEN).items())))
+    found = ((_in_words(fault), _listed(rules)) for fault, rules in SEEN.items())
+    others = ((_in_words(fault), f"not found: {why}") for fault, why in UNSEEN.items())
+    return markdown.table(("Faulty broker", "Found by, or why not"), (*found, *others))
 
 
-def _log_row(fault: str, shown: Sequence[str] | str) -> str:
-    text = f"not found: {shown}" if isinstance(shown, str) else _listed(shown)
-    return f"| {_in_words(fault)} | {text} |"
-
-
-def _broker_row(row: BrokerPromise) -> str:
+def _broker_row(row: BrokerPromise) -> tuple[str, ...]:
     faults = ", ".join(map(_in_words, row.faults))
     rules = dict.fromkeys((*row.rules, *(rule for fault in row.faults for rule in GUARDS[fault])))
-    return f"| {row.promise} | {row.source} | {_listed(rules)} | {faults} |"
+    return row.promise, row.source, _listed(rules), faults
 
 
 def _in_words(fault: str) -> str:
@@ -71,28 +67,21 @@ def _listed(rules: Iterable[str]) -> str:
     return ", ".join(f"`{rule}`" for rule in rules)
 
 
-def _routes_row(promise: Rule) -> str:
-    counts = " | ".join(str(len(found) or "–") for found in found_by(promise.name).values())
-    return f"| {promise.name} | {counts} | {ROUTES['untold'].get(promise.name, '')} |"
+def _routes_row(promise: Rule) -> tuple[str, ...]:
+    counts = (str(len(found) or "–") for found in found_by(promise.name).values())
+    return promise.name, *counts, ROUTES["untold"].get(promise.name, "")
 
 
 def _section(promise: Rule) -> str:
     rules = _listed(rules_for(promise.name))
     lines = [f"## {promise.name.capitalize()}", "", f"{promise.sentence} ({promise.source})", ""]
-    return "\n".join([*lines, f"Rules: {rules}.", "", *_table(promise), ""])
+    return "\n".join([*lines, f"Rules: {rules}.", "", _table(promise), ""])
 
 
-def _table(promise: Rule) -> Iterator[str]:
-    behaviours = [behaviour for behaviour in BEHAVIOURS if behaviour.promise == promise.name]
-    if not behaviours:
-        yield "**Not covered.**"
-        return
-    yield "| An implementation that | is | trace | core |"
-    yield "|---|---|---|---|"
-    for behaviour in behaviours:
-        trace, core = (_mark(behaviour, face) for face in Face)
-        yield f"| {behaviour.name} | {behaviour.manner} | {trace} | {core} |"
-
-
-def _mark(behaviour: Behaviour, face: Face) -> str:
-    return "found" if face in behaviour.faces else "–"
+def _table(promise: Rule) -> str:
+    rows = (
+        (each.name, each.manner, *("found" if face in each.faces else "–" for face in Face))
+        for each in BEHAVIOURS
+        if each.promise == promise.name
+    )
+    return markdown.table(("An implementation that", "is", "trace", "core"), rows)

@@ -6,12 +6,12 @@ from pathlib import Path
 from proofs.theorems.catalogue import THEOREMS
 from proofs.theorems.record_operations import TRANSITIONS
 from proofs.theorems.theorem import Theorem
+from report import markdown
 
 REGISTER = Path(__file__).parents[2] / "docs" / "properties.md"
 _PROVED = re.compile(r"^\| (\d+) \| (.+?) \| Proved(.*?) \|$", re.MULTILINE)
 _OF_A_RECORD = (*(transition.name for transition in TRANSITIONS), "recover")
 _FEW = 3
-_HEAD = ("| Property | Proved of | KIP section | No. |", "|---|---|---|---|")
 
 
 def properties_table() -> str:
@@ -20,24 +20,27 @@ def properties_table() -> str:
     for theorem in THEOREMS:
         stated = theorem.property
         rows.setdefault((stated.sentence, stated.source, stated.numbers), []).append(theorem)
-    lines = [
-        f"| {sentence} | {_transitions(about)} | {source} | {', '.join(map(str, numbers)) or '–'} |"
+    cells = (
+        (sentence, _transitions(about), source, ", ".join(map(str, numbers)) or "–")
         for (sentence, source, numbers), about in rows.items()
-    ]
-    return "\n".join([*_HEAD, *lines])
+    )
+    return markdown.table(("Property", "Proved of", "KIP section", "No."), cells)
 
 
-def summary_table(register: Path = REGISTER) -> str:
+def summary_table() -> str:
     """Return one row for each property of the register that is proved, with how many theorems.
 
     Where the register says of what it is proved, the row does too.
     """
-    lines = ["| No. | Property | Theorems |", "|---|---|---|"]
-    for number, sentence, extent in _PROVED.findall(register.read_text(encoding="utf-8")):
-        about = sum(int(number) in theorem.property.numbers for theorem in THEOREMS)
-        within = f" Proved{extent}." if extent.startswith(" ") else ""
-        lines.append(f"| {number} | {sentence}{within} | {about} |")
-    return "\n".join(lines)
+    rows = (
+        (
+            number,
+            f"{sentence} Proved{extent}." if extent.startswith(" ") else sentence,
+            str(sum(int(number) in theorem.property.numbers for theorem in THEOREMS)),
+        )
+        for number, sentence, extent in _PROVED.findall(REGISTER.read_text(encoding="utf-8"))
+    )
+    return markdown.table(("No.", "Property", "Theorems"), rows)
 
 
 def _transitions(theorems: list[Theorem]) -> str:

@@ -3,15 +3,15 @@
 import re
 from collections.abc import Iterable, Mapping
 
+from report import markdown
 from tools.documents.parts import with_parts
 from tools.mutation.mutants import Key
 
 TABLE, SURVIVORS = "mutants that theorems notice", "mutants that no theorem notices"
-_HEAD = (
-    "| Module | Mutants | Tried | Killed by a numbered property | Otherwise | Equivalent "
-    "| Survived | Share | Commit | Date |\n|---|--:|--:|--:|--:|--:|--:|--:|---|---|"
+_COUNTS = (
+    *("Mutants", "Tried", "Killed by a numbered property", "Otherwise", "Equivalent", "Survived"),
+    "Share",
 )
-_SURVIVOR_HEAD = "| Survivor | | Why |\n|---|---|---|"
 _NUMBERED = re.compile(r"AssertionError: \(\d")
 """How ``tests/mutants/theorems.py`` begins to tell of a theorem that has a number."""
 
@@ -46,13 +46,12 @@ def with_scores(
     columns = zip(*(map(int, row[1:7]) for _name, row in sorted(rows.items())), strict=True)
     every = [row for _name, row in sorted(rows.items())]
     every.append(_row("all", tuple(map(sum, columns)), "", ""))
-    lines = ["| " + " | ".join(row) + " |" for row in every]
-    survivors = ["| " + " | ".join((*row, why)) + " |" for row, why in sorted(kept.items())]
+    survivors = ((*row, why) for row, why in sorted(kept.items()))
     return with_parts(
         document,
         {
-            TABLE: "\n".join([_HEAD, *lines]),
-            SURVIVORS: "\n".join([_SURVIVOR_HEAD, *survivors]),
+            TABLE: markdown.table(("Module", *_COUNTS, "Commit", "Date"), every, _COUNTS),
+            SURVIVORS: markdown.table(("Survivor", "", "Why"), survivors),
         },
     )
 
