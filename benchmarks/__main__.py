@@ -23,7 +23,13 @@ from benchmarks.against_kafka import show_against_kafka
 from benchmarks.inputs import show_inputs
 from benchmarks.recorded import show_recorded
 from benchmarks.startup import show_startup
-from benchmarks.timing import median_seconds
+from benchmarks.timing import (
+    KAFKA_TRACE,
+    check_kernel,
+    check_replay,
+    median_seconds,
+    read_parquet,
+)
 from impl.kernel import replay_partition
 from impl.partition import FastSharePartition
 from judge.choices import recorded_answers, recorded_choice
@@ -44,10 +50,7 @@ from replay.run import replay_sources
 from replay.session import SparkRunner, open_session
 from replay.sources import find_sources
 from replay.tables import events_of
-from replay.verdict import Replay
 from spec.step import apply, new_partition
-
-KAFKA_TRACE = Path(__file__).parents[1] / "tests" / "data" / "traces" / "kafka-core.jsonl.gz"
 
 Prepared = tuple[TraceEvent, Choice, tuple[Answer, ...]]
 
@@ -77,11 +80,12 @@ def main() -> None:
 
 
 def _measure(files: list[Path], events: int) -> None:
-    read = _median(lambda: _read(files), events)
+    read = _median(lambda: read_parquet(files), events)
     _show("Parquet read, 1 thread", read, read)
-    kernel = _median(lambda: _kernel(files), events)
+    tables = list(_tables(files))  # Read before: reading is measured apart.
+    kernel = _median(lambda: _kernel(tables), events)
     _show("impl kernel, 1 core", kernel, read, "to reach: 0.4")
-    prefix = list(_prefix(files))
+    prefix = list(_prefix(tables))
     _show("impl object", _median(lambda: _impl(prefix), len(prefix)), read, _said(prefix))
     alone, behind = (_median(functools.partial(_ticks, batches), TICKS) for batches in (1, 4_000))
     note = f"{alone / behind:.2f} of the time behind one; to reach: 1"
@@ -94,7 +98,7 @@ def _measure(files: list[Path], events: int) -> None:
     with open_session("local[2]") as session:
         sources = find_sources([files[0].parent])
         runner, plan = SparkRunner(session), Plan(against=("impl",))
-        spark = _median(lambda: _checked(replay_sources(runner, sources, plan)), events)
+        spark = _median(lambda: check_replay(replay_sources(runner, sources, plan)), events)
     share = f"{spark / (2 * kernel):.2f} of two kernels; to reach: 0.8"
     _show("Spark replay, impl, local[2]", spark, read, share)
 
@@ -106,9 +110,9 @@ def _segments(prefix: list[Prepared]) -> None:
     with tempfile.TemporaryDirectory(prefix="sharespec-bench-") as folder:
         pq.write_table(table_from_rows(rows), Path(folder) / "one.parquet")
         sources, plan = find_sources([folder]), Plan(segment_events=max(1, len(rows) // 8))
-        one = _median(lambda: _checked(replay_sources(HereRunner(), sources, plan)), len(rows))
+        one = _median(lambda: check_replay(replay_sources(HereRunner(), sources, plan)), len(rows))
         with open_processes(2, ["replay.check_sorted"]) as two:
-            both = _median(lambda: _checked(replay_sources(two, sources, plan)), len(rows))
+            both = _median(lambda: check_replay(replay_sources(two, sources, plan)), len(rows))
     click.echo(f"one share-partition in segments: {both / one:.2f} × on two cores; to reach: 1.8")
 
 
@@ -148,13 +152,6 @@ def _generated(folder: Path, events: int) -> list[Path]:
     return files
 
 
-def _read(files: list[Path]) -> None:
-    """Read whole files on one core; ``pq.read_table`` would take a second one to fetch ahead."""
-    for path in files:
-        with pq.ParquetFile(path) as file:
-            file.read(use_threads=False)
-
-
 def _tables(files: list[Path]) -> Iterator[pa.Table]:
     """Yield one table for each share-partition."""
     for path in files:
@@ -165,26 +162,14 @@ def _tables(files: list[Path]) -> Iterator[pa.Table]:
             start += item["counts"]
 
 
-def _kernel(files: list[Path]) -> None:
-    for table in _held(files):
-        result = replay_partition(table, KAFKA)
-        if result.divergence:
-            raise RuntimeError(f"the kernel diverges: {result.divergence}")
+def _kernel(tables: list[pa.Table]) -> None:
+    for table in tables:
+        check_kernel(replay_partition(table, KAFKA))
 
 
-_HELD: list[pa.Table] = []
-
-
-def _held(files: list[Path]) -> list[pa.Table]:
-    """Return the tables in memory, read once: reading is measured apart."""
-    if not _HELD:
-        _HELD.extend(_tables(files))
-    return _HELD
-
-
-def _prefix(files: list[Path]) -> Iterator[Prepared]:
+def _prefix(tables: list[pa.Table]) -> Iterator[Prepared]:
     count = 0
-    for table in _tables(files):
+    for table in tables:
         yield from _prepared(events_of(table))
         count += table.num_rows
         if count >= PREFIX:
@@ -223,11 +208,6 @@ def _impl(prepared: list[Prepared]) -> None:
         partition = FastSharePartition(KAFKA)
         for event, choice, answers in events:
             partition.apply(event.operation, choice, answers, event.seq)
-
-
-def _checked(result: Replay) -> None:
-    if result.counts.conforms != result.counts.partitions:
-        raise RuntimeError(f"the replay found something: {result.counts}")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import attrs
 import click
 import pyarrow as pa
 
-from benchmarks.timing import median_seconds
+from benchmarks.timing import check_kernel, median_seconds
 from conformance.cores.kafka import kafka_java
 from conformance.target import TargetError
 from impl.kernel import replay_partition
@@ -125,12 +125,7 @@ def _kernel(mix: Mix) -> float:
 
 
 def _replayed(table: pa.Table) -> float:
-    def work() -> None:
-        result = replay_partition(table, KAFKA)
-        if result.divergence or result.unreadable:
-            raise RuntimeError(f"the kernel stops: {result.divergence or result.unreadable}")
-
-    return median_seconds(work)
+    return median_seconds(lambda: check_kernel(replay_partition(table, KAFKA)))
 
 
 def _filled(played: Iterator[Operation]) -> Iterator[Operation]:

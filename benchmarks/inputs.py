@@ -16,6 +16,7 @@ from pathlib import Path
 
 import click
 
+from benchmarks.timing import DATA, KAFKA_TRACE, ROUNDS, check_replay
 from operations.state_topic import ReadStates
 from operations.state_topic_file import RecordAt, read_records
 from replay.observed.inputs import sorted_out
@@ -25,12 +26,6 @@ from replay.plan import Plan
 from replay.processes import ALLOCATIONS, HereRunner
 from replay.run import replay_sources
 from replay.sources import find_sources
-
-DATA = Path(__file__).parents[1] / "tests" / "data"
-TRACE = DATA / "traces" / "kafka-core.jsonl.gz"
-
-ROUNDS = 3
-"""How often each is measured, in turn with its limit; the medians count."""
 
 
 def show_inputs(copies: int) -> None:
@@ -44,7 +39,7 @@ def show_inputs(copies: int) -> None:
 
 
 def _show_each(copies: int) -> None:
-    _show("recorded events, spec and impl", _replay, [TRACE], _lines(TRACE), 10_000)
+    _show("recorded events, spec and impl", _replay, [KAFKA_TRACE], _lines(KAFKA_TRACE), 10_000)
     with tempfile.TemporaryDirectory(prefix="sharespec-bench-") as name:
         folder = Path(name)
         dump = folder / "state-topic.txt"
@@ -98,9 +93,7 @@ def _load(lines: Sequence[bytes]) -> None:
 
 
 def _replay(paths: Sequence[Path]) -> None:
-    result = replay_sources(HereRunner(), find_sources(paths), Plan())
-    if result.counts.conforms != result.counts.partitions:
-        raise RuntimeError(f"the replay found something: {result.counts}")
+    check_replay(replay_sources(HereRunner(), find_sources(paths), Plan()))
 
 
 def _state_topic(paths: Sequence[Path]) -> None:

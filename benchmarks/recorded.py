@@ -14,16 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from benchmarks.timing import median_seconds
-from impl.kernel import KernelResult, replay_partition
+from benchmarks.timing import DATA, check_kernel, median_seconds, read_parquet
+from impl.kernel import replay_partition
 from model.profile import KAFKA
 from model.trace_arrow import SCHEMA
 from replay.convert import convert
 from replay.generate import Request, generate_traces
 from replay.pieces import Together
 from replay.sources import find_sources
-
-TRACES = Path(__file__).parents[1] / "tests" / "data" / "traces"
 
 FIRST = 4
 """How many events a small share-partition has."""
@@ -50,12 +48,8 @@ def _show(text: str, table: pa.Table, folder: Path, note: str = "") -> None:
     path = folder / "read.parquet"
     pq.write_table(table, path, compression="zstd")
     spans = _spans(table)
-
-    def read() -> None:
-        with pq.ParquetFile(path) as file:
-            file.read(use_threads=False)
-
-    reading, replaying = median_seconds(read), median_seconds(lambda: _replay(table, spans))
+    reading = median_seconds(lambda: read_parquet([path]))
+    replaying = median_seconds(lambda: _replay(table, spans))
     click.echo(
         f"kernel, {text}: {table.num_rows:,} events in {len(spans):,} share-partitions, "
         f"{replaying / table.num_rows * 1e6:.2f} µs an event, "
@@ -68,19 +62,14 @@ def _replay(table: pa.Table, spans: Spans) -> None:
     together = Together(table, [first for first, _count in spans])
     for first, count in spans:
         if len(spans) > 1:
-            _checked(together.replay(first, count, KAFKA))
+            check_kernel(together.replay(first, count, KAFKA))
         else:
-            _checked(replay_partition(table, KAFKA))
-
-
-def _checked(result: KernelResult) -> None:
-    if result.divergence or result.unreadable:
-        raise RuntimeError(f"the kernel stops: {result.divergence or result.unreadable}")
+            check_kernel(replay_partition(table, KAFKA))
 
 
 def _recorded(folder: Path) -> pa.Table:
     """Return what the tests have of Apache Kafka, each share-partition in order."""
-    convert(find_sources([TRACES]).files, folder / "recorded.parquet")
+    convert(find_sources([DATA / "traces"]).files, folder / "recorded.parquet")
     keys = [("partition", "ascending"), ("seq", "ascending")]
     return pq.read_table(folder / "recorded.parquet").select(SCHEMA.names).sort_by(keys)
 

@@ -7,12 +7,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import attrs
 import click
 
-KAFKA_TRACE = Path(__file__).parents[1] / "tests" / "data" / "traces" / "kafka-core.jsonl.gz"
+from benchmarks.timing import KAFKA_TRACE
 
 ROUNDS = 5
 """How often each command runs, in turn with the others; the median counts."""
