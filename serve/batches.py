@@ -24,7 +24,7 @@ _HIGHEST_CODEC = 4
 class RefusedError(Exception):
     """What Kafka refuses with an error code, and why."""
 
-    def __init__(self, error: KafkaError, why: str = "") -> None:
+    def __init__(self, error: KafkaError, why: str) -> None:
         """Take the error and what the client is told of it."""
         super().__init__(why)
         self.error, self.why = error, why

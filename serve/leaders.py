@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from types import SimpleNamespace
 
+import attrs
 from kio.schema.errors import ErrorCode as KafkaError
 
 from serve.asked import Values
@@ -39,8 +40,7 @@ def endpoints(node: Node, named: Iterable[Values]) -> list[Values]:
 
 def address(node: Node) -> Values:
     """Return where a broker listens."""
-    host, port = node.address
-    return {"host": host, "port": port}
+    return attrs.asdict(node.address)
 
 
 def topic_asked(

@@ -11,8 +11,6 @@ BATCH_BYTES = 400
 """What a batch takes in memory besides its records."""
 SMALL_BYTES = 16 << 10
 """Up to so many bytes a request or response is none of those that ``traffic_bytes`` limits."""
-_OWN_BYTES = 5 * SMALL_BYTES + (128 << 10)
-"""What a connection takes for small ones, and for what is read ahead of them."""
 
 
 @attrs.frozen
@@ -48,11 +46,6 @@ class Maxima:
     response_bytes: int = 2 << 20
     settings: int = 1000
     name_characters: int = 249
-
-    @property
-    def most_bytes(self) -> int:
-        """The most that logs, requests and responses take together."""
-        return self.log_bytes + self.traffic_bytes + self.connections * _OWN_BYTES
 
 
 @attrs.define

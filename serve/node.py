@@ -8,13 +8,14 @@ Records are kept once for all of them: a leader that moves takes nothing along.
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
-from typing import BinaryIO
+from pathlib import Path
 from uuid import UUID, uuid4
 from zlib import crc32
 
 import attrs
 from immutables import Map
 
+from conformance.wire.connection import Address
 from model.config_table import Value
 from model.profile import Profile, profile_named
 from model.share_messages import TopicPartition
@@ -29,6 +30,7 @@ from serve.witness import RequestWitness
 from spec.partition import SharePartition
 from spec.share_broker import PartitionKey, ShareBroker, advance
 
+LOOPBACK = Address("127.0.0.1", 0)
 CONTROLLER = 1
 """The id of the first broker; the others follow. It is also the controller."""
 
@@ -110,9 +112,9 @@ class Cluster:
         self.nodes = tuple(Node(self, id_) for id_ in ids)
         self.locks, self.silence = Deadlines(self.earlier), Deadlines(self.earlier)
 
-    def start_trace(self, file: BinaryIO) -> None:
-        """Write a trace of everything from now on."""
-        self.trace = Trace(file, self._name)
+    def start_trace(self, path: Path) -> None:
+        """Write a trace of everything from now on. Raises OSError."""
+        self.trace = Trace(path.open("wb"), self._name)
         for node in self.nodes:
             node.alter(lambda share: attrs.evolve(share, journal=()))
 
@@ -172,7 +174,7 @@ class Node:
 
     cluster: Cluster
     id: int
-    address: tuple[str, int] = ("127.0.0.1", 0)
+    address: Address = LOOPBACK
     blank: ShareBroker = attrs.field(init=False)
     shares: dict[str, ShareBroker] = attrs.field(factory=dict)
     connections: set["asyncio.Task[None]"] = attrs.field(factory=set)

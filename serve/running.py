@@ -15,7 +15,7 @@ from model.profile import profile_named
 from serve.batches import produced_batch
 from serve.coordination import update_all
 from serve.group_api import reported
-from serve.node import Cluster, Options
+from serve.node import LOOPBACK, Cluster, Options
 from serve.server import Server
 from serve.settings import group_values, value_of
 from serve.topics import create_topic, produce
@@ -79,9 +79,7 @@ class ServedBroker:
         self.do(lambda cluster: cluster.skip(int(seconds * 1000)))
 
 
-def options_of(
-    config: Mapping[str, str], profile: str = "kafka", partitions: int = 1, brokers: int = 1
-) -> Options:
+def options_of(config: Mapping[str, str], profile: str, partitions: int, brokers: int) -> Options:
     """Return how brokers are served: ``share.NAME`` of groups, ``group.share.NAME`` of brokers.
 
     Raises InvalidValueError for a setting that there is not, or a value that is not allowed.
@@ -113,7 +111,7 @@ def serving(
     """
     server = Server(options_of(EARLIEST | dict(config or {}), "kafka", partitions, brokers), speed)
     if trace is not None:
-        server.cluster.start_trace(trace.open("wb"))
+        server.cluster.start_trace(trace)
     with in_thread(server) as broker:
         yield broker
 
@@ -127,8 +125,7 @@ def in_thread(server: Server) -> Iterator[ServedBroker]:
     async def run() -> None:
         over = asyncio.Event()
         try:
-            addresses = await server.start("127.0.0.1", 0)
-            bootstrap = ",".join(f"{host}:{port}" for host, port in addresses)
+            bootstrap = ",".join(map(str, await server.start(LOOPBACK)))
             broker = ServedBroker(bootstrap, server.cluster, asyncio.get_running_loop())
             running.append((broker, over))
             started.set()

@@ -15,6 +15,7 @@ from itertools import chain, count
 import attrs
 from kio.schema.errors import ErrorCode as KafkaError
 
+from conformance.wire.connection import Address
 from conformance.wire.messages import MalformedError, UnsupportedError, answered, received
 from model.share_messages import FINAL_EPOCH
 from serve.apis import API_VERSIONS, APIS, Api, advertised
@@ -100,22 +101,20 @@ class Server:
     def _elapsed_ms(self) -> float:
         return (time.monotonic() - self._started) * 1000
 
-    async def start(
-        self, host: str, port: int, advertised: tuple[str, int] | None = None
-    ) -> list[tuple[str, int]]:
+    async def start(self, listen: Address, advertised: Address | None = None) -> list[Address]:
         """Listen, and return the address of each broker; port 0 takes free ones. Raises OSError.
 
         ``advertised`` is what clients are told of the first broker, in place of where it listens.
         """
         for nth, node in enumerate(self.cluster.nodes):
-            accept, own = partial(self._accept, node), port and port + nth
+            accept, own = partial(self._accept, node), _nth(listen, nth)
             try:
-                self._servers.append(await asyncio.start_server(accept, host, own))
+                self._servers.append(await asyncio.start_server(accept, own.host, own.port))
             except OSError as error:
-                raise OSError(error.errno, error.strerror, f"{host}:{own}") from None
+                raise OSError(error.errno, error.strerror, str(own)) from None
             taken = self._servers[-1].sockets[0].getsockname()[1]
-            told, first = advertised or (host, 0)
-            node.address = (told, first + nth if first else taken)
+            told = _nth(advertised or listen, nth)
+            node.address = Address(told.host, told.port or taken)
         self._ticker = asyncio.create_task(self._tick())
         return [node.address for node in self.cluster.nodes]
 
@@ -225,6 +224,11 @@ class Server:
                 node.put(group, after)
         if self.cluster.witness is not None:
             self.cluster.witness.ended(connection)
+
+
+def _nth(first: Address, nth: int) -> Address:
+    """Return the address of the nth broker after the first; port 0 is that of each."""
+    return Address(first.host, first.port and first.port + nth)
 
 
 def _size(node: Node, api: Api, asked: Call) -> int:

@@ -59,32 +59,30 @@ __all__ = [
     "ship",
 ]
 
-_OF_EXTRAS = {
-    "Batch": "stream",
-    "Checked": "frame",
-    "SparkRunner": "session",
-    "check": "frame",
-    "check_stream": "stream",
-    "open_session": "session",
-    "replay_distant": "distant",
-    "ship": "session",
+_LATE = {
+    "Batch": f"{replay.__name__}.stream",
+    "Checked": f"{replay.__name__}.frame",
+    "ServedBroker": f"{serve.__name__}.running",
+    "SparkRunner": f"{replay.__name__}.session",
+    "check": f"{replay.__name__}.frame",
+    "check_stream": f"{replay.__name__}.stream",
+    "open_session": f"{replay.__name__}.session",
+    "replay_distant": f"{replay.__name__}.distant",
+    "serving": f"{serve.__name__}.running",
+    "ship": f"{replay.__name__}.session",
 }
-"""The modules of replay that have what needs Spark, which is an extra."""
-
-_SERVED = ("ServedBroker", "serving")
+"""The modules that have what takes long to load, or needs Spark, which is an extra."""
 
 
 def __getattr__(name: str) -> object:
-    """Return what takes long to load or needs an extra.
+    """Return what is loaded late.
 
-    Raises ImportError, with what to install, where there is none.
+    Raises ImportError, with what to install, where an extra is missing.
     """
-    if name in _SERVED:
-        return getattr(import_module(f"{serve.__name__}.running"), name)
-    if name not in _OF_EXTRAS:
+    if name not in _LATE:
         raise AttributeError(f"sharespec has no {name}")
     try:
-        return getattr(import_module(f"{replay.__name__}.{_OF_EXTRAS[name]}"), name)
+        return getattr(import_module(_LATE[name]), name)
     except ModuleNotFoundError as error:
         text = what_to_install(error, f"sharespec.{name}")
         if text is None:

@@ -19,7 +19,7 @@ from conformance.wire.messages import MalformedError, Message, encoded, request,
 from conformance.wire.security import Login, Security
 from conformance.wire.target import UnansweredError
 
-_MAX_PORT = 65_535
+MOST_PORT = 65_535
 _HEADER = 4
 
 
@@ -35,13 +35,13 @@ class Address:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @classmethod
-    def parse(cls, text: str) -> "Address":
-        """Parse HOST:PORT. Raises TargetError if it is malformed."""
+    def parse(cls, text: str, least: int = 1) -> "Address":
+        """Parse HOST:PORT, with this port at least. Raises TargetError if it is malformed."""
         host, colon, port = text.rpartition(":")
         host = host.removeprefix("[").removesuffix("]")
-        whole = port.isascii() and port.isdecimal() and len(port) <= len(str(_MAX_PORT))
-        if not colon or not host or not whole or not 0 < int(port) <= _MAX_PORT:
-            allowed = f"HOST:PORT, with a port from 1 to {_MAX_PORT}"
+        whole = port.isascii() and port.isdecimal() and len(port) <= len(str(MOST_PORT))
+        if not colon or not host or not whole or not least <= int(port) <= MOST_PORT:
+            allowed = f"HOST:PORT, with a port from {least} to {MOST_PORT}"
             raise TargetError(f"{text[:80]!r} is not the address of a broker; allowed: {allowed}")
         return cls(host, int(port))
 

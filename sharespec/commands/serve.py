@@ -9,6 +9,8 @@ from pathlib import Path
 import attrs
 import click
 
+from conformance.target import TargetError
+from conformance.wire.connection import MOST_PORT, Address
 from model.errors import InvalidValueError
 from serve.batches import RefusedError
 from serve.running import BROKER_PREFIX, GROUP_PREFIX, RESET, options_of
@@ -17,20 +19,14 @@ from serve.topics import create_topic
 from sharespec.commands.options import Number, OneOf
 from sharespec.exit import exits_on
 
-_MOST_PORT = 65_535
 _ALL = f"--config {RESET}=earliest"
 
 
-def _address(
-    _context: click.Context, _option: click.Parameter, text: str | None
-) -> tuple[str, int] | None:
-    if text is None:
-        return None
-    host, colon, port = text.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    if not colon or not host or not port.isdecimal() or int(port[:6]) > _MOST_PORT:
-        raise click.BadParameter(f"{text[:80]!r} is not HOST:PORT; port 0 takes a free one")
-    return host, int(port)
+def _address(_context: click.Context, _option: click.Parameter, text: str | None) -> Address | None:
+    try:
+        return None if text is None else Address.parse(text, least=0)
+    except TargetError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def _settings(
@@ -49,7 +45,7 @@ def _topics(
     topics: dict[str, int | None] = {}
     for text in texts:
         name, colon, count = text.partition(":")
-        if colon and not (count.isdecimal() and len(count) < len(str(_MOST_PORT))):
+        if colon and not (count.isdecimal() and len(count) < len(str(MOST_PORT))):
             raise click.BadParameter(f"{text[:80]!r} is not NAME or NAME:PARTITIONS")
         topics[name] = int(count) if colon else None
     return topics
@@ -129,8 +125,8 @@ def _topics(
 @exits_on(InvalidValueError, RefusedError)
 def serve_command(  # noqa: PLR0913 - one for each option
     *,
-    listen: tuple[str, int],
-    advertise: tuple[str, int] | None,
+    listen: Address,
+    advertise: Address | None,
     brokers: int,
     topics: dict[str, int | None],
     partitions: int,
@@ -149,16 +145,16 @@ def serve_command(  # noqa: PLR0913 - one for each option
     options = attrs.evolve(
         options_of(settings, profile, partitions, brokers), auto_create=auto_create
     )
-    for first in (listen[1], advertise[1] if advertise else 0):
-        if first and first + brokers - 1 > _MOST_PORT:
-            text = f"{brokers} brokers from port {first} on: {_MOST_PORT} is the last"
+    for first in filter(None, (listen, advertise)):
+        if first.port + brokers - 1 > MOST_PORT:
+            text = f"{brokers} brokers from port {first.port} on: {MOST_PORT} is the last"
             raise click.BadParameter(text)
     server = Server(options, speed)
     for name, count in topics.items():
         create_topic(server.cluster, name, partitions if count is None else count)
     if RESET not in settings:
         click.echo(f"a group gets what is produced after it began; all with {_ALL}", err=True)
-    if not _is_loopback(listen[0]):
+    if not _is_loopback(listen.host):
         click.echo("warning: who reaches this address can write and read everything", err=True)
     asyncio.run(_serve(server, listen, advertise, trace))
 
@@ -171,19 +167,15 @@ def _is_loopback(host: str) -> bool:
 
 
 async def _serve(
-    server: Server, listen: tuple[str, int], advertise: tuple[str, int] | None, trace: Path | None
+    server: Server, listen: Address, advertise: Address | None, trace: Path | None
 ) -> None:
     over, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, over.set)
     if trace is not None:
-        server.cluster.start_trace(trace.open("wb"))
+        server.cluster.start_trace(trace)
     try:
-        addresses = await server.start(*listen, advertise)
-        texts = (
-            f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in addresses
-        )
-        click.echo(",".join(texts))
+        click.echo(",".join(map(str, await server.start(listen, advertise))))
         await server.serve_until(over)
     finally:
         await server.stop()

@@ -121,8 +121,8 @@ def offsets_of(answer: Exchange) -> list[int]:
 @contextmanager
 def raw(address: str) -> Iterator[socket.socket]:
     """Connect without a client, to send anything."""
-    host, _, port = address.rpartition(":")
-    with socket.create_connection((host, int(port)), timeout=120) as connection:
+    at = Address.parse(address)
+    with socket.create_connection((at.host, at.port), timeout=120) as connection:
         yield connection
 
 
@@ -133,7 +133,7 @@ def serving(
     """Serve until the block ends; yield the address."""
     server = Server(options or Options(group=EARLIEST), speed)
     if trace is not None:
-        server.cluster.start_trace(trace.open("wb"))
+        server.cluster.start_trace(trace)
     with in_thread(server) as broker:
         yield broker.address
 

@@ -19,7 +19,7 @@ from conformance.wire.messages import encoded, request, response
 from conformance.wire.records import record_batch
 from serve.apis import APIS
 from serve.limits import Maxima
-from serve.node import Options
+from serve.node import LOOPBACK, Options
 from serve.server import Server
 from tests.conformance.wire.serving import framed
 from tests.serve.served import client_of, clients_of, part, raw, serving
@@ -320,7 +320,8 @@ def test_a_session_and_a_subscription_have_their_limits() -> None:
 def test_a_connection_that_comes_as_the_broker_stops_is_closed(turns: int) -> None:
     async def run() -> None:
         server = Server(Options())
-        with socket.create_connection((await server.start("127.0.0.1", 0))[0]):
+        [at] = await server.start(LOOPBACK)
+        with socket.create_connection((at.host, at.port)):
             for _ in range(turns):
                 await asyncio.sleep(0)
             await server.stop()

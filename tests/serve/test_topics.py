@@ -197,7 +197,7 @@ def moves_soon(cluster: Cluster) -> None:
 
 def traced(trace: Path, life: Callable[[Broker, list[Client]], None]) -> tuple[int, str]:
     with brokers() as (broker, clients):
-        broker.do(lambda cluster: cluster.start_trace(trace.open("wb")))
+        broker.do(lambda cluster: cluster.start_trace(trace))
         life(broker, clients)
     return judged(trace)
 

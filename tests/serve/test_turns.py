@@ -13,7 +13,7 @@ from model.configuration import effective_config
 from model.share_messages import PartitionRequest, ShareAcknowledge, ShareFetch, TopicPartition
 from serve import share_api
 from serve.coordination import Beat, heartbeat
-from serve.node import Options
+from serve.node import LOOPBACK, Options
 from serve.running import EARLIEST
 from serve.server import Server
 from serve.topics import create_topic
@@ -43,9 +43,9 @@ async def worked_before_an_answer(*, acknowledges: bool) -> int:
     It asks at the same time as a member of each group does.
     """
     server, parts = started()
-    [address] = await server.start("127.0.0.1", 0)
-    members = [await asyncio.open_connection(*address) for _ in range(GROUPS)]
-    reader, writer = await asyncio.open_connection(*address)
+    [at] = await server.start(LOOPBACK)
+    members = [await asyncio.open_connection(at.host, at.port) for _ in range(GROUPS)]
+    reader, writer = await asyncio.open_connection(at.host, at.port)
 
     async def ask(asked: Callable[[str], Message], probe: Message) -> int:
         with ExitStack() as stack:
@@ -100,7 +100,8 @@ def test_the_share_partitions_of_a_group_are_configured_once() -> None:
 def test_a_fetch_takes_a_turn_to_begin_one_to_look_and_one_to_fetch() -> None:
     async def taken() -> list[int]:
         server, parts = started()
-        reader, writer = await asyncio.open_connection(*(await server.start("127.0.0.1", 0))[0])
+        [at] = await server.start(LOOPBACK)
+        reader, writer = await asyncio.open_connection(at.host, at.port)
         with mock.patch.object(Turns, "take", autospec=True, side_effect=Turns.take) as take:
             fetch = message(ShareFetch("g0", "m", 0, parts, max_wait_ms=0))
             writer.write(framed(encoded(fetch, 1)))
