@@ -22,8 +22,7 @@ def holding() -> Iterator[tuple[Broker, Client, UUID]]:
     with running() as broker, clients_of(broker.served.address) as (client,):
         broker.topic("t", 1)
         broker.produce(("t", 0), 3)
-        topic = client.topic("t")
-        assert client.beat(0, ["t"]).error_code == 0
+        topic = client.join()
         assert acquired(client.fetch(0, part(topic))) == [(0, 2, 1)]
         yield broker, client, topic
 
@@ -175,8 +174,7 @@ def test_an_address_that_is_taken_is_said(monkeypatch: pytest.MonkeyPatch) -> No
 def test_what_only_the_second_member_is_to_fetch_nobody_waits_for() -> None:
     with running() as broker, clients_of(broker.served.address) as (client,):
         broker.topic("t", 2)
-        topic = client.topic("t")
-        assert client.beat(0, ["t"]).error_code == 0
+        topic = client.join()
         broker.second_member("t")
         client.fetch(0, part(topic), part(topic, partition=1))
         (assigned,) = client.beat(0, ["t"]).assignment.topic_partitions

@@ -1,12 +1,13 @@
 """A server for tests on a free port, in a thread, and requests to it by the kit's own client."""
 
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from uuid import UUID
 
+from conformance.wire.admin import Admin
 from conformance.wire.codec import exchange, message
 from conformance.wire.connection import Address, Bounds, Wire
 from conformance.wire.messages import Message, request
@@ -35,6 +36,7 @@ class Client:
 
     def __init__(self, address: str) -> None:
         self.wire = Wire(Address.parse(address), Bounds(seconds=10))
+        self.admin = Admin(self.wire)
 
     def ask(self, name: str, version: int | None = None, **values: Message) -> SimpleNamespace:
         chosen = VERSIONS[name] if version is None else version
@@ -55,35 +57,31 @@ class Client:
 
     def described(self, name: str) -> SimpleNamespace:
         """Return what Metadata says of a topic, which is created if it is missing."""
-        body = self.ask(
-            "metadata", topics=[{"topic_id": None, "name": name}], allow_auto_topic_creation=True
-        )
-        described: SimpleNamespace = body.topics[0]
-        return described
+        topics = [{"topic_id": None, "name": name}]
+        return self.admin.one("metadata", topics=topics, allow_auto_topic_creation=True)
 
     def produce(
         self, topic: str, batch: bytes, partition: int = 0, acks: int = -1
     ) -> SimpleNamespace:
         data = [{"index": partition, "records": batch}]
         topics = [{"name": topic, "partition_data": data}]
-        (answer,) = self.ask("produce", acks=acks, timeout=1000, topic_data=topics).responses
-        appended: SimpleNamespace = answer.partition_responses[0]
-        return appended
+        return self.admin.one("produce", acks=acks, timeout=1000, topic_data=topics)
 
     def fill(self, topic: str, *sizes: int, partition: int = 0) -> None:
         for size in sizes:
             assert self.produce(topic, record_batch(size), partition).error_code == 0
 
     def beat(
-        self, epoch: int, topics: Sequence[str] | None = None, member: str = "m", group: str = "g"
+        self, epoch: int, topics: list[str] | None = None, member: str = "m", group: str = "g"
     ) -> SimpleNamespace:
-        return self.ask(
-            "share_group_heartbeat",
-            group_id=group,
-            member_id=member,
-            member_epoch=epoch,
-            subscribed_topic_names=topics,
-        )
+        return self.admin.heartbeat(group, member, epoch, topics)
+
+    def join(self, *sizes: int) -> UUID:
+        """Create topic t with batches of these sizes, and join its group; return the topic's id."""
+        topic = self.topic("t")
+        self.fill("t", *sizes)
+        assert self.beat(0, ["t"]).error_code == 0
+        return topic
 
     def fetch(
         self, epoch: int, *parts: PartitionRequest, member: str = "m", **how: Message

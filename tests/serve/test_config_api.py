@@ -10,22 +10,18 @@ GROUP, BROKER, TOPIC = 32, 4, 2
 def alter(client: Client, name: str, value: str | None, **how: object) -> int:
     config = {"name": name, "config_operation": 1 if value is None else 0, "value": value}
     resource = {"resource_type": GROUP, "resource_name": "g", "configs": [config], **how}
-    body = client.ask("incremental_alter_configs", resources=[resource])
-    return int(body.responses[0].error_code)
+    return int(client.admin.one("incremental_alter_configs", resources=[resource]).error_code)
 
 
 def described(client: Client, kind: int, name: str, *keys: str) -> dict[str, str] | int:
     resource = {"resource_type": kind, "resource_name": name, "configuration_keys": keys or None}
-    body = client.ask("describe_configs", resources=[resource])
-    (result,) = body.results
+    result = client.admin.one("describe_configs", resources=[resource])
     return result.error_code or {config.name: config.value for config in result.configs}
 
 
 def test_the_settings_of_a_group_hold_at_once() -> None:
     with client_of(Options(group=EARLIEST)) as client:
-        topic = client.topic("t")
-        client.fill("t", 1)
-        client.beat(0, ["t"])
+        topic = client.join(1)
         assert acquired(client.fetch(0, part(topic))) == [(0, 0, 1)]
         assert acquired(client.fetch(1, part(topic, (0, 0, 2)))) == [(0, 0, 2)]
         assert alter(client, "share.delivery.count.limit", "2") == 0

@@ -4,6 +4,7 @@ import pytest
 from kio.schema.errors import ErrorCode as KafkaError
 
 from clients.broker import running
+from conformance.target import TargetError
 from conformance.wire.messages import Message
 from serve.coordination import move_coordinator
 from serve.limits import Maxima
@@ -117,24 +118,16 @@ def test_groups_are_described_listed_and_deleted(client: Client, topic: UUID) ->
 
 def test_offsets_are_described_altered_and_deleted() -> None:
     with client_of(Options(partitions=2, group=EARLIEST)) as client:
-        topic = client.topic("t")
-        client.fill("t", 3, 2)
-        client.beat(0, ["t"])
+        topic = client.join(3, 2)
         client.fetch(0, part(topic))
         client.acknowledge(1, part(topic, (0, 2, 1)))
         client.acknowledge(2, part(topic, (3, 3, 1)))
         assert offsets(client) == (0, [(0, 3, 1), (1, -1, -1)])
-        asked: dict[str, Message] = {
-            "group_id": "g",
-            "topics": [
-                {"topic_name": "t", "partitions": [{"partition_index": 0, "start_offset": 1}]}
-            ],
-        }
-        refused = client.ask("alter_share_group_offsets", **asked)
-        assert refused.error_code == KafkaError.non_empty_group
+        with pytest.raises(TargetError, match="NON_EMPTY_GROUP"):
+            client.admin.alter_offset("g", "t", 0, 1)
         client.acknowledge(-1)
         client.beat(-1)
-        assert client.ask("alter_share_group_offsets", **asked).error_code == 0
+        client.admin.alter_offset("g", "t", 0, 1)
         assert offsets(client)[1][0] == (0, 1, 4)
         client.beat(0, ["t"])
         assert acquired(client.fetch(0, part(topic))) == [(1, 4, 1)]
@@ -152,15 +145,14 @@ def test_offsets_are_described_altered_and_deleted() -> None:
 def test_groups_have_a_coordinator_and_transactions_have_none(
     client: Client, key_type: int
 ) -> None:
-    body = client.ask("find_coordinator", key_type=key_type, coordinator_keys=["k"])
-    (answer,) = body.coordinators
+    answer = client.admin.one("find_coordinator", key_type=key_type, coordinator_keys=["k"])
     assert answer.error_code == (KafkaError.invalid_request if key_type else 0)
     assert (answer.node_id == 1) is (key_type == 0)
 
 
 def test_a_topic_that_is_deleted_leaves_the_group(client: Client, topic: UUID) -> None:
     epoch = client.beat(0, ["t"]).member_epoch
-    client.ask("delete_topics", topics=[{"name": "t", "topic_id": None}], timeout=1)
+    client.admin.delete_topic("t")
     assert assigned(client.beat(epoch)) == []
     answer = client.fetch(0, part(topic))
     assert answer.response.partitions[0].error.name == "UNKNOWN_TOPIC_ID"
@@ -171,30 +163,22 @@ def test_a_group_has_one_coordinator_which_every_broker_names_and_which_moves() 
     with running(Options(brokers=2)) as broker, clients_of(broker.served.address) as clients:
 
         def named() -> list[int]:
-            how: dict[str, Message] = {"key_type": 0, "coordinator_keys": ["g"]}
-            answers = [client.ask("find_coordinator", **how) for client in clients]
-            return [answer.coordinators[0].node_id for answer in answers]
+            return [client.admin.find_coordinator("g") for client in clients]
 
         def errors() -> list[int]:
             """Ask everything of the broker that is not the coordinator."""
             other = clients[2 - named()[0]]
-            describe: dict[str, Message] = {
-                "group_ids": ["g"],
-                "include_authorized_operations": False,
-            }
-            wanted: dict[str, Message] = {"groups": [{"group_id": "g", "topics": None}]}
             return [
                 other.beat(0, ["t"]).error_code,
-                other.ask("share_group_describe", **describe).groups[0].error_code,
-                other.ask("describe_share_group_offsets", **wanted).groups[0].error_code,
+                other.ask("share_group_describe", group_ids=["g"]).groups[0].error_code,
+                offsets(other)[0],
                 other.ask("alter_share_group_offsets", group_id="g", topics=[]).error_code,
                 other.ask("delete_share_group_offsets", group_id="g", topics=[]).error_code,
                 other.ask("delete_groups", groups_names=["g"]).results[0].error_code,
             ]
 
         def listed() -> list[int]:
-            how: dict[str, Message] = {"states_filter": [], "types_filter": []}
-            return [len(client.ask("list_groups", **how).groups) for client in clients]
+            return [len(client.ask("list_groups").groups) for client in clients]
 
         first, second = named()
         assert first == second

@@ -183,10 +183,8 @@ def test_a_request_that_acknowledges_nothing_is_not_cut_for_it() -> None:
 def test_a_coordinator_is_not_available_once() -> None:
     with holding() as (broker, client, _topic):
         broker.do(lambda cluster: cluster.rare.arm(Habit.NO_COORDINATOR))
-        codes = [
-            client.ask("find_coordinator", key_type=0, coordinator_keys=("g",)).coordinators[0]
-            for _ in range(2)
-        ]
+        asked = {"key_type": 0, "coordinator_keys": ["g"]}
+        codes = [client.admin.one("find_coordinator", **asked) for _ in range(2)]
         assert [(each.error_code, each.node_id) for each in codes] == [(15, -1), (0, 1)]
 
 

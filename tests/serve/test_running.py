@@ -25,8 +25,7 @@ def test_records_from_before_a_group_are_delivered_and_come_again(tmp_path: Path
     with serving(trace=trace) as broker, clients_of(broker.address) as (client,):
         assert broker.lag("g", "t") is None
         assert [broker.produce("t", b"a", b"b"), broker.produce("t", b"c")] == [0, 2]
-        topic = client.topic("t")
-        client.beat(0, ["t"])
+        topic = client.join()
         assert acquired(client.fetch(0, part(topic))) == [(0, 2, 1)]
         client.acknowledge(1, part(topic, (0, 0, 1)))
         assert broker.lag("g", "t") == 2
@@ -49,9 +48,7 @@ def test_settings_topics_and_partitions_are_as_they_are_given() -> None:
         with pytest.raises(InvalidValueError, match="partition is 3; allowed: 0 to 2"):
             broker.produce("u", b"a", partition=3)
         with clients_of(broker.address) as (client,):
-            topic = client.topic("t")
-            client.beat(0, ["t"])
-            assert acquired(client.fetch(0, part(topic, partition=1))) == []
+            assert acquired(client.fetch(0, part(client.join(), partition=1))) == []
         assert broker.lag("g", "t", 1) is None
     with pytest.raises(InvalidValueError, match="nothing"), serving({"share.nothing": "1"}):
         pass

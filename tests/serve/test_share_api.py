@@ -14,19 +14,11 @@ from serve.running import EARLIEST
 from tests.serve.served import Client, acquired, client_of, part
 
 
-def joined(client: Client, *sizes: int) -> UUID:
-    """Fill a topic, join, and open a session that has taken nothing; return the topic's id."""
-    topic = client.topic("t")
-    client.fill("t", *sizes)
-    assert client.beat(0, ["t"]).error_code == 0
-    return topic
-
-
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("profile", ["kip", "kafka"])
 def test_records_are_acquired_acknowledged_and_delivered_again(version: int, profile: str) -> None:
     with client_of(Options(profile_named(profile), group=EARLIEST)) as client:
-        topic = joined(client, 4, 2)
+        topic = client.join(4, 2)
         first = client.fetch(0, part(topic), version=version)
         assert acquired(first) == [(0, 5, 1)]
         assert [(r.first, r.last) for r in first.read[0][1]] == [(0, 3), (4, 5)]
@@ -39,7 +31,7 @@ def test_records_are_acquired_acknowledged_and_delivered_again(version: int, pro
 
 
 def test_an_acknowledgement_with_a_fetch_is_answered_with_the_records(client: Client) -> None:
-    topic = joined(client, 1, 1, 1)
+    topic = client.join(1, 1, 1)
     how: dict[str, Message] = {"max_records": 1, "acquire_mode": AcquireMode.RECORD_LIMIT}
     assert acquired(client.fetch(0, part(topic), **how)) == [(0, 0, 1)]
     answer = client.fetch(1, part(topic, (0, 0, 1)), **how)
@@ -50,7 +42,7 @@ def test_an_acknowledgement_with_a_fetch_is_answered_with_the_records(client: Cl
 
 
 def test_batch_optimized_gives_a_batch_as_it_is_and_record_limit_cuts_it(client: Client) -> None:
-    topic = joined(client, 5)
+    topic = client.join(5)
     how: dict[str, Message] = {"max_records": 2, "acquire_mode": AcquireMode.RECORD_LIMIT}
     assert acquired(client.fetch(0, part(topic), **how)) == [(0, 1, 1)]
     assert acquired(client.fetch(1, max_records=1)) == [(2, 4, 1)]
@@ -58,14 +50,14 @@ def test_batch_optimized_gives_a_batch_as_it_is_and_record_limit_cuts_it(client:
 
 def test_a_lock_that_is_over_lets_another_member_have_the_records() -> None:
     with client_of(speed=1000) as client:
-        topic = joined(client, 3)
+        topic = client.join(3)
         assert acquired(client.fetch(0, part(topic))) == [(0, 2, 1)]
         other = client.fetch(0, part(topic), member="n", max_wait_ms=9000)
         assert acquired(other) == [(0, 2, 2)]
 
 
 def test_a_renewed_lock_stays(client: Client) -> None:
-    topic = joined(client, 2)
+    topic = client.join(2)
     client.fetch(0, part(topic))
     renewed = client.acknowledge(1, part(topic, (0, 1, 4)), is_renew_ack=True)
     assert renewed.response.partitions[0].acknowledge_error is ErrorCode.NONE
@@ -74,7 +66,7 @@ def test_a_renewed_lock_stays(client: Client) -> None:
 
 
 def test_sessions_have_their_errors(client: Client) -> None:
-    topic = joined(client, 1)
+    topic = client.join(1)
     assert client.fetch(1).response.error is ErrorCode.SHARE_SESSION_NOT_FOUND
     client.fetch(0, part(topic))
     assert client.fetch(7).response.error is ErrorCode.INVALID_SHARE_SESSION_EPOCH
@@ -85,7 +77,7 @@ def test_sessions_have_their_errors(client: Client) -> None:
 
 
 def test_a_connection_that_closes_ends_the_session_and_releases(client: Client) -> None:
-    topic = joined(client, 2)
+    topic = client.join(2)
     client.fetch(0, part(topic), connection="other")
     client.wire.disconnect("other")
     again = client.fetch(0, part(topic), member="n", max_wait_ms=5000)
@@ -94,7 +86,7 @@ def test_a_connection_that_closes_ends_the_session_and_releases(client: Client) 
 
 def test_a_partition_that_is_not_of_the_group_has_an_error() -> None:
     with client_of(Options(profile_named("kip"), group=EARLIEST)) as client:
-        topic = joined(client, 1)
+        topic = client.join(1)
         other = client.topic("other")
         answer = client.fetch(0, part(topic, partition=3), part(other))
         assert {one.error for one in answer.response.partitions} == {
@@ -111,7 +103,7 @@ def test_a_request_that_no_client_sends_is_invalid(wrong: dict[str, object]) -> 
 
 
 def test_a_fetch_waits_for_records_and_no_longer(client: Client) -> None:
-    topic = joined(client)
+    topic = client.join()
     began = time.monotonic()
     assert acquired(client.fetch(0, part(topic), max_wait_ms=200)) == []
     assert time.monotonic() - began >= 0.2
@@ -125,7 +117,7 @@ def test_a_fetch_waits_for_records_and_no_longer(client: Client) -> None:
 
 
 def test_a_fetch_waits_for_its_least_bytes(client: Client) -> None:
-    topic = joined(client, 1)
+    topic = client.join(1)
     one = len(record_batch(1))
     began = time.monotonic()
     answer = client.fetch(0, part(topic), max_wait_ms=200, min_bytes=10 * one)
@@ -134,7 +126,7 @@ def test_a_fetch_waits_for_its_least_bytes(client: Client) -> None:
 
 
 def test_a_fetch_gives_batches_up_to_its_bytes_and_at_least_one(client: Client) -> None:
-    topic = joined(client, 1, 1, 1)
+    topic = client.join(1, 1, 1)
     one = len(record_batch(1))
     assert acquired(client.fetch(0, part(topic), max_bytes=2 * one)) == [(0, 1, 1)]
     assert acquired(client.fetch(1, max_bytes=1)) == [(2, 2, 1)]
@@ -150,7 +142,7 @@ def test_of_a_share_partition_that_is_named_twice_the_last_counts(
     client: Client, named: list[tuple[int, ...]], accepted: set[int], *, apart: bool
 ) -> None:
     """As a broker of Apache Kafka 4.4.0 was seen to answer the same requests."""
-    topic = joined(client, 3)  # The first stays unacknowledged, so that the window does.
+    topic = client.join(3)  # The first stays unacknowledged, so that the window does.
     assert acquired(client.fetch(0, part(topic))) == [(0, 2, 1)]
     head = {"group_id": "g", "member_id": "m", "share_session_epoch": 1}
     sizes = {"max_wait": 0, "min_bytes": 1, "max_bytes": 99, "max_records": 9, "batch_size": 9}
@@ -174,7 +166,7 @@ def _topic(topic: UUID, offsets: tuple[int, ...]) -> Message:
 
 def test_latest_begins_where_the_log_ended_when_the_first_fetch_came() -> None:
     with client_of(Options()) as client:
-        topic = joined(client, 3)
+        topic = client.join(3)
         assert acquired(client.fetch(0, part(topic))) == []
         client.fill("t", 1)
         assert acquired(client.fetch(1)) == [(3, 3, 1)]
@@ -182,13 +174,13 @@ def test_latest_begins_where_the_log_ended_when_the_first_fetch_came() -> None:
 
 def test_by_duration_begins_with_the_records_of_that_time() -> None:
     with client_of(Options(group={"share.auto.offset.reset": "by_duration:PT1H"})) as client:
-        topic = joined(client, 2)
+        topic = client.join(2)
         assert acquired(client.fetch(0, part(topic))) == [(0, 1, 1)]
 
 
 def test_a_record_at_its_limit_is_delivered_no_more() -> None:
     with client_of(Options(group={**EARLIEST, "share.delivery.count.limit": "2"})) as client:
-        topic = joined(client, 1)
+        topic = client.join(1)
         assert acquired(client.fetch(0, part(topic))) == [(0, 0, 1)]
         assert acquired(client.fetch(1, part(topic, (0, 0, 2)))) == [(0, 0, 2)]
         assert acquired(client.fetch(2, part(topic, (0, 0, 2)))) == []
@@ -197,5 +189,5 @@ def test_a_record_at_its_limit_is_delivered_no_more() -> None:
 def test_nobody_waits_on_after_the_server_is_stopped() -> None:
     before = set(threading.enumerate())
     with client_of() as client:
-        joined(client)
+        client.join()
     assert set(threading.enumerate()) <= before

@@ -21,15 +21,14 @@ def described(client: Client, *names: str, create: bool = False) -> list[tuple[i
 
 def created(client: Client, name: str, **how: object) -> tuple[int, str | None]:
     topic = {"name": name, "num_partitions": 2, "replication_factor": 1, **how}
-    body = client.ask("create_topics", topics=[topic], timeout=100)
-    return body.topics[0].error_code, body.topics[0].error_message
+    answer = client.admin.one("create_topics", topics=[topic], timeout=100)
+    return answer.error_code, answer.error_message
 
 
 def listed(client: Client, timestamp: int, name: str = "t") -> tuple[int, int]:
     wanted = {"partition_index": 0, "timestamp": timestamp}
     topics = [{"name": name, "partitions": [wanted]}]
-    body = client.ask("list_offsets", timeout=100, topics=topics)
-    (answer,) = body.topics[0].partitions
+    answer = client.admin.one("list_offsets", replica_id=-1, topics=topics)
     return answer.error_code, answer.offset
 
 
@@ -77,10 +76,9 @@ def test_what_a_topic_cannot_be_is_refused() -> None:
 
 
 def test_a_topic_that_is_only_checked_is_not_created(client: Client) -> None:
-    topic = {"name": "t", "num_partitions": 1, "replication_factor": 1, "assignments": [],
-             "configs": []}  # fmt: skip
-    body = client.ask("create_topics", topics=[topic], timeout=1, validate_only=True)
-    assert body.topics[0].error_code == 0
+    topic = {"name": "t", "num_partitions": 1, "replication_factor": 1}
+    answer = client.admin.one("create_topics", topics=[topic], timeout=1, validate_only=True)
+    assert answer.error_code == 0
     assert described(client, "t") == [(UNKNOWN, 0)]
 
 
@@ -95,8 +93,7 @@ def test_offsets_of_a_log_are_listed_and_its_start_moves(client: Client) -> None
     for offset, answer in ((4, (0, 4)), (9, (1, -1)), (-1, (0, 5))):
         wanted = {"partition_index": 0, "offset": offset}
         topics = [{"name": "t", "partitions": [wanted]}]
-        body = client.ask("delete_records", topics=topics, timeout=100)
-        (moved,) = body.topics[0].partitions
+        moved = client.admin.one("delete_records", topics=topics, timeout=100)
         assert (moved.error_code, moved.low_watermark) == answer
     assert listed(client, -2) == (0, 5)
 

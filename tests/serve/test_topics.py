@@ -40,12 +40,8 @@ def moved(broker: Broker, to: int, partition: int = 0) -> None:
 
 
 def leaders(client: Client) -> list[tuple[int, int]]:
-    answer = client.ask(
-        "metadata", topics=[{"topic_id": None, "name": "t"}], allow_auto_topic_creation=False
-    )
-    assert len(answer.brokers) == 3
-    (topic,) = answer.topics
-    parts = sorted(topic.partitions, key=lambda each: each.partition_index)
+    client.admin.check_cluster(3)
+    parts = sorted(client.described("t").partitions, key=lambda each: each.partition_index)
     return [(each.leader_id, each.leader_epoch) for each in parts]
 
 
@@ -118,14 +114,12 @@ def test_offsets_are_listed_and_records_deleted_by_the_leader_only() -> None:
         def listed(client: Client) -> tuple[int, int, int]:
             wanted = {"partition_index": 0, "timestamp": -1}
             topics = [{"name": "t", "partitions": [wanted]}]
-            how: dict[str, Message] = {"replica_id": -1, "isolation_level": 0, "timeout": 100}
-            (offset,) = client.ask("list_offsets", topics=topics, **how).topics[0].partitions
+            offset = client.admin.one("list_offsets", replica_id=-1, topics=topics)
             return offset.error_code, offset.offset, offset.leader_epoch
 
         def deleted(client: Client) -> int:
             topics = [{"name": "t", "partitions": [{"partition_index": 0, "offset": 1}]}]
-            answer = client.ask("delete_records", topics=topics, timeout=100)
-            return int(answer.topics[0].partitions[0].error_code)
+            return int(client.admin.one("delete_records", topics=topics, timeout=100).error_code)
 
         not_leader = KafkaError.not_leader_or_follower.value
         assert [listed(client) for client in clients[:2]] == [(not_leader, -1, -1), (0, 1, 1)]
@@ -241,7 +235,7 @@ def test_a_topic_is_deleted_wherever_it_is_led() -> None:
         joined(broker, clients)
         moved(broker, 2)
         topic = clients[0].topic("t")
-        clients[0].ask("delete_topics", topics=[{"name": "t", "topic_id": None}], timeout=100)
+        clients[0].admin.delete_topic("t")
         assert broker.do(lambda cluster: list(cluster.led("g"))) == []
         (answer,) = clients[1].fetch(0, part(topic)).response.partitions
         assert answer.error is ErrorCode.UNKNOWN_TOPIC_ID

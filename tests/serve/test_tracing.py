@@ -12,9 +12,7 @@ from tests.serve.served import client_of, part
 def lived(trace: Path, **how: Message) -> None:
     """Let a group live through much of what can happen to it, and trace it."""
     with client_of(Options(group={**EARLIEST}), trace=trace, **how) as client:
-        topic = client.topic("t")
-        client.fill("t", 3, 2)
-        client.beat(0, ["t"])
+        topic = client.join(3, 2)
         client.fetch(0, part(topic))
         client.acknowledge(1, part(topic, (0, 1, 1), (2, 3, 2), (4, 4, 3)))
         client.fill("t", 4)
@@ -22,25 +20,18 @@ def lived(trace: Path, **how: Message) -> None:
         client.acknowledge(3, part(topic, (2, 2, 9)))
         client.fetch(0, part(topic), member="n", connection="n")
         client.wire.disconnect("n")
-        wanted = {"partition_index": 0, "offset": 3}
-        topics = [{"name": "t", "partitions": [wanted]}]
-        client.ask("delete_records", topics=topics, timeout=100)
+        client.admin.delete_records("t", 0, 3)
         client.acknowledge(-1, part(topic, (3, 3, 2)))
         client.fill("t", 2)
         client.fetch(0, part(topic))
         client.acknowledge(-1)
         client.beat(-1)
-        start = {"partition_index": 0, "start_offset": 4}
-        altered: dict[str, Message] = {
-            "group_id": "g",
-            "topics": [{"topic_name": "t", "partitions": [start]}],
-        }
-        client.ask("alter_share_group_offsets", **altered)
+        client.admin.alter_offset("g", "t", 0, 4)
         client.beat(0, ["t"])
         client.fetch(0, part(topic))
         client.acknowledge(-1)
         client.beat(-1)
-        client.ask("delete_groups", groups_names=["g"])
+        client.admin.delete_group("g")
         client.beat(0, ["t"])
         client.fetch(0, part(topic))
 

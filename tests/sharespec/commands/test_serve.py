@@ -70,9 +70,7 @@ def test_clients_are_told_what_is_advertised() -> None:
 def test_a_trace_that_cannot_be_written_ends_it_with_one_line() -> None:
     options = ["--listen", "127.0.0.1:0", "--trace", "/dev/full", "--config", EARLIEST]
     with started(*options) as (server, address), clients_of(address) as (client,):
-        topic = client.topic("t")
-        client.beat(0, ["t"])
-        client.fetch(0, part(topic))
+        client.fetch(0, part(client.join()))
         assert server.wait(300) == 2
         assert server.communicate()[1] == b"sharespec: No space left on device\n"
 
