@@ -18,8 +18,7 @@ from conformance.java import JavaWriter
 from conformance.known import read_known
 from conformance.releases import NEWEST
 from conformance.subjects import TargetChoice
-from conformance.target import TargetError
-from tests.conformance.unbuilt import skip_unbuilt
+from tests.conformance.unbuilt import skipping_unbuilt
 from tests.doubles.group_coordinator import FAULTS as GROUP_FAULTS
 from tests.doubles.group_coordinator import GroupCoordinatorDouble
 from tests.doubles.share_coordinator import FAULTS as SHARE_FAULTS
@@ -58,7 +57,7 @@ def test_they_fail_where_the_fault_is_and_pass_where_it_is_mended(
     mended = read_known(PROJECT / "mended.toml", CORES.read)
     mended = tuple(fault for fault in mended if RELEASE_OF[fault.name] == version)
     known = read_known(KNOWN, CORES.read)
-    try:
+    with skipping_unbuilt():
         older, _ = methods_of(TargetChoice("kafka", version=version), mended)
         newest, _ = methods_of(TargetChoice("kafka"), known)
         assert (len(older), len(newest)) == (len(mended), len(known))
@@ -69,8 +68,6 @@ def test_they_fail_where_the_fault_is_and_pass_where_it_is_mended(
                 (NEWEST, {"MendedTest": older, "KnownTest": newest}),
             )
         }
-    except TargetError as error:
-        skip_unbuilt(error)
     assert set(results[version]) == {f"MendedTest.{name}" for name in older}
     assert all(results[version].values())
     passed = [name for name, failure in results[NEWEST].items() if not failure]
@@ -178,12 +175,10 @@ def test_those_of_coordinators_fail_where_the_fault_is_and_pass_elsewhere(
     subject, known = TargetChoice(coordinator.name), known_of(coordinator.name)
     assert subject.java
     others = planted(subject, coordinator.doubles)
-    try:
+    with skipping_unbuilt():
         methods, refused = methods_of(subject, known)
         classes = {"KnownTest": methods, "PlantedTest": others}
         results = results_of(tmp_path / NEWEST, NEWEST, classes, subject.java)
-    except TargetError as error:
-        skip_unbuilt(error)
     assert refused == coordinator.refused
     assert len(methods) == len(known) - len(refused)
     assert len(others) > len(coordinator.doubles) / 2

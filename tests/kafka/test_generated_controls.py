@@ -9,8 +9,7 @@ from conformance.coordinators.group_scene import GroupCapabilities
 from conformance.cores.protocol import DriverTarget
 from conformance.releases import NEWEST
 from conformance.subjects import TargetChoice
-from conformance.target import TargetError
-from tests.conformance.unbuilt import skip_unbuilt
+from tests.conformance.unbuilt import skipping_unbuilt
 from tests.doubles.group_coordinator import GroupCoordinatorDouble
 from tests.kafka.generated import methods_of, planted, project_with, ran
 from tools.documents.findings import known_of
@@ -48,14 +47,12 @@ def refusing(source: str, name: str) -> str:
 def test_a_coordinator_that_refuses_and_serves_all_the_same_is_shown(tmp_path: Path) -> None:
     subject = TargetChoice("kafka-coordinator")
     assert subject.java
-    try:
+    with skipping_unbuilt():
         methods, _ = methods_of(subject, known_of("kafka-coordinator"))
         kept = [text for name, text in methods.items() if name in AFTER_REFUSALS]
         source = subject.java.source("KnownTest", kept, NEWEST)
         sources = {name: refusing(source, name) for name in ("ServingTest", *REFUSALS)}
         results = ran(project_with(tmp_path, NEWEST, sources))
-    except TargetError as error:
-        skip_unbuilt(error)
     failed = {name for name, failure in results.items() if failure}
     wrong = {
         "ServingTest": "what is durable after a refusal ==> ",
@@ -112,9 +109,7 @@ def test_a_group_coordinator_with_a_fault_is_shown(tmp_path: Path) -> None:
         source = GROUP_COORDINATOR.source(f"Fault{nth}Test", methods, NEWEST)
         assert right in source, fault
         sources[f"Fault{nth}Test"] = source.replace(right, wrong)
-    try:
+    with skipping_unbuilt():
         results = ran(project_with(tmp_path, NEWEST, sources))
-    except TargetError as error:
-        skip_unbuilt(error)
     failed = {name.partition(".")[0] for name, failure in results.items() if " ==> " in failure}
     assert failed == sources.keys()

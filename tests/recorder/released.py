@@ -15,9 +15,8 @@ import attrs
 import pytest
 
 from conformance.cores.kafka import recorder_jar
-from conformance.target import TargetError
 from conformance.wire.servers import free_ports
-from tests.conformance.unbuilt import skip_unbuilt
+from tests.conformance.unbuilt import skipping_unbuilt
 from tests.java_archive import archived
 
 PROJECT = Path(__file__).parents[2] / "recorder"
@@ -62,10 +61,8 @@ def recorder() -> Path:
     """Build the recorder, and skip the test where Java or Maven is missing."""
     if shutil.which("java") is None:
         pytest.skip("the recorder needs Java 17 or newer: there is no java on the path")
-    try:
+    with skipping_unbuilt():
         return recorder_jar()
-    except TargetError as error:
-        skip_unbuilt(error)
 
 
 @cache

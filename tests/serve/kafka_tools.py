@@ -2,8 +2,7 @@
 
 import os
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -12,6 +11,8 @@ import attrs
 
 from conformance.build import BuildRecipe, build
 from conformance.cores.kafka import java_command
+from serve.running import EARLIEST
+from tests.conformance.unbuilt import skipping_unbuilt
 from tests.java_archive import archived
 from tests.serve.served import clients_of
 
@@ -28,26 +29,24 @@ _MAVEN = BuildRecipe(
 _QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
 _FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", _QUIET)
 _PACKAGE = "org.apache.kafka.tools"
-_GROUP_RESOURCE, _SET = 32, 0
 _SECONDS = 300
 _NUMBERS = count(1)
 
 
-def fetched(address: str) -> tuple[str, ...]:
-    """Return the command that runs a class of the tools; fetch them if the versions changed.
+def fetched(address: str) -> "Tools":
+    """Return the tools against a broker, which they ask once; fetch them if the versions changed.
 
-    They ask the broker at an address once.
-
-    Raises TargetError if Java 17 or Maven is missing, or Maven Central cannot be reached.
+    Skips where Java 17 or Maven is missing, or Maven Central cannot be reached.
     """
-    java = java_command()
-    build(_PROJECT, _MAVEN)
+    with skipping_unbuilt():
+        java = java_command()
+        build(_PROJECT, _MAVEN)
     path = ("-cp", f"{_PROJECT / 'target' / 'lib'}{os.sep}*")
 
     def run(option: str) -> None:
         Tools((java, *_FLAGS, option, *path), address).groups("--list")
 
-    return java, *_FLAGS, archived(_PROJECT / "target", run), *path
+    return Tools((java, *_FLAGS, archived(_PROJECT / "target", run), *path), address)
 
 
 @attrs.frozen
@@ -102,7 +101,8 @@ class Tools:
         """Return a topic and a group that nothing used, whichever test is run again."""
         number = next(_NUMBERS)
         names = f"{topic}{number}", f"{group}{number}"
-        self._start_at_earliest(names[1])
+        with clients_of(self.address) as (client,):
+            client.admin.configure(names[1], EARLIEST)  # The default is the end of the log.
         return names
 
     def fill(self, topic: str, records: int) -> Ran:
@@ -145,23 +145,6 @@ class Tools:
         assert row[0] == group, ran
         return row[-2], int(row[-1])
 
-    def _start_at_earliest(self, group: str) -> None:
-        """Let a group start at the first record: the default is the end of the log."""
-        name = "share.auto.offset.reset"
-        config = {"name": name, "config_operation": _SET, "value": "earliest"}
-        resource = {"resource_type": _GROUP_RESOURCE, "resource_name": group, "configs": [config]}
-        with clients_of(self.address) as (client,):
-            body = client.ask("incremental_alter_configs", resources=[resource])
-        assert body.responses[0].error_code == 0
-
     def _command(self, tool: str, arguments: tuple[str, ...]) -> list[str]:
         where = ("--bootstrap-server", self.address)
         return [*self.command, f"{_PACKAGE}.{tool}", *where, *arguments]
-
-
-def eventually(look: Callable[[], object], wanted: object) -> None:
-    """Look until what is seen is as wanted; fail with what was seen last."""
-    until = time.monotonic() + _SECONDS
-    while (seen := look()) != wanted:
-        assert time.monotonic() < until, seen
-        time.sleep(0.5)

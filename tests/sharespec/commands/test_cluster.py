@@ -5,8 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import attrs
@@ -14,14 +13,9 @@ import pytest
 from click.testing import Result
 
 from clients.cluster_history import MadeHistory, StarvedMember
-from clients.work import (
-    TRANSACTIONS,
-)
+from clients.work import TRANSACTIONS
 from conformance.cluster.fault_plan import GROUPS, NODES, PlannedFault
-from conformance.cluster.history import (
-    GroupSettings,
-    InjectedFault,
-)
+from conformance.cluster.history import GroupSettings, InjectedFault
 from conformance.cluster.nodes import LOG, Nodes
 from conformance.cluster.rules import judge_history
 from conformance.cluster.run_state import READ_COMMITTED
@@ -32,11 +26,10 @@ from replay.observed.verdict import ObservedVerdict
 from replay.verdict import PartitionVerdict, Replay, Verdict
 from sharespec import cluster_run
 from sharespec.cluster_groups import ClusterRun, GroupRun
-from sharespec.cluster_judges import (
-    JudgedCluster,
-)
+from sharespec.cluster_judges import JudgedCluster
 from tests.conformance.cluster.test_rules import FAULTS
 from tests.conformance.unbuilt import skip_unbuilt
+from tests.recorder.released import eventually
 from tests.sharespec.running import runner
 
 SETTINGS = GroupSettings(5, 100, 2000, 5)
@@ -330,10 +323,3 @@ def running(*words: str) -> list[int]:
         if all(word in command for word in words) and "python" not in command:
             found.append(int(path.parent.name))
     return found
-
-
-def eventually(reached: Callable[[], bool]) -> None:
-    until = time.monotonic() + 30
-    while not reached():
-        assert time.monotonic() < until
-        time.sleep(0.1)

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.target import TargetError
 from conformance.wire.kafka_broker import kafka_broker
-from tests.conformance.unbuilt import skip_unbuilt
+from tests.conformance.unbuilt import built_or_skipped
 from tests.conformance.wire.fake import faking
 from tests.conformance.wire.fake_cluster import FakeCluster, Guarded
 from tests.sharespec.running import runner
@@ -51,11 +50,8 @@ def test_a_login_comes_from_the_file_of_the_tools(tmp_path: Path) -> None:
 
 @pytest.mark.broker
 def test_a_released_broker_is_examined() -> None:
-    try:
-        with kafka_broker() as broker:
-            result = run(str(broker.address), "--json")
-    except TargetError as error:
-        skip_unbuilt(error)
+    with built_or_skipped(kafka_broker()) as broker:
+        result = run(str(broker.address), "--json")
     found = json.loads(result.stdout)
     assert found["cluster"]["share_fetch"][1] >= 2
     assert found["cluster"]["state_topic"]["may"]
