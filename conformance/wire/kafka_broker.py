@@ -103,11 +103,9 @@ def _warm_up(target: BrokerTarget) -> None:
     target.finish(place)
 
 
-@contextmanager
-def _running(command: str, folder: Path, settings: Sequence[str]) -> Iterator[Address]:
-    """Run the broker; it ends with its standard input, even if this process is killed."""
+def write_alone(properties: Path, settings: Sequence[str]) -> int:
+    """Write the settings of a node that is a cluster alone, these too; return its port."""
     port, controller = free_ports(2)
-    properties = folder / "server.properties"
     fixed = KRAFT.format(
         id=1,
         host=HOST,
@@ -115,10 +113,18 @@ def _running(command: str, folder: Path, settings: Sequence[str]) -> Iterator[Ad
         port=port,
         controller=controller,
         advertised=f"PLAINTEXT://{HOST}:{port}",
-        data=folder / "data",
+        data=properties.with_name("data"),
         **dict.fromkeys(("replicas", "in_sync", "state_partitions"), 1),
     )
-    properties.write_text(fixed + "\n".join((*_SETTINGS, *settings)))
+    properties.write_text(fixed + "\n".join(settings))
+    return port
+
+
+@contextmanager
+def _running(command: str, folder: Path, settings: Sequence[str]) -> Iterator[Address]:
+    """Run the broker; it ends with its standard input, even if this process is killed."""
+    properties = folder / "server.properties"
+    port = write_alone(properties, (*_SETTINGS, *settings))
     process = ProcessTarget(f"{command} '{properties}'")
     try:
         address = Address(HOST, port)

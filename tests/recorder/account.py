@@ -24,16 +24,12 @@ NEEDS = {row.op: row.needs for row in OPERATION_TABLE if row.name != "skip_acqui
 
 @attrs.frozen
 class Trace:
-    """Files of a recorder: their first lines, their last lines, and the rows between.
-
-    ``sources`` has the file of each row, ``unfinished`` the files without a last line.
-    """
+    """Files of a recorder in a folder: their first lines, their last lines, the rows between."""
 
     headers: list[Row]
     trailers: list[Row]
     rows: list[Row]
-    sources: list[str] = attrs.Factory(list)
-    unfinished: set[str] = attrs.Factory(set)
+    folder: Path | None = None
 
     @property
     def instances(self) -> dict[Key, list[Row]]:
@@ -51,19 +47,16 @@ class Trace:
 
 def read(folder: Path) -> Trace:
     """Read the files of a folder, as far as they go."""
-    trace = Trace([], [], [])
+    trace = Trace([], [], [], folder)
     for path in sorted(folder.glob("sharespec-*.jsonl.gz")):
-        trace.unfinished.add(path.name)
         for line in _lines(path):
             row = json.loads(line)
             if "recorder" in row:
                 trace.headers.append(row["recorder"])
             elif "trailer" in row:
                 trace.trailers.append(row["trailer"])
-                trace.unfinished.discard(path.name)
             else:
                 trace.rows.append(row)
-                trace.sources.append(path.name)
     return trace
 
 

@@ -15,9 +15,10 @@ import attrs
 import pytest
 
 from conformance.cores.kafka import recorder_jar
-from conformance.wire.servers import free_ports
+from conformance.wire.kafka_broker import write_alone
 from tests.conformance.unbuilt import skipping_unbuilt
 from tests.java_archive import archived
+from tests.recorder.account import Trace, read
 
 PROJECT = Path(__file__).parents[2] / "recorder"
 BREAKER = PROJECT / "target" / "sharespec-recorder-tests.jar"
@@ -30,30 +31,13 @@ _QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
 _START_SECONDS, _STOP_SECONDS, _PAUSE_S = 300, 120, 0.2
 _REACHED_SECONDS, _ENDLESS_SECONDS, _LOOK_S, _RUNS = 240, 3600, 0.5, 6
 _STARTED = b"Kafka Server started"
-_SETTINGS = """\
-process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@127.0.0.1:{controller}
-controller.listener.names=CONTROLLER
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
-log.dirs={data}
-auto.create.topics.enable=false
-offsets.topic.num.partitions=1
-offsets.topic.replication.factor=1
-transaction.state.log.num.partitions=1
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
-share.coordinator.state.topic.num.partitions=1
-share.coordinator.state.topic.replication.factor=1
-share.coordinator.state.topic.min.isr=1
-group.share.min.heartbeat.interval.ms=500
-group.share.heartbeat.interval.ms=500
-group.share.min.session.timeout.ms=3000
-group.share.session.timeout.ms=3000
-group.share.min.record.lock.duration.ms=1000
-group.share.record.lock.duration.ms=2000
-"""
+_SETTINGS = (
+    "group.share.min.heartbeat.interval.ms=500",
+    "group.share.heartbeat.interval.ms=500",
+    "group.share.min.session.timeout.ms=3000",
+    "group.share.session.timeout.ms=3000",
+    "group.share.record.lock.duration.ms=2000",
+)
 
 
 @cache
@@ -104,6 +88,11 @@ class Broker:
     def stop(self) -> None:
         """Stop in order."""
         self.process.communicate(b"stop\n", timeout=_STOP_SECONDS)
+
+    def recorded(self) -> Trace:
+        """Stop in order, and return what the recorder wrote."""
+        self.stop()
+        return read(self.trace)
 
     def kill(self) -> None:
         """Stop as a crash does."""
@@ -197,12 +186,11 @@ def broker(  # noqa: PLR0913 - each is one thing in which brokers differ
     """
     jar = recorder()
     folder.mkdir(exist_ok=True)
-    port, controller = free_ports(2)
-    text = _SETTINGS.format(port=port, controller=controller, data=folder / "data")
-    folder.joinpath("server.properties").write_text("\n".join((text, *settings, "")))
+    properties = folder / "server.properties"
+    port = write_alone(properties, (*_SETTINGS, *settings))
     breaker = [f"-javaagent:{BREAKER}={broken}"] if broken else []
     agent = [] if options is None else [f"-javaagent:{jar}={_options(folder, options)}"]
-    main = ["sharespec.recorder.Broker", str(folder / "server.properties"), *features]
+    main = ["sharespec.recorder.Broker", str(properties), *features]
     folder.joinpath("log").touch()
     started = folder.joinpath("log").read_bytes().count(_STARTED)
     with folder.joinpath("log").open("ab") as log:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.recorder.account import problems, read
+from tests.recorder.account import problems
 from tests.recorder.judged import findings
 from tests.recorder.released import broker
 
@@ -34,11 +34,10 @@ def test_a_rule_that_is_broken_is_found(
     for attempt in range(RUNS):
         with broker(tmp_path / str(attempt), "records=5", broken=broken) as running:
             running.work(words, 25 if words == HESITANT else 15)
-            running.stop()
-            trace = read(running.trace)
+            trace = running.recorded()
         assert problems(trace) == []
         assert trace.rows
-        found = {finding.name for finding in findings(trace).values() if finding}
+        found = {finding.name for finding in findings(trace)}
         assert found <= names
         if found == names:
             return

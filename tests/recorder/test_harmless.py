@@ -49,8 +49,7 @@ def test_options_that_are_wrong_stop_nothing(tmp_path: Path, options: str) -> No
 def test_faults_of_its_own_end_recording(tmp_path: Path) -> None:
     with broker(tmp_path, "faults=3", broken="faulty") as running:
         assert serves(running)
-        running.stop()
-        trace = read(running.trace)
+        trace = running.recorded()
     assert [("recording is off: 3 faults" in line) for line in running.said].count(True) == 1
     assert "on purpose" in running.log
     # Threads that were in the recorder when it stopped may count a fault more each.
@@ -62,8 +61,7 @@ def test_faults_of_its_own_end_recording(tmp_path: Path) -> None:
 def test_a_queue_that_is_full_loses_rows_and_says_so(tmp_path: Path) -> None:
     with broker(tmp_path, "queue=3,records=1") as running:
         running.work_until(lambda: read(running.trace).count("gap") > 0, WORDS, 10)
-        running.stop()
-        trace = read(running.trace)
+        trace = running.recorded()
     dropped = sum(trailer["dropped"] for trailer in trace.trailers)
     assert sound(trace)
     assert dropped >= sum(row["lost"] for row in trace.rows if row["op"] == "gap") > 0
@@ -83,9 +81,9 @@ def test_a_disk_that_is_full_is_survived(tmp_path: Path) -> None:
             assert serves(running)
             running.stop()
         trace = read(disk / "trace")
-    assert sound(trace)
-    assert trace.count("gap") > 0
-    assert len(trace.trailers) < len(trace.headers)
+        assert sound(trace)
+        assert trace.count("gap") > 0
+        assert len(trace.trailers) < len(trace.headers)
 
 
 def says(running: Broker, text: str) -> bool:
@@ -136,8 +134,7 @@ def test_only_what_is_asked_for_is_recorded_and_no_name_is_told(tmp_path: Path) 
     with broker(tmp_path, "topics=o*r|x,groups=g,hash=secret") as running:
         running.work(WORDS, 1, topic="other")
         running.work(WORDS, 1, topic="topic")
-        running.stop()
-        trace = read(running.trace)
+        trace = running.recorded()
     text = json.dumps(trace.rows) + json.dumps(trace.headers)
     assert {key[0].rpartition(":")[2] for key in trace.instances} == {"0", "1"}
     assert len({key[0].rpartition(":")[0] for key in trace.instances}) == 1
@@ -149,8 +146,7 @@ def test_only_what_is_asked_for_is_recorded_and_no_name_is_told(tmp_path: Path) 
 def test_a_sample_is_of_whole_share_partitions(tmp_path: Path) -> None:
     with broker(tmp_path, "sample=0.5") as running:
         running.work(WORDS, 1)
-        running.stop()
-        trace = read(running.trace)
+        trace = running.recorded()
     assert sound(trace)
     assert {key[0] for key in trace.instances} == {"g:t:1"}
 

@@ -53,8 +53,7 @@ def test_transactions_and_dead_letters(tmp_path: Path) -> None:
     with broker(tmp_path, "records=1", features=features, settings=settings) as running:
         committed = "share.isolation.level=read_committed"
         running.work_until(lambda: archives(read(running.trace)), words, 4, committed, DEAD_LETTERS)
-        running.stop()
-        trace = read(running.trace)
+        trace = running.recorded()
     assert sound(trace)
     assert archives(trace)
 
@@ -81,8 +80,7 @@ def test_attached_and_switched_while_members_work(tmp_path: Path) -> None:
         eventually(lambda: len(read(running.trace).rows) > between + MANY)
         (running.trace / "off").touch()
         assert len(_settled(running).rows) > between
-        running.stop()
-        trace = read(running.trace)
+        trace = running.recorded()
     assert sound(trace)
     assert {rows[0]["op"] for rows in trace.instances.values()} == {"checkpoint"}
     assert {key[2] for key in trace.instances} == {0, 1}
@@ -93,8 +91,7 @@ def test_attached_and_switched_while_members_work(tmp_path: Path) -> None:
 def test_a_checkpoint_comes_after_some_time_too(seconds: int, tmp_path: Path) -> None:
     with broker(tmp_path, f"checkpoint_s={seconds}") as running:
         running.work("produce,accept,mixed", 3 + 3 * seconds)
-        running.stop()
-        trace = read(running.trace)
+        trace = running.recorded()
     assert sound(trace)
     for rows in trace.instances.values():
         # What was not heard of while it was initialized is told at once.
@@ -109,8 +106,7 @@ def test_a_write_that_fails_after_a_checkpoint_gives_its_records_back(tmp_path: 
         running.work_on("produce,mixed,mixed,mixed", "share.record.lock.duration.ms=10000")
         running.attach(f"dir={running.trace},records=1,settle_ms=1500,min_free=0")
         eventually(lambda: switched(running) and bool(given_back(read(running.trace))))
-        running.stop()
-        trace = read(running.trace)
+        trace = running.recorded()
     assert sound(trace)
     assert given_back(trace)
 

@@ -27,8 +27,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Broker,
     """A run with members of all kinds, record deletion and altered settings."""
     with broker(tmp_path_factory.mktemp("kafka"), "records=1,checkpoint=200") as running:
         running.work_until(lambda: not missing(read(running.trace)), WORDS, 6)
-        running.stop()
-        yield running, read(running.trace)
+        yield running, running.recorded()
 
 
 def test_every_event_is_accounted_for(recorded: tuple[Broker, Trace]) -> None:
