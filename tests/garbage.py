@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from hypothesis import settings
 
 _What = TypeVar("_What")
+_Outcome = TypeVar("_Outcome")
 Garbage = Callable[[Random], _What]
 Place = tuple[list[Any] | dict[str, Any], int | str]
 
@@ -20,16 +21,23 @@ _TEXTS = ["", "\ud800", "NONE", "acquire", "\x1b[2J", "9" * 30, "a\nb", "\0", "\
 _SIGNS = "aZ09 -_.:/\\\"'\n\t\0\x7f\x85\u2028\ud83d\u00e9\u0660\U0001f600"
 
 
-def tried(garbage: Garbage[_What], examples: int, try_it: Callable[[_What], None]) -> None:
-    """Try so many inputs: the same ones in every run, or with the profile `search` others."""
+def tried(
+    garbage: Garbage[_What], examples: int, try_it: Callable[[_What], _Outcome]
+) -> set[_Outcome]:
+    """Try so many inputs: the same ones in every run, or with the profile `search` others.
+
+    Return all that came of them.
+    """
     seed = 0 if settings().derandomize else Random().getrandbits(32)  # noqa: S311 - tests
+    outcomes = set()
     for number in range(examples):
         value = garbage(Random(f"{seed} {number}"))  # noqa: S311 - tests
         try:
-            try_it(value)
+            outcomes.add(try_it(value))
         except BaseException as error:
             error.add_note(f"input {number} of seed {seed}: {value!r}")
             raise
+    return outcomes
 
 
 def _number(draw: Random) -> float:

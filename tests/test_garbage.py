@@ -50,10 +50,17 @@ AS_MANY = pytest.mark.parametrize(
 )
 
 
-def refused(error: Exception, what: str) -> str:
-    """Check that an error is one line."""
-    assert "\n" not in str(error)
-    return what
+def reading(read_it: Callable[[Any], object], error: type[Exception]) -> Callable[[Any], str]:
+    """Return what tells whether an input is read, or refused by an error of one line."""
+
+    def try_it(given: object) -> str:
+        try:
+            read_it(given)
+        except error as refusal:
+            return "refused" if "\n" not in str(refusal) else f"several lines: {refusal}"
+        return "read"
+
+    return try_it
 
 
 ROWS = [object_from_row(row) for row in (*kafka_rows(count=40), *draft_rows())]
@@ -61,17 +68,8 @@ ROWS = [object_from_row(row) for row in (*kafka_rows(count=40), *draft_rows())]
 
 @AS_MANY
 def test_a_line_of_a_trace(examples: int) -> None:
-    seen = set()
-
-    def try_it(line: bytes) -> None:
-        try:
-            event_from_row(strict_row(line))
-            seen.add("an event")
-        except InvalidValueError as error:
-            seen.add(refused(error, "none"))
-
-    tried(spoiled_json(ROWS), examples, try_it)
-    assert seen == {"an event", "none"}
+    try_it = reading(lambda line: event_from_row(strict_row(line)), InvalidValueError)
+    assert tried(spoiled_json(ROWS), examples, try_it) == {"read", "refused"}
 
 
 SCALARS = [pa.int64(), pa.int32(), pa.string(), pa.binary(), pa.float64(), pa.bool_(), pa.null()]
@@ -123,19 +121,18 @@ def parquet_file(draw: Random) -> bytes:
 def test_the_columns_of_a_parquet_file(
     examples: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, seen = tmp_path / "t.parquet", set()
+    path = tmp_path / "t.parquet"
     monkeypatch.setattr("replay.gather.in_child", lambda work: iter(work()))  # A fork costs most.
 
-    def try_it(content: bytes) -> None:
+    def try_it(content: bytes) -> bool:
         path.write_bytes(content)
         with opened_traces([path]) as traces:
             parts = list(share_partitions(traces))
             problems = [*traces.problems, *(part.problem for part in parts if part.problem)]
-            seen.add(bool(problems))
             assert not any("\n" in problem.message for problem in problems)
+            return bool(problems)
 
-    tried(parquet_file, examples, try_it)
-    assert seen == {True, False}
+    assert tried(parquet_file, examples, try_it) == {True, False}
 
 
 RECORDS = [written for _, _, written in islice(records(), 8)]
@@ -177,17 +174,8 @@ HELLO = {
 
 @AS_MANY
 def test_the_hello_of_a_driver(examples: int) -> None:
-    seen = set()
-
-    def try_it(line: bytes) -> None:
-        try:
-            hello_from(decoded(line), Capabilities)
-            seen.add("a hello")
-        except TargetError as error:
-            seen.add(refused(error, "none"))
-
-    tried(spoiled_json([HELLO]), examples, try_it)
-    assert seen == {"a hello", "none"}
+    try_it = reading(lambda line: hello_from(decoded(line), Capabilities), TargetError)
+    assert tried(spoiled_json([HELLO]), examples, try_it) == {"read", "refused"}
 
 
 BEGIN = (asks.CoreTakeOver(SharePartitionConfig(2, 8, 100)), asks.CoreProduce(((0, 4),)))
@@ -229,19 +217,16 @@ class Spoiling:
 
 @AS_MANY
 def test_the_answers_of_a_driver(examples: int) -> None:
-    seen = set()
+    deviates = set()
 
-    def try_it(draw: Random) -> None:
+    def ask(draw: Random) -> None:
         target = Spoiling(lambda reply: mangled(draw, [reply]), draw.randrange(7))
         scene = Scene(target, target.hello())
-        try:
-            deviations = [scene.ask(ask) for ask in SEQUENCE]
-            seen.add("a deviation" if any(deviations) else "none")
-        except TargetError as error:
-            seen.add(refused(error, "no answer"))
+        deviations = [scene.ask(ask) for ask in SEQUENCE]
+        deviates.add(any(deviations))
 
-    tried(lambda draw: draw, examples, try_it)
-    assert seen == {"a deviation", "none", "no answer"}
+    found = tried(lambda draw: draw, examples, reading(ask, TargetError))
+    assert (found, deviates) == ({"read", "refused"}, {True, False})
 
 
 COMMAND = {"ask": "Fetch", "member": "m", "mode": "record_limit", "batch_size": 1}
@@ -276,23 +261,16 @@ def known_file(draw: Random) -> bytes:
 
 @AS_MANY
 def test_a_file_of_known_deviations(examples: int, tmp_path: Path) -> None:
-    path, seen = tmp_path / "known.toml", set()
+    path = tmp_path / "known.toml"
+    plain = reading(lambda _text: read_known(path), KnownError)
+    with_sequences = reading(lambda _text: read_known(path, CORES.read), KnownError)
 
-    def try_it(text: bytes) -> None:
+    def try_it(text: bytes) -> tuple[str, str]:
         path.write_bytes(text)
-        readers: list[tuple[Callable[[], object], type[Exception]]] = [
-            (lambda: read_known(path), KnownError),
-            (lambda: read_known(path, CORES.read), KnownError),
-        ]
-        for reader, allowed in readers:
-            try:
-                reader()
-                seen.add("read")
-            except allowed as error:
-                seen.add(refused(error, "refused"))
+        return plain(text), with_sequences(text)
 
-    tried(known_file, examples, try_it)
-    assert seen == {"read", "refused"}
+    found = tried(known_file, examples, try_it)
+    assert found == {("read", "read"), ("read", "refused"), ("refused", "refused")}
 
 
 MARK = "Completed request:"
@@ -310,27 +288,30 @@ def logged() -> list[tuple[str, Any]]:
     return list(kinds.values())
 
 
+def used(log: Input) -> tuple[bool, bool]:
+    """Return whether some lines of a log cannot be used, and whether some are requests."""
+    tally = FileTally(log.path)
+    assert all(line_of(each) for each in read(log, tally))
+    assert fact_lines(tally.facts) is not None
+    return tally.unusable > 0, tally.requests > 0
+
+
 @AS_MANY
 def test_a_request_log(examples: int, tmp_path: Path) -> None:
     requests = logged()
-    path, seen = tmp_path / "kafka-request.log", set[str]()
+    path = tmp_path / "kafka-request.log"
     head = requests[0][0].encode()
     seeds = [data for _, data in requests]
 
     def line(draw: Random) -> bytes:
         return spoiled(draw, head + as_json(mangled(draw, seeds)) + b"\n")
 
-    def try_it(texts: list[bytes]) -> None:
+    def try_it(texts: list[bytes]) -> tuple[bool, bool]:
         path.write_bytes(b"".join(texts))
-        tally = FileTally(str(path))
-        log = Input(str(path), Form.LINES, path.stat().st_size, Content.REQUEST_LOG)
-        for each in read(log, tally):
-            assert line_of(each)
-        assert fact_lines(tally.facts) is not None
-        seen.update(["unusable"] if tally.unusable else [], ["used"] if tally.requests else [])
+        return used(Input(str(path), Form.LINES, path.stat().st_size, Content.REQUEST_LOG))
 
-    tried(several(line), examples, try_it)
-    assert seen == {"unusable", "used"}
+    found = tried(several(line), examples, try_it)
+    assert list(map(any, zip(*found, strict=True))) == [True, True]
 
 
 @AS_MANY
@@ -339,20 +320,16 @@ def test_observations(examples: int, tmp_path: Path) -> None:
     whole.write_text("".join(lines()[:200]))
     log = Input(str(whole), Form.LINES, whole.stat().st_size, Content.REQUEST_LOG)
     right = [json.loads(line_of(each)) for each in read(log, FileTally(str(whole)))][:40]
-    path, seen = tmp_path / "t.observed", set[str]()
+    path = tmp_path / "t.observed"
     facts = [
         {"observed": "node", "node": 1},
         {"observed": "name", "topic": "t", "name": "n"},
         {"observed": "gap", "broker": "b", "begin": 1.0, "end": 2.0, "reason": "r"},
     ]
 
-    def try_it(texts: list[bytes]) -> None:
+    def try_it(texts: list[bytes]) -> tuple[bool, bool]:
         path.write_bytes(b"\n".join(texts))
-        tally = FileTally(str(path))
-        for each in read(Input(str(path), Form.LINES, 1, Content.OBSERVED), tally):
-            assert line_of(each)
-        assert fact_lines(tally.facts) is not None
-        seen.update(["unusable"] if tally.unusable else [], ["used"] if tally.requests else [])
+        return used(Input(str(path), Form.LINES, 1, Content.OBSERVED))
 
-    tried(several(spoiled_json([*right, *facts])), examples, try_it)
-    assert seen == {"unusable", "used"}
+    found = tried(several(spoiled_json([*right, *facts])), examples, try_it)
+    assert list(map(any, zip(*found, strict=True))) == [True, True]
