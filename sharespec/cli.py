@@ -100,7 +100,9 @@ def _fail_without_extra(error: ModuleNotFoundError, command: str) -> NoReturn:
     fail(text)
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
+)
 @click.version_option(package_name="sharespec", message="%(prog)s %(version)s")
 def cli() -> None:
     """Check share groups of Apache Kafka against an executable specification."""

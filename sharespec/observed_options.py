@@ -1,21 +1,20 @@
 """The options that say how requests of brokers are judged, and what is known besides them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from replay.observed.settings import Assumed
-from sharespec.commands.options import Number
+from sharespec.commands.options import Number, all_of
 
 _DEFAULTS = Assumed()
 
-_OPTIONS = (
+observed_options = all_of(
     click.option(
         "--slack",
         "slack_ms",
         default=_DEFAULTS.slack_ms,
-        show_default=True,
         type=Number(0, 10**12),
         metavar="MS",
         help="Request logs: how long after its answer a request's line may be written where "
@@ -25,7 +24,6 @@ _OPTIONS = (
         "--skew",
         "skew_ms",
         default=_DEFAULTS.skew_ms,
-        show_default=True,
         type=Number(0, 10**12),
         metavar="MS",
         help="Request logs: how far the clocks of two brokers may differ.",
@@ -48,13 +46,6 @@ _OPTIONS = (
         help="Request logs: whether topics are compacted, if it is known.",
     ),
 )
-
-
-def observed_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options to a command."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 def settings_of(values: Mapping[str, Any]) -> Assumed:

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from report.scratch import whole_file
+from sharespec.commands.options import FILE, Option
 from sharespec.exit import Exit, problem_of
 
 
@@ -28,13 +29,9 @@ def writable_file(
     return path
 
 
-def file_option(
-    name: str, text: str, *parameter: str
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def file_option(name: str, text: str, *parameter: str) -> Option:
     """Return an option with a file to write, under the name of its parameter if that is another."""
-    kind = click.Path(dir_okay=False, path_type=Path)
-    names = (name, *parameter)
-    return click.option(*names, type=kind, metavar="FILE", callback=writable_file, help=text)
+    return click.option(name, *parameter, type=FILE, callback=writable_file, help=text)
 
 
 def write_reports(reports: Iterable[tuple[Path | None, Callable[[], str]]]) -> Exit:

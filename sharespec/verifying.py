@@ -26,7 +26,7 @@ from conformance.vectors.source import Case
 from report.html import html_text
 from report.markdown import markdown_text
 from report.terminal import show_document, show_section, shown_progress
-from sharespec.commands.options import JSON, SECONDS
+from sharespec.commands.options import FILE, JSON, SECONDS, all_of
 from sharespec.console import output, progress_console
 from sharespec.exit import Exit, fail
 from sharespec.reports import file_option, write_reports
@@ -53,14 +53,10 @@ class VerifyOptions:
     test: Path | None = None
 
 
-_OPTIONS = (
+verifying_options = all_of(
     click.option("--seconds", type=SECONDS, help="How long to search at most."),
-    click.option(
-        "--seed", type=int, default=0, show_default=True, help="Seed of the random sequences."
-    ),
-    click.option(
-        "--known", type=click.Path(dir_okay=False, path_type=Path), help="File of known deviations."
-    ),
+    click.option("--seed", type=int, default=0, help="Seed of the random sequences."),
+    click.option("--known", type=FILE, help="File of known deviations."),
     file_option(
         "--write-known", "Write what shows as a file for --known: nothing in it is new then."
     ),
@@ -73,13 +69,7 @@ _OPTIONS = (
     file_option("--html", "Write the whole report to this file as one HTML page."),
     JSON,
 )
-
-
-def verifying_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that both commands have."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+"""The options that both commands have."""
 
 
 @attrs.frozen

@@ -33,7 +33,7 @@ from report.document import (
 from report.scratch import LOCK, scratch_folder
 from report.terminal import show_document, shown_progress
 from sharespec.cli import is_own_process
-from sharespec.commands.options import JSON, SECONDS, OneOf, seed_option
+from sharespec.commands.options import FOLDER, JSON, SECONDS, OneOf, seed_option
 from sharespec.console import output, progress_console
 from sharespec.exit import Exit, exits_on
 
@@ -49,20 +49,17 @@ _NOT_KEPT = ("data", "off", f"{LOCK}*")
 
 @click.command("cluster")
 @click.argument("name", type=OneOf(["kafka"]))
-@click.option(
-    "--seconds", type=SECONDS, default=60.0, show_default=True, help="How long faults go on."
-)
+@click.option("--seconds", type=SECONDS, default=60.0, help="How long faults go on.")
 @seed_option("Seed of the settings, of what members do, and of the faults.")
 @click.option(
     "--plan",
     "plan_file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
     help="Do these faults: a line for each, [t, fault, arguments], t in ms.",
 )
 @click.option(
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     metavar="FOLDER",
     help="Keep the plan, the traces, the request logs, the state topic, and what members saw.",
 )

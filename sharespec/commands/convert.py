@@ -14,7 +14,7 @@ from replay.observed.run import read_all
 from replay.sources import NoSuchTraceError, find_sources
 from replay.verdict import place
 from report.scratch import whole_file
-from sharespec.commands.options import TRACES
+from sharespec.commands.options import FILE, TRACES
 from sharespec.exit import Exit, exits_on, fail
 
 MOST_SHOWN = 10
@@ -26,8 +26,7 @@ MOST_SHOWN = 10
 @click.option(
     "--out",
     required=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
+    type=FILE,
     help="The file to write: Parquet if its name ends in .parquet, else JSON lines, compressed if "
     "it ends in .gz.",
 )

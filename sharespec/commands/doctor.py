@@ -14,7 +14,7 @@ from conformance.wire.cluster import SeenCluster, examine
 from conformance.wire.connection import Address, Bounds, Wire
 from conformance.wire.security import Security, read_security
 from judge.words import many, printable
-from sharespec.commands.options import JSON, SECONDS
+from sharespec.commands.options import JSON, silence_option
 from sharespec.console import output
 from sharespec.exit import Exit, exits_on
 from sharespec.recipes import Access, Recipe, recipes
@@ -35,16 +35,9 @@ _SETTINGS = (
 @click.option(
     "--command-config",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
     help="Client configuration as Kafka's tools take it: TLS with PEM stores, SASL PLAIN, SCRAM.",
 )
-@click.option(
-    "--silence",
-    type=SECONDS,
-    default=10,
-    show_default=True,
-    help="How long a broker may take for one answer, in seconds.",
-)
+@silence_option("a broker may take for one answer", 10)
 @JSON
 @exits_on(TargetError)
 def doctor_command(

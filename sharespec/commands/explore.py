@@ -33,7 +33,7 @@ def _sized(command: Callable[..., None]) -> Callable[..., None]:
             option = f"--{field.name.replace('_', '-')}"
             option += f"/--no-{option[2:]}" if isinstance(field.default, bool) else ""
             default, text = field.default, field.metadata["text"]
-            command = click.option(option, default=default, show_default=True, help=text)(command)
+            command = click.option(option, default=default, help=text)(command)
     return command
 
 
@@ -59,7 +59,6 @@ def _sized(command: Callable[..., None]) -> Callable[..., None]:
     "--memory",
     type=Number(0.1, 10**6),
     default=4.0,
-    show_default=True,
     metavar="GIB",
     help="Stop when this much memory is used.",
 )

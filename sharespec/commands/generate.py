@@ -7,32 +7,27 @@ from rich.progress import Progress
 
 from judge.words import many
 from replay.generate import Request, TargetNotEmptyError, generate_traces
+from sharespec.commands.options import FOLDER
 from sharespec.console import progress_console
 from sharespec.exit import exits_on
 
 
 @click.command("generate")
-@click.argument("out", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("out", type=FOLDER)
 @click.option(
     "--partitions",
     type=click.IntRange(1, 10_000_000),
     default=100,
-    show_default=True,
     help="How many share-partitions.",
 )
 @click.option(
     "--events",
     type=click.IntRange(1, 10**12),
     default=100_000,
-    show_default=True,
     help="How many events in all share-partitions together.",
 )
 @click.option(
-    "--seed",
-    type=int,
-    default=0,
-    show_default=True,
-    help="Seed of the random choices; equal seeds give equal files.",
+    "--seed", type=int, default=0, help="Seed of the random choices; equal seeds give equal files."
 )
 @click.option(
     "--processes", type=click.IntRange(1), help="How many processes; default: one per core."

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -48,22 +49,38 @@ SECONDS = Number(0, 7 * 86_400, min_open=True)
 """A time in seconds, up to a week: more is a mistake, and too long for the system's timers."""
 
 
-def profile_option(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+Option = Callable[[Callable[..., None]], Callable[..., None]]
+"""What adds an option to a command."""
+
+
+def all_of(*options: Option) -> Option:
+    """Return what adds options to a command, in this order."""
+    return lambda command: reduce(lambda so_far, option: option(so_far), options[::-1], command)
+
+
+def profile_option(default: str) -> Option:
     """Return the option ``--profile``."""
     return click.option(
         "--profile",
         type=OneOf(sorted(PROFILES)),
         default=default,
-        show_default=True,
         help="Which rules apply where the KIPs and Apache Kafka differ.",
     )
 
 
-def seed_option(text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def silence_option(text: str, seconds: float) -> Option:
+    """Return the option ``--silence``: how long something may take, by default so many seconds."""
+    help_ = f"How long {text}, in seconds."
+    return click.option("--silence", type=SECONDS, default=seconds, help=help_)
+
+
+def seed_option(text: str) -> Option:
     """Return the option ``--seed`` of a run of a cluster."""
-    return click.option(
-        "--seed", type=click.IntRange(0, 2**40), default=0, show_default=True, help=text
-    )
+    return click.option("--seed", type=click.IntRange(0, 2**40), default=0, help=text)
 
 
 TRACE = click.argument("trace", type=click.Path(path_type=Path))
@@ -89,8 +106,7 @@ JSON = click.option("--json", "json_lines", is_flag=True, help="Print JSON, one 
 FAULTS = click.option(
     "--faults",
     "fault_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
+    type=FILE,
     help="What was done to the brokers, one fault a line: while one was paused, its timers may be "
     "late.",
 )

@@ -60,7 +60,6 @@ _MEANINGS: Meanings = {}
     "--limit-ms",
     type=click.IntRange(min=1),
     default=LIMIT_MS,
-    show_default=True,
     help="How long Z3 may take for one question; after that the proof has failed.",
 )
 @exits_on(InvalidValueError)

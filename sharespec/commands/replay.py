@@ -1,6 +1,5 @@
 """``sharespec replay``: check recorded traces and request logs."""
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -10,6 +9,7 @@ from sharespec.cli import is_own_process
 from sharespec.commands.options import (
     FAULTS,
     FAULTS_CLOCK,
+    FILE,
     JSON,
     OFFERED_WITHIN,
     PROFILE,
@@ -35,7 +35,6 @@ from sharespec.reports import file_option
     "--against",
     type=OneOf(["spec,impl", "impl"]),
     default="spec,impl",
-    show_default=True,
     help="What to compare the traces with: impl, or both.",
 )
 @click.option(
@@ -50,7 +49,6 @@ from sharespec.reports import file_option
     default=50,
     type=click.IntRange(0),
     metavar="EVENTS",
-    show_default=True,
     help="How many events lie between two checks of the specification's invariants; 0: no check.",
 )
 @OFFERED_WITHIN
@@ -89,7 +87,6 @@ from sharespec.reports import file_option
     "--divergences",
     "most",
     default=100,
-    show_default=True,
     type=click.IntRange(1),
     metavar="NUMBER",
     help="After so many divergences nothing more of a share-partition is checked.",
@@ -97,8 +94,7 @@ from sharespec.reports import file_option
 @click.option(
     "--known",
     "known_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
+    type=FILE,
     help="Known deviations (TOML), besides those of released Kafkas, which are known under the "
     "profiles kafka. The exit status is 0 if FILE names all that diverges.",
 )

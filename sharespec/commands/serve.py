@@ -55,7 +55,6 @@ def _topics(
 @click.option(
     "--listen",
     default="127.0.0.1:9092",
-    show_default=True,
     metavar="HOST:PORT",
     callback=_address,
     help="Where to listen; port 0 takes a free one.",
@@ -70,7 +69,6 @@ def _topics(
     "--brokers",
     type=click.IntRange(1, 10),
     default=1,
-    show_default=True,
     help="How many brokers; each listens on the next port after the one before.",
 )
 @click.option(
@@ -85,20 +83,17 @@ def _topics(
     "--partitions",
     type=click.IntRange(1, 1000),
     default=1,
-    show_default=True,
     help="How many partitions a topic has that does not say.",
 )
 @click.option(
     "--auto-create/--no-auto-create",
     default=True,
-    show_default=True,
     help="Create a topic when a client asks for it by name.",
 )
 @click.option(
     "--profile",
     type=OneOf(["kip", "kafka"]),
     default="kafka",
-    show_default=True,
     help="The rules that the broker follows.",
 )
 @click.option(
@@ -113,13 +108,11 @@ def _topics(
     "--speed",
     type=Number(0.001, 100_000),
     default=1.0,
-    show_default=True,
     help="How many times faster than time acquisition locks end.",
 )
 @click.option(
     "--trace",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    metavar="FILE",
     help="Write what happens as a trace, which `sharespec replay FILE` judges.",
 )
 @exits_on(InvalidValueError, RefusedError)

@@ -31,7 +31,7 @@ from report.markdown import markdown_text
 from report.scratch import scratch_folder
 from report.terminal import show_document, shown_progress
 from sharespec.cli import is_own_process
-from sharespec.commands.options import JSON, OneOf, seed_option
+from sharespec.commands.options import FOLDER, JSON, OneOf, seed_option
 from sharespec.console import output, progress_console
 from sharespec.exit import Exit, exits_on
 from sharespec.reports import file_option, write_reports
@@ -83,16 +83,14 @@ def _numbers(
 
 @click.command("simulate")
 @click.argument("name", type=OneOf(["kafka"]))
-@click.option(
-    "--runs", type=click.IntRange(1, 1_000_000), default=200, show_default=True, help="How many."
-)
+@click.option("--runs", type=click.IntRange(1, 1_000_000), default=200, help="How many.")
 @seed_option("Seed of the first run; the others follow it.")
 @click.option(
     "--workers", type=click.IntRange(1, 64), help="How many processes; default: one for each core."
 )
 @click.option(
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     metavar="FOLDER",
     help="Keep the histories, and the traces, of runs in which something is wrong.",
 )
@@ -106,6 +104,7 @@ def _numbers(
     "--without",
     metavar="NUMBERS",
     default="",
+    show_default=False,
     callback=_numbers,
     help="Leave out these faults of each run, by their numbers: 0,3,5.",
 )
@@ -121,7 +120,6 @@ def _numbers(
     type=click.IntRange(0, 100_000),
     metavar="N",
     default=300,
-    show_default=True,
     help="Leave out what clients do, too, in at most N runs for each kind of finding.",
 )
 @file_option("--markdown", "Write the whole report to this file as Markdown.")

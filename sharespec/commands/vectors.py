@@ -9,11 +9,12 @@ from conformance.vectors.source import CaseError, cases
 from conformance.vectors.written import DATA, VectorError, document
 from judge.words import many
 from report.scratch import made_folder, whole_file
+from sharespec.commands.options import FOLDER
 from sharespec.exit import Exit, exits_on, fail
 
 
 @click.command("vectors")
-@click.argument("out", type=click.Path(file_okay=False, path_type=Path), default=DATA)
+@click.argument("out", type=FOLDER, default=DATA)
 @click.option(
     "--check", is_flag=True, help="Write nothing; list the files in OUT that are not current."
 )

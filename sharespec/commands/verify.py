@@ -12,7 +12,7 @@ from conformance.known import KnownError
 from conformance.releases import NEWEST
 from conformance.subjects import IN_JAVA, NAMED, SUBJECT_NAMES, VERSIONED, TargetChoice, opened
 from conformance.target import TargetError
-from sharespec.commands.options import SECONDS, OneOf
+from sharespec.commands.options import OneOf, silence_option
 from sharespec.exit import exits_on
 from sharespec.reports import writable_file
 from sharespec.verifying import VerifyOptions, read_plan, verify, verifying_options
@@ -37,7 +37,6 @@ def _java_file(context: click.Context, option: click.Parameter, path: Path | Non
     "--profile",
     type=OneOf(["kip", "kafka"]),
     default=TargetChoice().profile,
-    show_default=True,
     help="With --bootstrap: the rules that the broker must follow.",
 )
 @click.option(
@@ -49,7 +48,6 @@ def _java_file(context: click.Context, option: click.Parameter, path: Path | Non
     "--sweep-ms",
     type=click.IntRange(0),
     default=1000,
-    show_default=True,
     help="With --bootstrap: how late a lock may expire, in ms.",
 )
 @click.option(
@@ -74,15 +72,10 @@ def _java_file(context: click.Context, option: click.Parameter, path: Path | Non
     "--version",
     metavar="X.Y.Z",
     default="",
+    show_default=False,
     help=f"Of {', '.join(VERSIONED)}: another version than the newest.",
 )
-@click.option(
-    "--silence",
-    type=SECONDS,
-    default=10,
-    show_default=True,
-    help="How long the target may take for one answer, in seconds.",
-)
+@silence_option("the target may take for one answer", 10)
 @click.option(
     "--junit-test",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),

@@ -1,7 +1,6 @@
 """``sharespec verify-client``: judge a share consumer by the duties of a client."""
 
 import shlex
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -11,9 +10,9 @@ from clients.kit import AT_ONCE, CLIENTS
 from clients.subjects import NAMES, Drivers, driver_of, known_of, release_of
 from conformance.known import KnownError
 from conformance.target import TargetError
-from sharespec.commands.options import SECONDS, OneOf
+from sharespec.commands.options import OneOf, silence_option
 from sharespec.exit import exits_on
-from sharespec.reports import writable_file
+from sharespec.reports import file_option
 from sharespec.verifying import VerifyOptions, read_plan, verify, verifying_options
 
 
@@ -31,28 +30,15 @@ from sharespec.verifying import VerifyOptions, read_plan, verify, verifying_opti
     type=click.IntRange(0),
     help=f"Play at most this many scripts; default, without --seconds: {CLIENTS.sequences}.",
 )
-@click.option(
-    "--silence",
-    type=SECONDS,
-    default=90,
-    show_default=True,
-    help="How long the client may take for one call, in seconds.",
-)
+@silence_option("the client may take for one call", 90)
 @click.option(
     "--at-once",
     type=click.IntRange(1, 64),
     default=AT_ONCE,
-    show_default=True,
     help="How many scripts are played at once, each with a client and a broker of its own.",
 )
 @click.option("--version", metavar="X.Y.Z", help="Of the named client: another release than usual.")
-@click.option(
-    "--test",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    metavar="FILE",
-    callback=writable_file,
-    help="Of librdkafka: write what shows to FILE.py as tests with confluent-kafka.",
-)
+@file_option("--test", "Of librdkafka: write what shows to FILE.py as tests with confluent-kafka.")
 @verifying_options
 @exits_on(TargetError, KnownError)
 def verify_client_command(

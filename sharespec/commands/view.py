@@ -14,7 +14,7 @@ from operations.view.trace import drawn_rows
 from replay.pauses import FaultFileError, read_pauses
 from replay.plan import Plan
 from replay.sources import NoSuchTraceError
-from sharespec.commands.options import FAULTS, FAULTS_CLOCK, PARTITION, PROFILE, TRACE
+from sharespec.commands.options import FAULTS, FAULTS_CLOCK, FILE, PARTITION, PROFILE, TRACE
 from sharespec.exit import Exit, exits_on
 from sharespec.known_faults import default_known, known_label
 from sharespec.reports import write_reports
@@ -29,8 +29,7 @@ LEAST_BYTES = 250_000
 @click.option(
     "--html",
     "file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
+    type=FILE,
     help="Where to write the page; default: the share-partition's name with .html, here.",
 )
 @click.option(
@@ -43,7 +42,6 @@ LEAST_BYTES = 250_000
     "--max-bytes",
     type=click.IntRange(LEAST_BYTES),
     default=MAX_BYTES,
-    show_default=True,
     help="How large the page may be; it says what it leaves out.",
 )
 @FAULTS

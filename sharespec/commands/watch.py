@@ -22,7 +22,7 @@ from replay.plan import Plan
 from replay.processes import SessionError
 from replay.sources import NoSuchTraceError
 from replay.state_file import StateError, locked
-from sharespec.commands.options import JSON, OFFERED_WITHIN, PROFILE, SECONDS, SWEEP
+from sharespec.commands.options import FILE, FOLDER, JSON, OFFERED_WITHIN, PROFILE, SECONDS, SWEEP
 from sharespec.console import output, progress_console
 from sharespec.exit import MAX_PROBLEMS, Exit, exits_on, fail, problem_lines
 from sharespec.known_faults import default_known, known_label
@@ -61,7 +61,7 @@ class _Totals:
 )
 @click.option(
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     metavar="DIR",
     help="Write the divergences, and what cannot be read or is missing, into DIR: a file of JSON "
     "lines for each batch that has some.",
@@ -69,8 +69,7 @@ class _Totals:
 @click.option(
     "--metrics",
     "metrics_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
+    type=FILE,
     help="Write metrics for Prometheus to FILE after each batch.",
 )
 @click.option("--once", is_flag=True, help="Check what is there and end, as for a daily job.")
@@ -83,7 +82,6 @@ class _Totals:
 @click.option(
     "--wait",
     default=3,
-    show_default=True,
     type=click.IntRange(0),
     metavar="BATCHES",
     help="For how many batches events wait for those that are missing before them.",
@@ -97,7 +95,7 @@ class _Totals:
 @PROFILE
 @OFFERED_WITHIN
 @SWEEP
-@click.option("--master", default=DEFAULT_MASTER, show_default=True, help="Spark's master.")
+@click.option("--master", default=DEFAULT_MASTER, help="Spark's master.")
 @JSON
 @exits_on(NoSuchTraceError, SessionError, StateError)
 def watch_command(  # noqa: PLR0913 - one argument for each option
