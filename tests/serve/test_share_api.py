@@ -7,45 +7,8 @@ import pytest
 from conformance.wire.messages import Message, request
 from conformance.wire.records import record_batch
 from model.errors import ErrorCode
-from model.profile import profile_named
-from model.states import AcquireMode
 from serve.node import Options
-from serve.running import EARLIEST
 from tests.serve.served import Client, acquired, client_of, part
-
-
-@pytest.mark.parametrize("version", [1, 2])
-@pytest.mark.parametrize("profile", ["kip", "kafka"])
-def test_records_are_acquired_acknowledged_and_delivered_again(version: int, profile: str) -> None:
-    with client_of(Options(profile_named(profile), group=EARLIEST)) as client:
-        topic = client.join(4, 2)
-        first = client.fetch(0, part(topic), version=version)
-        assert acquired(first) == [(0, 5, 1)]
-        assert [(r.first, r.last) for r in first.read[0][1]] == [(0, 3), (4, 5)]
-        answer = client.acknowledge(1, part(topic, (0, 2, 1), (3, 5, 2)), version=version)
-        assert answer.response.partitions[0].acknowledge_error is ErrorCode.NONE
-        again = client.fetch(2, version=version)
-        assert acquired(again) == [(3, 5, 2)]
-        assert client.fetch(3, part(topic, (3, 5, 3))).response.error is ErrorCode.NONE
-        assert acquired(client.fetch(4)) == []
-
-
-def test_an_acknowledgement_with_a_fetch_is_answered_with_the_records(client: Client) -> None:
-    topic = client.join(1, 1, 1)
-    how: dict[str, Message] = {"max_records": 1, "acquire_mode": AcquireMode.RECORD_LIMIT}
-    assert acquired(client.fetch(0, part(topic), **how)) == [(0, 0, 1)]
-    answer = client.fetch(1, part(topic, (0, 0, 1)), **how)
-    assert acquired(answer) == [(1, 1, 1)]
-    assert answer.response.partitions[0].acknowledge_error is ErrorCode.NONE
-    wrong = client.fetch(2, part(topic, (2, 2, 1)), **how)
-    assert wrong.response.partitions[0].acknowledge_error is ErrorCode.INVALID_REQUEST
-
-
-def test_batch_optimized_gives_a_batch_as_it_is_and_record_limit_cuts_it(client: Client) -> None:
-    topic = client.join(5)
-    how: dict[str, Message] = {"max_records": 2, "acquire_mode": AcquireMode.RECORD_LIMIT}
-    assert acquired(client.fetch(0, part(topic), **how)) == [(0, 1, 1)]
-    assert acquired(client.fetch(1, max_records=1)) == [(2, 4, 1)]
 
 
 def test_a_lock_that_is_over_lets_another_member_have_the_records() -> None:
@@ -56,42 +19,12 @@ def test_a_lock_that_is_over_lets_another_member_have_the_records() -> None:
         assert acquired(other) == [(0, 2, 2)]
 
 
-def test_a_renewed_lock_stays(client: Client) -> None:
-    topic = client.join(2)
-    client.fetch(0, part(topic))
-    renewed = client.acknowledge(1, part(topic, (0, 1, 4)), is_renew_ack=True)
-    assert renewed.response.partitions[0].acknowledge_error is ErrorCode.NONE
-    unsaid = client.acknowledge(2, part(topic, (0, 1, 4)))
-    assert unsaid.response.partitions[0].acknowledge_error is ErrorCode.INVALID_REQUEST
-
-
-def test_sessions_have_their_errors(client: Client) -> None:
-    topic = client.join(1)
-    assert client.fetch(1).response.error is ErrorCode.SHARE_SESSION_NOT_FOUND
-    client.fetch(0, part(topic))
-    assert client.fetch(7).response.error is ErrorCode.INVALID_SHARE_SESSION_EPOCH
-    wrong = client.acknowledge(0, part(topic))
-    assert wrong.response.error is ErrorCode.INVALID_SHARE_SESSION_EPOCH
-    assert client.acknowledge(-1).response.error is ErrorCode.NONE
-    assert client.fetch(2).response.error is ErrorCode.SHARE_SESSION_NOT_FOUND
-
-
 def test_a_connection_that_closes_ends_the_session_and_releases(client: Client) -> None:
     topic = client.join(2)
     client.fetch(0, part(topic), connection="other")
     client.wire.disconnect("other")
     again = client.fetch(0, part(topic), member="n", max_wait_ms=5000)
     assert acquired(again) == [(0, 1, 2)]
-
-
-def test_a_partition_that_is_not_of_the_group_has_an_error() -> None:
-    with client_of(Options(profile_named("kip"), group=EARLIEST)) as client:
-        topic = client.join(1)
-        other = client.topic("other")
-        answer = client.fetch(0, part(topic, partition=3), part(other))
-        assert {one.error for one in answer.response.partitions} == {
-            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        }
 
 
 @pytest.mark.parametrize("wrong", [{"group_id": ""}, {"member_id": None}, {"max_records": -1}])
@@ -176,14 +109,6 @@ def test_by_duration_begins_with_the_records_of_that_time() -> None:
     with client_of(Options(group={"share.auto.offset.reset": "by_duration:PT1H"})) as client:
         topic = client.join(2)
         assert acquired(client.fetch(0, part(topic))) == [(0, 1, 1)]
-
-
-def test_a_record_at_its_limit_is_delivered_no_more() -> None:
-    with client_of(Options(group={**EARLIEST, "share.delivery.count.limit": "2"})) as client:
-        topic = client.join(1)
-        assert acquired(client.fetch(0, part(topic))) == [(0, 0, 1)]
-        assert acquired(client.fetch(1, part(topic, (0, 0, 2)))) == [(0, 0, 2)]
-        assert acquired(client.fetch(2, part(topic, (0, 0, 2)))) == []
 
 
 def test_nobody_waits_on_after_the_server_is_stopped() -> None:
