@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections import OrderedDict
+from operator import attrgetter
 
 import attrs
 from kio.schema.errors import ErrorCode as KafkaError
@@ -14,6 +15,7 @@ _REMEMBERED = 5
 """How many batches of a producer are known again when it sends them twice, as in Kafka."""
 _SEQUENCES = 1 << 31
 NO_PRODUCER = -1
+_FIRST, _LAST = attrgetter("first"), attrgetter("last")
 
 
 @attrs.frozen
@@ -102,20 +104,20 @@ def _remember(log: RecordLog, batch: StoredBatch, first: int, limits: Maxima) ->
 def delete_below(log: RecordLog, start: int) -> None:
     """Move the start of the log up; a batch goes once all of it lies below."""
     log.start = max(log.start, start)
-    gone = bisect_left(log.batches, log.start, key=_last)
+    gone = bisect_left(log.batches, log.start, key=_LAST)
     log.size -= sum(len(batch.data) + BATCH_BYTES for batch in log.batches[:gone])
     del log.batches[:gone]
 
 
 def batches_from(log: RecordLog, offset: int) -> list[Stored]:
     """Return the batches from the one on that holds ``offset``."""
-    return log.batches[bisect_left(log.batches, offset, key=_last) :]
+    return log.batches[bisect_left(log.batches, offset, key=_LAST) :]
 
 
 def batches_within(log: RecordLog, first: int, last: int) -> list[Stored]:
     """Return the batches that share an offset with first..last."""
-    low = bisect_left(log.batches, first, key=_last)
-    high = bisect_left(log.batches, last + 1, key=_first)
+    low = bisect_left(log.batches, first, key=_LAST)
+    high = bisect_left(log.batches, last + 1, key=_FIRST)
     return log.batches[low:high]
 
 
@@ -128,11 +130,3 @@ def offset_at(log: RecordLog, timestamp: int) -> tuple[int, int] | None:
         if batch.max_timestamp >= timestamp:
             return max(batch.first, log.start), batch.max_timestamp
     return None
-
-
-def _first(batch: Stored) -> int:
-    return batch.first
-
-
-def _last(batch: Stored) -> int:
-    return batch.last

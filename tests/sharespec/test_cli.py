@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner
 
 import sharespec
 from sharespec.__main__ import INTERRUPTED
@@ -16,13 +15,6 @@ from sharespec.exit import Exit
 
 STATE_TOPIC = Path(__file__).parents[1] / "data" / "observed" / "state-topic.txt.gz"
 SHOWN = ["state-topic", str(STATE_TOPIC)]
-
-
-def test_every_command_is_a_module_and_listed_by_help() -> None:
-    modules = {path.stem for path in Path(sharespec.__path__[0], "commands").glob("[!_]*.py")}
-    assert {name.replace("-", "_") for name in COMMANDS} == modules - {"options"}
-    shown = CliRunner().invoke(cli, ["--help"]).output
-    assert all(f"  {name} " in shown and text in shown for name, text in COMMANDS.items())
 
 
 def test_help_explains_every_option() -> None:

@@ -17,7 +17,7 @@ from sharespec.cli import cli
 from sharespec.commands import vectors
 from sharespec.exit import Exit
 from sharespec.reports import writable_file, write_reports
-from tests.replay.samples import kafka_rows, write_lines, write_parquet
+from tests.sharespec.running import diverging
 
 TABLES = {"verdicts.parquet", "divergences.parquet", "lag/part-00000.parquet"}
 WRITERS = {
@@ -106,10 +106,7 @@ def test_on_a_full_disk_a_command_ends_with_one_line_and_nothing_partial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, name: str
 ) -> None:
     """Lines need room before they are checked, rows of Parquet that are in order do not."""
-    rows = kafka_rows()
-    rows[30]["after"]["end_offset"] += 1
-    write_lines(tmp_path / "trace.jsonl", rows)
-    write_parquet(tmp_path / "trace.parquet", rows)
+    diverging(tmp_path / name, 30)
     monkeypatch.chdir(tmp_path)
     compile_ahead(Plan())  # It writes what it compiles.
     before = set(tmp_path.rglob("*"))

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from tests.replay.samples import ABORTED, kafka_rows, renamed, write_lines
-from tests.sharespec.running import runner
+from tests.sharespec.running import diverging, runner
 
 TABLE = """
 GROUP           TOPIC           PARTITION  START-OFFSET  LAG
@@ -51,9 +51,7 @@ def test_a_divergence_is_reported_and_the_others_are_shown(tmp_path: Path) -> No
 
 
 def test_both_lags_have_their_names_and_a_divergence_is_noted(tmp_path: Path) -> None:
-    rows = kafka_rows()
-    rows[30]["after"]["end_offset"] += 1
-    path = write_lines(tmp_path / "t.jsonl", rows)
+    path = diverging(tmp_path / "t.jsonl", 30)
     done = run(path, "--leader-lag")
     assert done.exit_code == 1
     head, line = done.stdout.strip().splitlines()

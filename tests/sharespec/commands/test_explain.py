@@ -3,7 +3,7 @@ from pathlib import Path
 
 from tests.judge.test_written import refusing
 from tests.replay.samples import kafka_rows, write_lines
-from tests.sharespec.running import runner
+from tests.sharespec.running import diverging, runner
 
 run = runner("explain")
 
@@ -21,9 +21,7 @@ def test_a_generated_trace_is_explained(tmp_path: Path) -> None:
 
 
 def test_a_divergence_is_shown_and_exits_with_1(tmp_path: Path) -> None:
-    rows = kafka_rows()
-    rows[30]["after"]["end_offset"] += 1
-    path = write_lines(tmp_path / "a.jsonl", rows)
+    path = diverging(tmp_path / "a.jsonl", 30)
     done = run(path, "--from", "28")
     assert done.exit_code == 1
     assert "Divergence at seq 30" in done.stdout
@@ -61,9 +59,7 @@ def test_steps_around_an_event_and_the_last_ones_are_shown(tmp_path: Path) -> No
 
 
 def test_a_divergence_is_an_object_too(tmp_path: Path) -> None:
-    rows = kafka_rows()
-    rows[30]["after"]["end_offset"] += 1
-    path = write_lines(tmp_path / "a.jsonl", rows)
+    path = diverging(tmp_path / "a.jsonl", 30)
     done = run(path, "--last", "2", "--json")
     objects = [json.loads(line) for line in done.stdout.splitlines()]
     assert [each["seq"] for each in objects] == [29, 30]
@@ -84,17 +80,13 @@ def test_the_life_of_a_record_is_told(tmp_path: Path) -> None:
 
 
 def test_a_divergence_ends_the_checked_part_of_a_life(tmp_path: Path) -> None:
-    rows = kafka_rows()
-    rows[2]["after"]["end_offset"] += 1
-    done = run(write_lines(tmp_path / "a.jsonl", rows), "--offset", "5")
+    done = run(diverging(tmp_path / "a.jsonl", 2), "--offset", "5")
     assert "recorded after the divergence, not checked" in " ".join(done.stdout.split())
     assert done.exit_code == 1
 
 
 def test_a_divergence_concerns_no_offset_that_the_trace_does_not_reach(tmp_path: Path) -> None:
-    rows = kafka_rows()
-    rows[2]["after"]["end_offset"] += 1
-    path = write_lines(tmp_path / "a.jsonl", rows)
+    path = diverging(tmp_path / "a.jsonl", 2)
     done = run(path, "--offset", "9999")
     assert done.exit_code == 2
     assert "no event concerns offset 9999" in done.output

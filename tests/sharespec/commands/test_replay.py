@@ -9,8 +9,8 @@ import pytest
 from replay.processes import SessionError
 from replay.verdict import PartitionVerdict, Problem, Replay, Verdict
 from tests.replay.conftest import spark
-from tests.replay.samples import kafka_rows, recorded, write_lines, write_parquet
-from tests.sharespec.running import runner
+from tests.replay.samples import kafka_rows, recorded, write_lines
+from tests.sharespec.running import diverging, runner
 
 __all__ = ["spark"]
 
@@ -45,10 +45,7 @@ def test_a_divergence_and_an_unreadable_share_partition_exit_with_1(tmp_path: Pa
 
 
 def test_what_follows_a_divergence_is_checked_up_to_so_many(tmp_path: Path) -> None:
-    rows = kafka_rows()
-    for seq in (30, 40):
-        rows[seq]["after"]["end_offset"] += 1
-    path = write_lines(tmp_path / "a.jsonl", rows)
+    path = diverging(tmp_path / "a.jsonl", 30, 40)
     for options, divergences, checked in (([], 2, 60), (["--divergences", 1], 1, 31)):
         done = run("replay", path, "--against", "impl", "--json", *options)
         partition, totals = map(json.loads, done.stdout.splitlines())
@@ -207,9 +204,7 @@ def test_an_error_of_spark_or_the_disk_is_one_line(
 @pytest.mark.slow
 @pytest.mark.usefixtures("spark")
 def test_a_table_is_replayed_as_a_file_is(tmp_path: Path) -> None:
-    rows = kafka_rows()
-    rows[30]["after"]["end_offset"] += 1
-    address = f"file:{write_parquet(tmp_path / 'events.parquet', rows)}"
+    address = f"file:{diverging(tmp_path / 'events.parquet', 30)}"
     done = run("replay", "--table", address, "--against", "impl", "--out", f"{tmp_path}/out")
     assert done.exit_code == 1
     assert f"{address}:31" in done.output
