@@ -13,7 +13,10 @@ _IN_RULES = (
 TESTED_ELSEWHERE = {
     "model": {
         Path(f"test_{name}.py")
-        for name in ("checkpoint", "outcome", "rule", "share_messages", "share_state_requests")
+        for name in (
+            *("checkpoint", "guards", "operations", "outcome", "rule"),
+            *("share_messages", "share_state_requests"),
+        )
     },
     "spec": {Path("test_partition.py")},
     "judge": {

@@ -1,6 +1,9 @@
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from model.checks import MAX_INT64, MAX_RANGE
 from model.errors import InvalidValueError
@@ -12,8 +15,10 @@ from model.ranges import (
     delivery_counts,
     join_neighbours,
     never_delivered,
+    offsets,
     ranges_of,
     record_range,
+    runs,
 )
 from model.states import RecordState
 
@@ -94,3 +99,18 @@ def test_ascending_offsets_are_as_few_ranges_as_can_be() -> None:
 def test_each_acquired_offset_has_the_delivery_count_of_its_range() -> None:
     acquired = [AcquiredRange(0, 1, 1), AcquiredRange(5, 5, 3)]
     assert delivery_counts(acquired) == {0: 1, 1: 1, 5: 3}
+
+
+ITEMS = st.dictionaries(st.integers(0, 20), st.integers(0, 2)).map(lambda d: sorted(d.items()))
+
+
+@given(ITEMS)
+def test_runs_cover_their_items_and_are_the_longest(items: list[tuple[int, int]]) -> None:
+    found = list(runs(items))
+    assert [(o, value) for first, last, value in found for o in range(first, last + 1)] == items
+    assert not any(one[1] + 1 == other[0] and one[2] == other[2] for one, other in pairwise(found))
+
+
+def test_offsets_are_those_of_each_range_in_their_order() -> None:
+    assert list(offsets((OffsetRange(7, 9), OffsetRange(0, 1)))) == [7, 8, 9, 0, 1]
+    assert list(offsets(())) == []

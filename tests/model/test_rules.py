@@ -1,9 +1,12 @@
 from clients.duties import Duty
+from model.guards import CoordinatorGuard, Difference
 from model.rules import RULES, VERDICT_RULES, RuleKind, rules_for
 
 
-def test_the_duties_are_those_of_the_table() -> None:
+def test_names_that_code_has_are_those_of_the_table() -> None:
     assert RULES[RuleKind.DUTY].keys() == {duty.value for duty in Duty}
+    assert RULES[RuleKind.COORDINATOR].keys() == CoordinatorGuard.__members__.keys()
+    assert RULES[RuleKind.DIFFERENCE].keys() == Difference.__members__.keys()
 
 
 def test_each_rule_has_a_sentence_of_its_own_and_names_promises_that_exist() -> None:
