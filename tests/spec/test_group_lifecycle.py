@@ -9,7 +9,6 @@ from immutables import Map
 from judge.invariants import broken_names
 from judge.share_group_invariants import GROUP_INVARIANTS
 from model.errors import ErrorCode, InvalidValueError
-from model.profile import KIP
 from model.share_messages import TopicPartition
 from spec.coordinator import Durable
 from spec.group_lifecycle import (
@@ -24,8 +23,6 @@ from spec.group_lifecycle import (
     reconcile,
     subscribe,
 )
-from spec.log import Log
-from spec.share_broker import ShareBroker, lead
 from spec.share_group import (
     CallDelete,
     CallInitialize,
@@ -36,13 +33,11 @@ from spec.share_group import (
     WriteMetadata,
     group_of,
 )
-from tests.spec.share_worlds import acked, asked, errors, fetching, given, sent
-from tests.spec.worlds import SMALL
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
 Operation = Callable[[Coordinators], GroupPlan]
 CLUSTER = Coordinators(Map({"a": 1, "b": 1}))
-A, B, BOTH_TOPICS = frozenset({"a"}), frozenset({"b"}), frozenset({"a", "b"})
+A, BOTH_TOPICS = frozenset({"a"}), frozenset({"a", "b"})
 
 
 def done(there: Coordinators, *plans: GroupPlan) -> Coordinators:
@@ -249,22 +244,3 @@ def test_an_effect_that_is_refused_ends_the_operation() -> None:
     there = carry_out(fenced, subscribe(fenced, "m", A).effects)
     assert group_of(there).metadata.initializing == {A0}
     assert there.states == fenced.states
-
-
-def test_a_broker_serves_what_the_coordinators_have() -> None:
-    """A group from its first member to its deletion, as one member sees it."""
-    there = joined()
-    broker = ShareBroker(KIP, there.topics)
-    broker = lead(broker, ("g", A0), SMALL, Log(0, 9), there.states[A0])
-    broker, response = sent(broker, fetching("m", 0, asked(A0), asked(B0), most=3))
-    assert errors(response) == {A0: ("NONE", "NONE"), B0: ("UNKNOWN_TOPIC_OR_PARTITION", "NONE")}
-    assert given(response)[A0] == [(0, 2, 1)]
-    broker, _ = sent(broker, acked("m", -1, asked(A0, (0, 1, 1))))
-    durable = broker.partitions["g", A0].durable
-    there = attrs.evolve(there, states=Map({A0: durable}))
-    there = done(there, leave(there, "m"))
-    there = done(there, alter_offsets(there, {A0: 7}))
-    broker = lead(broker, ("g", A0), SMALL, Log(0, 9), there.states[A0])
-    _, response = sent(broker, fetching("m", 0, asked(A0), most=3))
-    assert given(response) == {A0: [(7, 8, 1)]}
-    assert done(there, delete_group(there)) == CLUSTER

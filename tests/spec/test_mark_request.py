@@ -21,7 +21,6 @@ from spec.mark_request import handle_mark
 from spec.share_broker import ShareBroker, advance, lead
 from tests.spec.share_worlds import (
     P0,
-    P1,
     asked,
     broker_of,
     fetching,
@@ -131,12 +130,6 @@ def test_what_is_not_in_memory_is_not_marked(broker: ShareBroker) -> None:
     broker = attrs.evolve(broker, partitions=broker.partitions.set(("g", P0), away))
     _, answer = marked(broker, marking("m", 1, P0, (0, 0, 0)))
     assert answer[P0] == MarkedPartition(P0, UNKNOWN)
-
-
-def test_a_request_names_each_share_partition_once() -> None:
-    with pytest.raises(InvalidValueError, match="each share-partition once"):
-        ShareMark("g", "m", 1, (PartitionMarks(P0), PartitionMarks(P0)))
-    assert len(ShareMark("g", "m", 1, (PartitionMarks(P0), PartitionMarks(P1))).partitions) == 2
 
 
 def test_a_profile_without_records_in_progress_has_no_such_request() -> None:

@@ -4,8 +4,7 @@ from immutables import Map
 
 from judge.invariants import broken_names
 from judge.share_broker_invariants import BROKER_INVARIANTS
-from model.config import AutoOffsetReset
-from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
+from model.errors import ErrorCode, InvalidValueError
 from model.operations import CompleteWrite, MemberLeaves, Produce
 from model.outcome import Answer
 from model.ranges import OffsetRange
@@ -21,7 +20,6 @@ from spec.share_broker import (
     disconnect,
     end_session,
     lead,
-    load,
     resign,
 )
 from spec.share_request import handle
@@ -51,19 +49,6 @@ def in_memory(broker: ShareBroker) -> list[TopicPartition]:
     return sorted(at for (_group, at), there in broker.partitions.items() if there.ready)
 
 
-def test_a_share_partition_whose_state_is_malformed_fails() -> None:
-    broker = broker_of()
-    state = attrs.evolve(broker.partitions["g", P0].durable, start_offset=-1)
-    by_duration = attrs.evolve(SMALL, auto_offset_reset=AutoOffsetReset.BY_DURATION)
-    there = attrs.evolve(broker.partitions["g", P0], durable=state, config=by_duration)
-    broker = attrs.evolve(broker, partitions=broker.partitions.set(("g", P0), there))
-    with pytest.raises(InvalidValueError, match="reset_offset is None"):
-        load(broker, ("g", P0), None)
-    error, after = load(broker, ("g", P0), 4)
-    assert error is ErrorCode.NONE
-    assert after.partitions["g", P0].window.start_offset == 4
-
-
 def test_time_does_not_go_back() -> None:
     with pytest.raises(InvalidValueError, match="now is 4; allowed: at least 5"):
         advance(advance(broker_of(), 5), 4)
@@ -78,18 +63,6 @@ def test_a_response_waits_for_the_write_of_its_acknowledgement() -> None:
     assert errors(done.responses[handled.seq]) == {P0: ("NONE", "NONE")}
     assert not done.broker.waiting
     assert not done.broker.finished
-
-
-def test_a_response_waits_for_each_of_its_writes() -> None:
-    broker = opened(opened(broker_of(records=1)))
-    assert (held(broker, P0), held(broker, P1)) == ("0:Q1@m", "0:Q1@m")
-    both = Conduct(tuple((at, PartitionConduct(acknowledge_answer=PENDING)) for at in (P0, P1)))
-    request = acked("m", 1, asked(P0, (0, 0, 1)), asked(P1, (0, 0, 1)))
-    handled = handle(broker, request, 0, both)
-    one = complete_write(handled.broker, ("g", P1), CompleteWrite(0, ErrorCode.NONE))
-    assert not one.responses
-    two = complete_write(one.broker, ("g", P0), CompleteWrite(0, ErrorCode.NONE))
-    assert errors(two.responses[handled.seq]) == {P0: ("NONE", "NONE"), P1: ("NONE", "NONE")}
 
 
 def test_a_broker_that_resigned_twice_leads_neither_and_ends_the_session() -> None:
@@ -109,11 +82,6 @@ def test_the_end_of_a_groups_last_session_leaves_other_groups_in_memory() -> Non
     broker, _ = sent(broker, fetching("n", 0, asked(P0), group="h"))
     after = end_session(broker, ("g", "m"), Conduct())
     assert [key for key, found in after.partitions.items() if found.ready] == [("h", P0)]
-
-
-def test_a_write_is_answered_once() -> None:
-    with pytest.raises(IllegalChoiceError, match="WRITE_IS_OUTSTANDING"):
-        complete_write(opened(broker_of()), ("g", P0), CompleteWrite(7, ErrorCode.NONE))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from model.errors import ErrorCode, InvalidValueError
 from model.operations import MemberLeaves
 from model.outcome import Write
 from model.profile import KAFKA, KIP, Profile
-from model.ranges import StateBatch
 from model.share_messages import (
     Conduct,
     PartitionConduct,
@@ -29,7 +28,6 @@ from spec.log import Log
 from spec.share_broker import ShareBroker
 from spec.share_cluster import (
     ShareCluster,
-    advance,
     answer,
     arrive,
     elect,
@@ -197,24 +195,6 @@ def test_a_write_of_before_an_election_answers_nobody() -> None:
     assert after.coordinator == cluster.coordinator, "leader epoch 1 is fenced"
     with pytest.raises(InvalidValueError, match=r"^sent is SentWrite\(.*; allowed: a write"):
         arrive(after, late, 0)
-
-
-def test_the_writes_of_expiries_and_releases_are_sent_too() -> None:
-    cluster, _ = fetched(cluster_of(), 1, most=2)
-    cluster = advance(cluster, 1, SMALL.record_lock_duration_ms)
-    (expiry,) = cluster.sent
-    assert expiry.request.state_batches == (StateBatch(0, 1, RecordState.AVAILABLE, 1),)
-    cluster, _ = fetched(cluster, 1, epoch=1)
-    cluster, handled = handle(
-        cluster, 1, ShareFetch("g", "m", -1, (PartitionRequest(AT),)), cluster.brokers[1].now
-    )
-    assert handled.response is not None
-    assert len(cluster.sent) == 2
-    for sent in sorted(cluster.sent, key=lambda one: one.id):
-        cluster, _ = arrive(cluster, sent, 0)
-    entries = cluster.coordinator.held[state_key(KEY)].durable.entries
-    assert dict(entries) == {0: (RecordState.ARCHIVED, 2), 1: (RecordState.AVAILABLE, 1)}
-    assert not cluster.brokers[1].partitions[KEY].ready
 
 
 def test_a_share_partition_may_change_by_itself_and_its_write_is_sent() -> None:

@@ -6,7 +6,6 @@ import attrs
 import pytest
 from immutables import Map
 
-from model.config_table import CONFIGURATIONS, Scope, default_of
 from model.errors import ErrorCode, IllegalChoiceError
 from model.guards import CoordinatorGuard, Guard
 from model.profile import KAFKA, KAFKA_4_4, KIP, Profile
@@ -34,7 +33,7 @@ from spec.state_topic import StateTopicPartition, append, prune, recover, redund
 from tests.coordinator_recording import KINDS, StateResult, exchange, lines, record_of
 from tests.spec.worlds import BOTH
 
-TOPIC, GONE = UUID(int=1), UUID(int=2)
+TOPIC = UUID(int=1)
 KEY = SharePartitionKey("g", TOPIC, 0)
 BATCH = StateBatch(0, 2, RecordState.ACKNOWLEDGED, 1)
 NONE, INVALID = ErrorCode.NONE, ErrorCode.INVALID_REQUEST
@@ -58,12 +57,6 @@ def write(*epochs: int, start: int = 0, count: int = 0) -> WriteState:
 
 
 STARTED = (InitializeState(KEY, 2, 0), ReadState(KEY, 5))
-
-
-def test_a_coordinator_begins_with_nothing_and_the_default_of_the_configuration() -> None:
-    name = "share.coordinator.snapshot.update.records.per.snapshot"
-    assert default_of(CONFIGURATIONS[Scope.BROKER, name], KIP) == 500
-    assert ShareCoordinator(KIP) == ShareCoordinator(KIP, Map(), Map(), 500)
 
 
 @pytest.mark.parametrize("profile", [KIP, KAFKA])
@@ -135,36 +128,6 @@ def test_a_share_partition_made_again_begins_at_snapshot_epoch_0_and_knows_no_le
     assert (held.durable.snapshot_epoch, held.leader_fence, held.durable.state_epoch) == (0, 0, 2)
     late = serve(coordinator, write(5, 2), 20)
     assert late.status is NONE, "a write of before the deletion lands in what was made since"
-
-
-@pytest.mark.parametrize(
-    ("requests", "status"),
-    [
-        ([InitializeState(attrs.evolve(KEY, partition=-1), 0, 0)], INVALID),
-        ([InitializeState(KEY, -1, 0)], INVALID),
-        ([*STARTED, InitializeState(attrs.evolve(KEY, topic_id=GONE), 0, 0)], UNKNOWN),
-        ([*STARTED, InitializeState(KEY, 1, 0)], OLD_STATE),
-        ([InitializeState(attrs.evolve(KEY, partition=2), 0, 0)], UNKNOWN),
-        ([*STARTED, ReadState(attrs.evolve(KEY, partition=-1), 0)], INVALID),
-        ([*STARTED, ReadState(KEY, -1)], INVALID),
-        ([*STARTED, ReadState(KEY, 4)], OLD_LEADER),
-        ([*STARTED, WriteState(attrs.evolve(KEY, partition=-1), 0, 0, 0)], INVALID),
-        ([*STARTED, write(-1, 2)], INVALID),
-        ([*STARTED, write(5, -1)], INVALID),
-        ([*STARTED, write(4, 1)], OLD_LEADER),
-        ([*STARTED, write(5, 1)], OLD_STATE),
-        ([ReadStateSummary(attrs.evolve(KEY, partition=-1))], INVALID),
-        ([ReadStateSummary(attrs.evolve(KEY, partition=2))], UNKNOWN),
-        ([DeleteState(attrs.evolve(KEY, partition=-1))], INVALID),
-        ([DeleteState(attrs.evolve(KEY, topic_id=GONE))], UNKNOWN),
-    ],
-)
-@BOTH
-def test_a_refused_request_changes_nothing(
-    profile: Profile, requests: list[StateRequest], status: ErrorCode
-) -> None:
-    coordinator = started(profile, *requests[:-1])
-    assert serve(coordinator, requests[-1], 20) == Reply(coordinator, status)
 
 
 @BOTH

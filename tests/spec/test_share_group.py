@@ -48,13 +48,6 @@ def test_partitions_of_a_missing_topic_are_not_assignable() -> None:
     assert assignable(Coordinators(Map(), ShareGroup(1, WANTED, held))) == frozenset()
 
 
-def test_an_unknown_group_is_empty() -> None:
-    nothing: frozenset[TopicPartition] = frozenset()
-    none = PartitionMetadata(nothing, nothing, nothing)
-    assert ShareGroup() == ShareGroup(0, Map(), none)
-    assert Coordinators() == Coordinators(Map(), None, Map())
-
-
 def test_listed_partitions_are_those_at_any_stage() -> None:
     assert listed(STAGES) == {A0, A1, B0}
     assert listed(STAGES, ("b", "c")) == {B0}

@@ -5,7 +5,6 @@ from model.config import IsolationLevel
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.operations import Produce
 from model.outcome import Choice
-from model.profile import Profile
 from model.ranges import OffsetRange
 from model.share_messages import (
     Conduct,
@@ -33,7 +32,7 @@ from tests.spec.share_worlds import (
     opened,
     sent,
 )
-from tests.spec.worlds import BOTH, SMALL, acknowledgement, fetch, run, started
+from tests.spec.worlds import SMALL, acknowledgement, fetch, run, started
 
 UNKNOWN = TopicPartition("u", 0)
 ABSENT = TopicPartition("t", 7)
@@ -41,20 +40,6 @@ ABSENT = TopicPartition("t", 7)
 
 def read(partition: SharePartition, most: int) -> list[tuple[int, int]]:
     return [attrs.astuple(batch) for batch in readable(partition, most)]
-
-
-@BOTH
-def test_a_member_fetches_acknowledges_and_closes(profile: Profile) -> None:
-    broker, response = sent(broker_of(profile), fetching("m", 0, asked(P0), asked(P1), most=8))
-    assert given(response) == {P0: [(0, 5, 1)], P1: [(0, 1, 1)]}
-    broker, response = sent(broker, fetching("m", 1, asked(P0, (0, 3, 1), (4, 4, 2)), most=3))
-    assert errors(response) == {P0: ("NONE", "NONE"), P1: ("NONE", "NONE")}
-    assert given(response) == {P1: [(2, 4, 1)], P0: []}
-    assert held(broker, P0) == "4:A1 5:Q1@m"
-    broker, response = sent(broker, acked("m", -1, asked(P0, (5, 5, 1))))
-    assert errors(response) == {P0: ("NONE", "NONE")}
-    assert dict(broker.partitions["g", P1].durable.entries) == dict.fromkeys(range(5), (0, 1))
-    assert not broker.sessions
 
 
 @pytest.mark.parametrize(

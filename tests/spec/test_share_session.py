@@ -4,7 +4,6 @@ from immutables import Map
 
 from model.share_messages import (
     MAX_EPOCH,
-    PartitionRequest,
     ShareAcknowledge,
     ShareFetch,
     ShareRequest,
@@ -31,10 +30,6 @@ def began(request: ShareRequest, sessions: Sessions = LIVE, most: int = 10) -> t
     return error.name, after
 
 
-def parts(sessions: Sessions, member: str = "m") -> list[TopicPartition]:
-    return [one.topic_partition for one in sessions["g", member].partitions]
-
-
 def test_epoch_0_opens_a_session_that_expects_1() -> None:
     error, after = began(fetching("n", 0, asked(P1)))
     assert error == "NONE"
@@ -55,21 +50,9 @@ def test_any_other_epoch_is_wrong_and_changes_nothing(epoch: int) -> None:
         assert began(request) == ("INVALID_SHARE_SESSION_EPOCH", LIVE)
 
 
-@pytest.mark.parametrize("epoch", [1, 3, -1, MAX_EPOCH, -2])
-def test_without_a_session_only_epoch_0_is_served(epoch: int) -> None:
-    for request in (fetching("n", epoch), acked("n", epoch)):
-        assert began(request) == ("SHARE_SESSION_NOT_FOUND", LIVE)
-
-
 def test_an_acknowledgement_cannot_open_a_session() -> None:
     for member in ("m", "n"):
         assert began(acked(member, 0)) == ("INVALID_SHARE_SESSION_EPOCH", LIVE)
-
-
-def test_a_fetch_that_opens_a_session_cannot_acknowledge() -> None:
-    request = fetching("m", 0, asked(P0), asked(P1, (0, 0, 1)))
-    assert began(request) == ("INVALID_REQUEST", LIVE)
-    assert began(request, most=0) == ("INVALID_REQUEST", LIVE)
 
 
 def test_a_session_beyond_the_limit_is_refused() -> None:
@@ -81,11 +64,6 @@ def test_partitions_are_added_once_and_then_forgotten() -> None:
     request = ShareFetch("g", "m", 3, (asked(P1), asked(third)), (P0, TopicPartition("u", 0)))
     _, after = began(request)
     assert after[KEY].partitions == (SessionPartition(P1), SessionPartition(third, answer_due=True))
-
-
-def test_an_acknowledgement_leaves_the_partitions_of_the_session() -> None:
-    _, after = began(acked("m", 3, PartitionRequest(TopicPartition("t", 2))))
-    assert parts(after) == [P0, P1]
 
 
 def test_a_renewal_came_with_version_2() -> None:
