@@ -12,8 +12,6 @@ from impl import cache, jit
 from impl.rows import sort_rows
 from tests.impl.helpers import interpreted
 
-ROOT = Path(__file__).parents[2]
-
 
 class Numba:
     """Stands for Numba: notes how it was told to compile, and where its cache was meanwhile."""

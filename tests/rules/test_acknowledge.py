@@ -87,22 +87,6 @@ def test_natural_gaps_in_a_batch_are_passed_over(profile: Profile) -> None:
     assert (only_gap.outcome.status, only_gap.outcome.writes) == (NONE, ())
 
 
-@pytest.mark.parametrize(
-    ("batches", "expected"),
-    [
-        (((9, 10, 1), (5, 5, 1)), INVALID_REQUEST),
-        (((5, 5, 1), (9, 10, 1)), INVALID_RECORD_STATE),
-        (((5, 10, 1),), INVALID_REQUEST),
-        (((8, 9, 1), (9, 9, 1)), INVALID_RECORD_STATE),
-    ],
-    ids=str,
-)
-def test_the_first_error_is_answered(
-    batches: tuple[tuple[int, ...], ...], expected: ErrorCode
-) -> None:
-    assert status(holding(), *batches) is expected
-
-
 ALLOWED = [
     ((0, 4, 1), {NONE}),
     ((7, 9, 1), {NONE, INVALID_REQUEST, INVALID_RECORD_STATE}),

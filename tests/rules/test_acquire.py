@@ -1,18 +1,17 @@
 import attrs
-import pytest
 
 from model.errors import ErrorCode
 from model.guards import Guard
 from model.operations import AdvanceTime, Initialize, Produce
-from model.outcome import Answer, Choice
-from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
+from model.outcome import Choice
+from model.profile import KAFKA, KIP, Profile
 from model.ranges import AcquiredRange, OffsetRange
 from model.snapshot import DurableState
 from model.states import AcquireMode, RecordState
 from spec.partition import SharePartition
 from spec.step import new_partition
 from tests.rules.share_partition import apply, complete_count, refusal, run, started, states
-from tests.spec.worlds import BOTH, MARKS, SMALL, acknowledgement, fetch, spans, taken
+from tests.spec.worlds import BOTH, SMALL, acknowledgement, fetch, spans, taken
 
 RECORD_LIMIT = AcquireMode.RECORD_LIMIT
 AVAILABLE = RecordState.AVAILABLE
@@ -20,16 +19,6 @@ AVAILABLE = RecordState.AVAILABLE
 
 def chosen(*parts: tuple[int, int]) -> Choice:
     return Choice(acquired=spans(*parts))
-
-
-def mixed() -> SharePartition:
-    """0 done by choice of the start offset, 1 held by c1, 2 pending, 3 available, 4 archived."""
-    partition = run(started(), fetch("c1", (0, 4)))
-    kept = Choice(start_offset=0)
-    partition = apply(partition, acknowledgement("c1", (0, 0, 1), (3, 3, 2)), kept).partition
-    partition = apply(partition, acknowledgement("c1", (4, 4, 3)), kept).partition
-    pending = [Answer(ErrorCode.PENDING)]
-    return apply(partition, acknowledgement("c1", (2, 2, 2)), kept, pending).partition
 
 
 @BOTH
@@ -47,37 +36,6 @@ def test_an_acquire_counts_a_delivery_and_returns_the_count_in_ranges() -> None:
     step = apply(partition, fetch("c2", (1, 6)), chosen((5, 6), (1, 2)))
     assert taken(step.outcome) == [(1, 2, 2), (5, 6, 1)]
     assert states(step.partition) == "0:Q1@c1 1-2:Q2@c2 3-4:Q1@c1 5-6:Q1@c2"
-
-
-@pytest.mark.parametrize(
-    ("offset", "guard"),
-    [
-        (0, Guard.ONLY_AVAILABLE_IS_ACQUIRED),
-        (1, Guard.ONLY_AVAILABLE_IS_ACQUIRED),
-        (2, Guard.NO_ACQUIRE_DURING_WRITE),
-        (4, Guard.ONLY_AVAILABLE_IS_ACQUIRED),
-        (7, Guard.ONLY_READ_IS_ACQUIRED),
-    ],
-)
-def test_only_available_records_that_were_read_are_acquired(offset: int, guard: Guard) -> None:
-    choice = Choice(acquired=spans((offset, offset)), start_offset=0)
-    assert refusal(mixed(), fetch("c2", (0, 6)), choice) == (guard, offset)
-
-
-def test_no_record_is_acquired_twice_at_once() -> None:
-    assert refusal(started(), fetch("c1", (0, 4)), chosen((0, 2), (2, 3))) == (
-        Guard.ONLY_AVAILABLE_IS_ACQUIRED,
-        2,
-    )
-
-
-def test_batch_optimized_may_take_more_but_not_where_none_were_asked_for() -> None:
-    operation = fetch("c1", (0, 4), most=3)
-    assert taken(apply(started(), operation, chosen((0, 4))).outcome) == [(0, 4, 1)]
-    assert (
-        refusal(started(), attrs.evolve(operation, max_fetch_records=0), chosen((0, 0)))[0]
-        is Guard.WITHIN_RECORD_LIMIT
-    )
 
 
 def test_records_read_below_the_end_enter_the_window_available() -> None:
@@ -140,37 +98,6 @@ def test_under_record_limit_nothing_beyond_the_limit_is_taken(profile: Profile) 
     assert guard is Guard.WITHIN_WINDOW_LIMIT
 
 
-def test_under_record_limit_the_rest_of_the_log_batch_enters_under_kafka_only() -> None:
-    operation = fetch("c1", (0, 14), mode=RECORD_LIMIT)
-    choice = Choice(acquired=spans((0, 4)), end_offset=15)
-    step = apply(started(KAFKA), operation, choice)
-    assert states(step.partition) == "0-4:Q1@c1 5-14:A0"
-    assert refusal(started(KIP), operation, choice)[0] is Guard.WITHIN_WINDOW_LIMIT
-
-
-def test_a_window_beyond_its_limit_may_be_taken_from_again_under_record_limit() -> None:
-    operation = fetch("c1", (0, 14), mode=RECORD_LIMIT)
-    choice = Choice(acquired=spans((0, 4)), end_offset=15)
-    partition = apply(started(KAFKA), operation, choice).partition
-    step = apply(partition, fetch("c2", (0, 14), mode=RECORD_LIMIT), chosen((5, 14)))
-    assert taken(step.outcome) == [(5, 14, 1)]
-
-
-def test_a_window_that_begins_behind_a_gap_is_counted_from_there() -> None:
-    behind = fetch("c1", (5, 15), at=0, mode=RECORD_LIMIT)
-    for profile in (KIP, KAFKA):
-        assert taken(apply(started(profile), behind, chosen((5, 14))).outcome) == [(5, 14, 1)]
-        guard, _ = refusal(started(profile), behind, chosen((5, 15)))
-        assert guard is Guard.WITHIN_WINDOW_LIMIT
-
-
-def test_a_window_does_not_end_in_a_gap_beyond_its_limit() -> None:
-    choice = Choice(acquired=spans((0, 4)), entered=spans((11, 11)))
-    for profile in (KIP, KAFKA):
-        guard, _ = refusal(started(profile), fetch("c1", (0, 4), (12, 14)), choice)
-        assert guard is Guard.WITHIN_WINDOW_LIMIT
-
-
 def test_a_gap_at_the_end_of_the_window_is_free_under_kafka_only() -> None:
     operation = fetch("c2", (10, 14), at=5)
     for profile in (KIP, KAFKA):
@@ -180,28 +107,6 @@ def test_a_gap_at_the_end_of_the_window_is_free_under_kafka_only() -> None:
             assert guard is Guard.WITHIN_WINDOW_LIMIT
         else:
             assert taken(apply(partition, operation, chosen((10, 14))).outcome) == [(10, 14, 1)]
-
-
-def test_a_gap_at_the_end_is_free_for_what_fits_behind_it() -> None:
-    partition = run(started(KAFKA), fetch("c1", (0, 4)))
-    operation = fetch("c2", (10, 14), (15, 15), at=5)
-    guard, _ = refusal(partition, operation, chosen((10, 15)))
-    assert guard is Guard.WITHIN_WINDOW_LIMIT
-    crossing = fetch("c2", (10, 15), at=5)
-    assert taken(apply(partition, crossing, chosen((10, 15))).outcome) == [(10, 15, 1)]
-    limited = attrs.evolve(crossing, acquire_mode=RECORD_LIMIT)
-    assert refusal(partition, limited, chosen((10, 15)))[0] is Guard.WITHIN_WINDOW_LIMIT
-
-
-def test_the_width_counts_from_the_start_offset_of_after() -> None:
-    partition = run(started(), fetch("c1", (0, 9)))
-    held_back = Choice(start_offset=0)
-    partition = apply(partition, acknowledgement("c1", (0, 9, 1)), held_back).partition
-    operation = fetch("c2", (10, 14))
-    moved = apply(partition, operation, Choice(acquired=spans((10, 14)), start_offset=10))
-    assert moved.partition.window.start_offset == 10
-    kept = Choice(acquired=spans((10, 14)), start_offset=0)
-    assert refusal(partition, operation, kept)[0] is Guard.WITHIN_WINDOW_LIMIT
 
 
 @BOTH
@@ -221,18 +126,6 @@ def test_which_of_them_a_read_archives_is_a_choice(profile: Profile) -> None:
     step = apply(partition, fetch("c2", (7, 8), at=2), noticed)
     assert states(step.partition) == "0:Q1@c1 1-2:A1 3:X1 4:A1 7-8:Q1@c2"
     assert step.partition.log.holes == ((2, 6),)
-
-
-def test_each_acquisition_that_takes_a_record_has_the_next_number() -> None:
-    partition = started(DRAFT_RESOLVED, config=MARKS)
-    found = []
-    for operation in (fetch("c1", (0, 1)), fetch("c1", (0, 1)), fetch("c2", (2, 2))):
-        step = apply(partition, operation)
-        partition = step.partition
-        found.append(step.outcome.acquisition)
-    assert found == [0, None, 1]
-    numbers = [partition.window.records[offset].acquisition for offset in range(3)]
-    assert numbers == [0, 0, 1]
 
 
 PRODUCED = tuple((first, first + 9) for first in range(0, 100, 10))
@@ -257,14 +150,6 @@ def test_batch_optimized_takes_the_maximum_and_the_rest_of_one_log_batch(profile
 def test_a_read_cannot_claim_that_ten_log_batches_are_one(profile: Profile) -> None:
     guard, _ = refusal(produced(profile), fetch("c1", (0, 99), most=1), chosen((0, 99)))
     assert guard is Guard.READ_IS_OF_THE_LOG
-
-
-@BOTH
-def test_a_log_batch_that_nobody_produced_is_as_it_was_read(profile: Profile) -> None:
-    config = attrs.evolve(SMALL, partition_max_record_locks=1000)
-    partition = started(profile, config=config)
-    whole = fetch("c1", (0, 29), most=1)
-    assert taken(apply(partition, whole, chosen((0, 29))).outcome) == [(0, 29, 1)]
 
 
 @BOTH

@@ -2,7 +2,7 @@ import attrs
 import pytest
 
 from model.checks import MAX_INT64
-from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
+from model.errors import ErrorCode, InvalidValueError
 from model.guards import Guard
 from model.operations import AdvanceTime, CompleteWrite, Expire, Operation
 from model.outcome import Answer, Choice, Expiry, Outcome, Write
@@ -152,13 +152,6 @@ def test_a_timer_ends_no_lock_a_millisecond_early(ms: int) -> None:
     assert states(run(on_time, Expire(spans((0, 2)), 100))) == "0-2:A1 3-4:Q1@c2"
 
 
-@pytest.mark.parametrize("due", [99, 104])
-def test_a_timer_was_due_neither_before_the_deadline_nor_later_than_now(due: int) -> None:
-    partition = run(clocked(), AdvanceTime(73))
-    assert refusal(partition, Expire(spans((0, 2)), due))[0] is Guard.LOCK_LASTS_ITS_DURATION
-    assert states(run(partition, Expire(spans((0, 2)), 103))) == "0-2:A1 3-4:Q1@c2"
-
-
 @BOTH
 def test_no_lock_is_held_longer_than_a_sweep_after_its_deadline(profile: Profile) -> None:
     partition = clocked(attrs.evolve(profile, sweep_ms=SWEEP))
@@ -198,14 +191,6 @@ def test_a_lock_lasts_its_duration_whatever_is_claimed(deadline: int, guard: Gua
     )
     for operation in operations:
         assert refusal(partition, operation, choice)[0] is guard
-
-
-@pytest.mark.parametrize("by", [-1, 1])
-def test_under_a_virtual_clock_a_lock_is_granted_now(by: int) -> None:
-    partition = run(started(), fetch("c1", (0, 4)), AdvanceTime(20))
-    assert granted(partition, 120).window.records[5].deadline == 120
-    with pytest.raises(IllegalChoiceError, match="LOCK_"):
-        granted(partition, 120 + by)
 
 
 def seen(start: int, *batches: StateBatch) -> tuple[Answer, ...]:

@@ -14,7 +14,7 @@ from model.operations import (
     ResetOffset,
 )
 from model.outcome import Answer, Choice
-from model.profile import DRAFT_RESOLVED, KIP, LAG_RESOLVED, Profile
+from model.profile import DRAFT_RESOLVED, KIP, Profile
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
@@ -122,30 +122,6 @@ def test_an_implementation_may_begin_at_the_log_start_offset_at_once(profile: Pr
     assert (edges(later.partition), states(later.partition)) == ((5, 10), "5-9:A1")
 
 
-def test_holes_are_known_to_a_new_leader_below_the_end_of_its_log() -> None:
-    partition = run(started(end=100), Produce(spans((110, 119)), 130))
-    assert partition.log.holes == ((100, 109), (120, 129))
-    for log_end, holes in (
-        (130, ((100, 109), (120, 129))),
-        (125, ((100, 109), (120, 124))),
-        (120, ((100, 109),)),
-        (105, ((100, 104),)),
-    ):
-        successor = run(partition, Initialize(SMALL, 0, log_end, DurableState(0, 0)))
-        assert successor.log.holes == holes
-    later = run(partition, Initialize(SMALL, 0, 130, DurableState(115, 0)))
-    assert later.log.holes == ((120, 129),)
-
-
-@BOTH
-def test_holes_are_known_to_a_new_leader_from_the_durable_start_offset_on(profile: Profile) -> None:
-    produced = run(started(profile, end=0), Produce(spans((0, 0), (3, 3)), 4))
-    partition = run(produced, fetch("c1", (0, 0), (3, 3)), acknowledgement("c1", (0, 0, 1)))
-    assert (edges(partition)[0], durable(partition).start_offset) == (3, 0)
-    successor = run(partition, Initialize(SMALL, 0, 4, durable(partition)), fetch("c2", (3, 3)))
-    assert (edges(successor), states(successor)) == ((3, 4), "3:Q1@c2")
-
-
 @pytest.mark.parametrize("start", [2, 40])
 def test_an_altered_start_offset_empties_the_window(start: int) -> None:
     partition = run(started(), fetch("c1", (0, 4)), acknowledgement("c1", (0, 4, 2)))
@@ -165,15 +141,6 @@ def test_a_start_offset_is_not_altered_while_records_are_held() -> None:
     assert step.partition == partition
 
 
-def test_a_start_offset_is_not_altered_while_a_call_waits_for_its_write() -> None:
-    partition = run(started(), fetch("c1", (0, 4)))
-    pending = [Answer(ErrorCode.PENDING)]
-    waiting = apply(partition, acknowledgement("c1", (0, 4, 1)), answers=pending).partition
-    step = apply(waiting, ResetOffset(2))
-    assert step.outcome.status is ErrorCode.NON_EMPTY_GROUP
-    assert step.partition == waiting
-
-
 @pytest.mark.parametrize("late", [ErrorCode.NONE, ErrorCode.FENCED_STATE_EPOCH])
 def test_writes_of_expiries_are_fenced_by_an_altered_start_offset(late: ErrorCode) -> None:
     partition = run(started(), fetch("c1", (0, 4)))
@@ -183,18 +150,6 @@ def test_writes_of_expiries_are_fenced_by_an_altered_start_offset(late: ErrorCod
     answered = run(step.partition, CompleteWrite(0, late))
     assert (answered.window, durable(answered)) == (step.partition.window, durable(step.partition))
     assert len(answered.outstanding) == 0
-
-
-@pytest.mark.parametrize(("limit", "count", "expected"), [(2, 4, 5), (5, 1, 5), (1, 1, 2)])
-def test_the_highest_limit_in_force_is_remembered(limit: int, count: int, expected: int) -> None:
-    config = attrs.evolve(SMALL, delivery_count_limit=limit)
-    partition = started(KIP, StateBatch(0, 0, AVAILABLE, count), config=config)
-    assert partition.highest_limit == expected
-    partition = run(partition, fetch("c1", (0, 0)))
-    assert violated(partition) == []
-    lower = attrs.evolve(SMALL, delivery_count_limit=1)
-    successor = run(partition, Initialize(lower, 0, 100, durable(partition)))
-    assert successor.highest_limit == expected
 
 
 @BOTH
@@ -217,38 +172,10 @@ def test_in_progress_that_is_durable_fails_a_share_partition_without_it(profile:
     assert states(run(new_partition(DRAFT_RESOLVED), operation)) == "3-5:A1"
 
 
-@BOTH
-def test_a_dead_letter_that_is_durable_is_one_for_every_leader(profile: Profile) -> None:
-    batches = (StateBatch(3, 3, RecordState.ARCHIVING, 1),)
-    assert states(started(profile, *batches, start=3)) == "3:Y1"
-
-
 def test_a_record_in_progress_keeps_the_start_offset_from_being_altered() -> None:
     partition = run(started(DRAFT_RESOLVED, config=MARKS), fetch("c1", (0, 0)))
     partition = run(partition, marking("c1", (0, 0)))
     assert apply(partition, ResetOffset(5)).outcome.status is ErrorCode.NON_EMPTY_GROUP
-
-
-def test_acquisitions_are_numbered_anew_in_each_leader_epoch() -> None:
-    partition = run(started(DRAFT_RESOLVED, config=MARKS), fetch("c1", (0, 0)))
-    later = attrs.evolve(durable(partition), leader_epoch=1)
-    partition = run(partition, Initialize(MARKS, 0, 100, later))
-    assert apply(partition, fetch("c1", (0, 0))).outcome.acquisition == 0
-
-
-def test_a_leader_reads_the_count_that_the_coordinator_has_counted() -> None:
-    batch = StateBatch(2, 4, RecordState.ARCHIVED, 1)
-    for profile, count in ((KIP, -1), (LAG_RESOLVED, 3)):
-        read = Initialize(SMALL, 0, 9, DurableState(0, -1, (batch,)))
-        assert durable(run(new_partition(profile), read)).delivery_complete_count == count
-
-
-def test_durations_are_checked_first() -> None:
-    disordered = attrs.evolve(
-        MARKS, record_lock_duration_ms=31, auto_offset_reset=AutoOffsetReset.BY_DURATION
-    )
-    with pytest.raises(InvalidValueError, match="record_lock_duration_ms is 31"):
-        apply(new_partition(DRAFT_RESOLVED), Initialize(disordered, 0, 9, NOWHERE))
 
 
 @BOTH

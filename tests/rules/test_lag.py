@@ -9,7 +9,6 @@ from model.errors import ErrorCode
 from model.operations import (
     AdvanceLogStart,
     AdvanceTime,
-    CompleteWrite,
     Initialize,
     MemberLeaves,
     Produce,
@@ -21,7 +20,7 @@ from model.snapshot import DurableState
 from spec.lag import durable_lag, share_partition_lag
 from spec.log import readable_end
 from spec.partition import SharePartition, new_partition
-from tests.rules.share_partition import apply, durable, lag, run, started, states
+from tests.rules.share_partition import apply, durable, lag, run, started
 from tests.spec.worlds import SMALL, acknowledgement, fetch, spans
 
 SIZES = st.integers(0, 1000)
@@ -133,17 +132,6 @@ def first_write_lost(profile: Profile) -> SharePartition:
 
 
 @READERS
-def test_the_reported_lag_omits_a_record_whose_write_was_outstanding(
-    profile: Profile, reported: int
-) -> None:
-    partition = first_write_lost(profile)
-    assert states(partition) == "1:K1"
-    assert not partition.outstanding
-    assert lag(partition) == 1
-    assert durable_lag(2, durable(partition)) == reported
-
-
-@READERS
 def test_the_reported_lag_stays_too_low_until_a_write_has_a_later_start_offset(
     profile: Profile, reported: int
 ) -> None:
@@ -154,34 +142,6 @@ def test_the_reported_lag_stays_too_low_until_a_write_has_a_later_start_offset(
     longer = run(released, Produce(spans((2, 2)), 3), fetch("c1", (0, 1), (2, 2)))
     mended = run(longer, acknowledgement("c1", (0, 0, 1)), acknowledgement("c1", (2, 2, 1)))
     assert lag(mended) == durable_lag(3, durable(mended)) == 0
-
-
-@READERS
-def test_the_reported_lag_is_exact_whichever_write_is_answered_first(
-    profile: Profile, reported: int
-) -> None:
-    partition = run(started(profile, end=2), fetch("c1", (0, 1)))
-    for offset in range(2):
-        sent = acknowledgement("c1", (offset, offset, 1))
-        partition = apply(partition, sent, answers=[Answer(ErrorCode.PENDING)]).partition
-    partition = run(partition, CompleteWrite(1, ErrorCode.NONE))
-    assert durable_lag(2, durable(partition)) == reported
-    partition = run(partition, CompleteWrite(0, ErrorCode.NONE))
-    assert durable_lag(2, durable(partition)) == lag(partition) == 0
-
-
-@READERS
-def test_a_write_that_fails_leaves_the_reported_lag_too_low(
-    profile: Profile, reported: int
-) -> None:
-    partition = run(started(profile, end=2), fetch("c1", (0, 1)))
-    sent = acknowledgement("c1", (0, 0, 1))
-    partition = apply(partition, sent, answers=[Answer(ErrorCode.PENDING)]).partition
-    partition = run(partition, acknowledgement("c1", (1, 1, 1)))
-    partition = run(partition, CompleteWrite(0, ErrorCode.COORDINATOR_NOT_AVAILABLE))
-    partition = run(partition, AdvanceTime(100))
-    assert (states(partition), lag(partition)) == ("0:A1 1:K1", 1)
-    assert durable_lag(2, durable(partition)) == reported
 
 
 def test_a_coordinator_that_counts_reports_what_was_archived_without_a_write() -> None:

@@ -1,7 +1,6 @@
 from model.errors import ErrorCode
 from model.operations import AdvanceLogStart, AdvanceTime, MemberLeaves, Produce
-from model.outcome import Answer
-from tests.rules.share_partition import apply, durable, run, started
+from tests.rules.share_partition import apply, run, started
 from tests.spec.worlds import acknowledgement, fetch, spans
 
 
@@ -16,14 +15,6 @@ def test_acknowledgements_of_lost_records_are_ignored() -> None:
     assert (step.outcome.status, step.outcome.writes) == (ErrorCode.NONE, ())
     assert apply(partition, MemberLeaves("c1")).outcome.writes == ()
     assert apply(partition, AdvanceTime(100)).outcome.writes == ()
-
-
-def test_the_next_write_carries_the_start_offset() -> None:
-    partition = run(started(), fetch("c1", (0, 5)), AdvanceLogStart(3))
-    step = apply(partition, acknowledgement("c1", (0, 4, 1)), answers=[Answer()])
-    (write,) = step.outcome.writes
-    assert (write.start_offset, [b.first for b in write.state_batches]) == (3, [3])
-    assert durable(step.partition).start_offset == 3
 
 
 def test_the_last_stable_offset_is_at_least_the_log_start_offset() -> None:

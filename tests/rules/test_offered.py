@@ -84,18 +84,6 @@ def test_the_start_of_a_full_window_may_wait_until_its_write_is_answered(profile
 
 
 @BOTH
-def test_the_start_of_a_full_window_waits_for_no_write_of_another_record(profile: Profile) -> None:
-    stays, skip = Choice(start_offset=0), SkipAcquire("c2")
-    full = run(started(profile), fetch("c1", (0, 9)))
-    full = apply(full, acknowledgement("c1", (0, 4, 1)), stays).partition
-    later = [Answer(ErrorCode.PENDING)]
-    full = apply(full, acknowledgement("c1", (5, 5, 1)), stays, later).partition
-    for _ in range(profile.offered_within):
-        full = apply(full, skip, stays).partition
-    assert refusal(full, skip, stays)[0] is Guard.FINISHED_LEAVES_FULL_WINDOW
-
-
-@BOTH
 def test_there_is_no_room_where_the_start_offset_may_wait_for_its_write(profile: Profile) -> None:
     stays, none = Choice(start_offset=0), Choice(acquired=(), start_offset=0)
     full = run(started(profile), fetch("c1", (0, 9)), acknowledgement("c1", (0, 9, 2)))

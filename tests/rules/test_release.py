@@ -1,6 +1,5 @@
-from model.operations import AdvanceLogStart, MemberLeaves
+from model.operations import MemberLeaves
 from model.profile import Profile
-from spec.partition import SharePartition
 from tests.rules.share_partition import apply, run, started, states
 from tests.spec.worlds import BOTH, acknowledgement, fetch, written
 
@@ -13,8 +12,3 @@ def test_the_last_attempt_is_archived_and_the_count_stays(profile: Profile) -> N
     assert states(step.partition) == "0:A1 1-2:X2 3-4:A1"
     (write,) = step.outcome.writes
     assert written(write) == (0, 2, [(0, 0, 0, 1), (1, 2, 4, 2), (3, 4, 0, 1)])
-
-
-def passed(profile: Profile) -> SharePartition:
-    """A share-partition in which c1 holds 0 to 2, and the start offset is 3."""
-    return run(started(profile), fetch("c1", (0, 2)), AdvanceLogStart(3))

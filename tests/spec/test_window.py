@@ -1,7 +1,6 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.states import RecordState
 from spec.log import Log
 from spec.record import Record, is_finished
 from spec.window import (
@@ -13,7 +12,6 @@ from tests.strategies import HOLES, RECORDS
 START, END = 10, 30
 CHANGES = st.dictionaries(st.integers(START, END - 1), RECORDS)
 LOGS = HOLES.map(lambda holes: Log(0, 100, holes))
-DONE, AVAILABLE = Record(RecordState.ARCHIVED, 1), Record(RecordState.AVAILABLE, 1)
 
 
 @given(CHANGES, LOGS)

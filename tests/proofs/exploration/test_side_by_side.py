@@ -20,7 +20,6 @@ from spec.partition import Step
 LOG = Log(0, 2)
 DRAFT = SmallWorld(profile=DRAFT_RESOLVED)
 TAKEN, _ = first_pair(SmallWorld(), LOG, NEVER_WRITTEN)
-ACCEPT = ops.Acknowledge("m1", (ops.AcknowledgementBatch(0, 0, (1,)),))
 
 
 def _move(operation: ops.Operation) -> Move:
