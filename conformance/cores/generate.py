@@ -212,7 +212,7 @@ def next_ask(random: Random, mix: Mixture, scene: Scene) -> asks.Ask:
 
 def _steered(weights: dict[type[asks.Ask], float], scene: Scene) -> dict[Any, float]:
     """Return the weights for a state; a command that would do nothing gets a low weight."""
-    partition, last = scene.partition, scene.events[-1].operation if scene.events else None
+    partition, last = scene.partition, scene.past[-1].event.operation if scene.past else None
     writing = bool(partition.outstanding)
     records = partition.window.records.values()
     archiving = any(is_dead_letter(r) for r in records)

@@ -19,6 +19,7 @@ from model.ranges import OffsetRange, RecordRange, delivery_counts, never_delive
 from model.rules import VERDICT_RULES
 from model.snapshot import SharePartitionSnapshot
 from model.states import AcknowledgeType, RecordState
+from model.trace import TraceEvent
 from spec.acknowledge import judge
 from spec.partition import SharePartition
 
@@ -32,6 +33,11 @@ class LastStep:
     before: SharePartition
     scene: Scene
     hello: CoreHello
+
+    @property
+    def event(self) -> TraceEvent:
+        """Return the operation with its answer, as in a trace."""
+        return self.scene.past[-1].event
 
 
 def asserted(last: LastStep, call: str) -> list[str]:
@@ -100,14 +106,14 @@ def _start(last: LastStep, call: str) -> Iterator[str]:
 
 def _least_start(last: LastStep, call: str) -> Iterator[str]:
     yield f"{call};"
-    lowest = number(lowest_start(last.before, last.scene.events[-1]))
+    lowest = number(lowest_start(last.before, last.event))
     told = f"the start offset is {lowest} at least, and it is "
     yield _true(f"sharePartition.startOffset() >= {lowest}", told)
 
 
 def _furthest_start(last: LastStep, call: str) -> Iterator[str]:
     yield f"{call};"
-    event, engine = last.scene.events[-1], SpecEngine(last.before.profile, last.before)
+    event, engine = last.event, SpecEngine(last.before.profile, last.before)
     engine.apply(event.operation, Choice(), recorded_answers(event), event.seq)
     furthest = engine.snapshot().start_offset
     told = f"{furthest} is not finished, and the start offset is "
@@ -137,7 +143,7 @@ def _complete(last: LastStep, call: str) -> Iterator[str]:
 def _records(last: LastStep, call: str) -> Iterator[str]:
     """Assert the state of each record that is in another one than expected."""
     yield f"{call};"
-    recorded = _by_offset(last.scene.events[-1].after, last)
+    recorded = _by_offset(last.event.after, last)
     expected = _by_offset(_expected(last), last)
     for offset in sorted(recorded.keys() | expected.keys()):
         is_, wanted = recorded.get(offset), expected.get(offset)
@@ -201,7 +207,7 @@ def _only(call: str, beyond: str, told: str) -> Iterator[str]:
 
 def _whole_log(last: LastStep) -> Acquire:
     """Return the fetch as if it read all of the log: what it reads is not what is asserted."""
-    operation = last.scene.events[-1].operation
+    operation = last.event.operation
     assert isinstance(operation, Acquire)  # noqa: S101 - the rules are about fetches
     start = last.before.window.start_offset
     read = tuple(OffsetRange(*batch) for batch in last.scene.log if batch[1] >= start)
@@ -210,7 +216,7 @@ def _whole_log(last: LastStep) -> Acquire:
 
 def _counts(last: LastStep, call: str) -> Iterator[str]:
     """Assert the delivery count with which each record is acquired of which it is another."""
-    recorded = delivery_counts(last.scene.events[-1].outcome.acquired)
+    recorded = delivery_counts(last.event.outcome.acquired)
     expected = delivery_counts(last.scene.expected.acquired)
     yield f"List<AcquiredRecords> acquired = {call};"
     for offset in sorted(expected):
@@ -231,7 +237,7 @@ def _offered(last: LastStep, call: str) -> Iterator[str]:
     """Assert that a record which fetches passed over is given, or lies below the start offset."""
     yield f"{call};"
     most = max(last.before.passed_over, key=lambda passed: passed.fetches)
-    record = _by_offset(last.scene.events[-1].after, last).get(most.first)
+    record = _by_offset(last.event.after, last).get(most.first)
     offset, state = number(most.first), _state(record)
     told = f"{most.first} is passed over by {most.fetches + 1} fetches; the start offset is "
     same = f"!stateOf({offset}).equals({java_text(state)})"
@@ -250,7 +256,7 @@ def _makes_room(last: LastStep, call: str) -> Iterator[str]:
 def _queued(last: LastStep, call: str) -> Iterator[str]:
     """Assert that each record was given to the dead-letter queue that is to be in it."""
     yield f"{call};"
-    for offset, record in _by_offset(last.scene.events[-1].after, last).items():
+    for offset, record in _by_offset(last.event.after, last).items():
         if record.state is RecordState.ARCHIVING and not record.pending:
             told = f"offset {offset} is given to the dead-letter queue"
             yield f'assertTrue(isQueued({number(offset)}), "{told}");'
@@ -258,7 +264,7 @@ def _queued(last: LastStep, call: str) -> Iterator[str]:
 
 def _writes(last: LastStep, call: str) -> Iterator[str]:
     """Assert the state that was written of each record of which another one was."""
-    recorded = _written(last.scene.events[-1].outcome.writes)
+    recorded = _written(last.event.outcome.writes)
     expected = _written(last.scene.expected.writes)
     differing = [o for o in sorted(recorded | expected) if recorded.get(o) != expected.get(o)]
     if not differing:

@@ -59,8 +59,8 @@ class Exchanged:
 class Scene(Stage[asks.Ask]):
     """A fresh core with its log, its clock and its judge.
 
-    ``steps`` is what happened, in words, ``events`` the same as events of a trace, and
-    ``exchanges`` as the core was asked and answered;
+    ``steps`` is what happened, in words, ``past`` the same as events of a trace, each with the
+    share-partition before it, and ``exchanges`` as the core was asked and answered;
     ``answered`` counts the events by operation and status, and ``exercised`` the coverage goals
     that they reached. The judge can always follow. A core that has one acquire mode fetches in it,
     whatever a command says: the rules judge what it does.
@@ -77,8 +77,7 @@ class Scene(Stage[asks.Ask]):
         self.log: list[list[int]] = []
         self.aborted: list[list[int]] = []
         self.log_start = self.log_end = self.now = 0
-        self.events: list[TraceEvent] = []
-        self._before: list[SharePartition] = []
+        self.past: list[Standing] = []
         self.exchanges: list[Exchanged] = []
         self.answered: Counter[str] = Counter()
         self.steps: list[StepText] = []
@@ -113,15 +112,15 @@ class Scene(Stage[asks.Ask]):
         return deviation
 
     def _asked(self, operation: dict[str, Any], answers: asks.Answers) -> Finding | None:
-        reply = self._target.apply(len(self.events), operation, answers)
+        reply = self._target.apply(len(self.past), operation, answers)
         names = tuple(answer.name for answer in answers)
-        self.exchanges.append(Exchanged(len(self.events), operation, names, reply))
+        self.exchanges.append(Exchanged(len(self.past), operation, names, reply))
         name, steps = str(operation["op"]), len(self.steps)
         if "error" in reply:
             self._unjudged(operation, error_text(reply))
             cause = cause_of_crash(operation, self.partition)
             return attrs.evolve(crashed(name, error_text(reply)), cause=cause)
-        before = len(self.events)
+        before = len(self.past)
         try:
             finding = self._judged(operation, self._event(operation, reply))
         except InvalidValueError as error:
@@ -132,7 +131,7 @@ class Scene(Stage[asks.Ask]):
             return unreadable(name, error)
         if finding:
             return _deviation(name, *finding, self._follower.state)
-        return self._not_of_the_log(self.events[before].operation)
+        return self._not_of_the_log(self.past[before].event.operation)
 
     def _starts_below_the_log(self) -> bool:
         """Return whether a new leader starts where the log no longer is: its first read says so."""
@@ -144,10 +143,10 @@ class Scene(Stage[asks.Ask]):
             return
         first, last = self.log.pop(number)
         gone = Compact((OffsetRange(first, last),))
-        seq, after = len(self.events), self._follower.state
-        self._before.append(self.partition)
-        self._follower.step(event := TraceEvent(_PARTITION, seq, self.now, gone, Outcome(), after))
-        self.events.append(event)
+        seq, after = len(self.past), self._follower.state
+        event = TraceEvent(_PARTITION, seq, self.now, gone, Outcome(), after)
+        self.past.append(Standing(event, self.partition))
+        self._follower.step(event)
         self._step(f"the log loses {span(first, last)}")
 
     def _judged(
@@ -163,8 +162,7 @@ class Scene(Stage[asks.Ask]):
             before = self.partition
             finding = self._follower.step(part)
             if finding and not self._keeps_all_or_none():
-                past = tuple(map(Standing, self.events, self._before))
-                known = cause_of_stand(finding.name, past)
+                known = cause_of_stand(finding.name, self.past)
                 return finding, known or cause_of(finding, part, before, self._follower.outcome)
             self.exercised.update(exercised(before, part, self.partition))
         return None
@@ -179,7 +177,7 @@ class Scene(Stage[asks.Ask]):
             return False
         strict = SpecEngine(rules)
         follower = Follower("spec", strict, 1)
-        if any(follower.step(event) for event in self.events):
+        if any(follower.step(each.event) for each in self.past):
             return False
         self._follower, self._engine = follower, strict
         return True
@@ -284,10 +282,10 @@ class Scene(Stage[asks.Ask]):
         return {"aborted": present} if present else {}
 
     def _take_over(self, ask: asks.CoreTakeOver) -> dict[str, Any]:
-        if not self.events:
+        if not self.past:
             self.log_start = self.log_end = ask.log_start
         first = ask.persisted or DurableState(ask.log_start, 0)
-        persisted = self._engine.durable() if self.events else first
+        persisted = self._engine.durable() if self.past else first
         self._waiting.clear()
         return {
             "op": "initialize",
@@ -315,7 +313,7 @@ class Scene(Stage[asks.Ask]):
             answer |= {"fetch_offset": 0, "log_batches": []}
         plain = {
             "partition": _PARTITION,
-            "seq": len(self.events),
+            "seq": len(self.past),
             "time_ms": self.now,
             **arguments,
             **answer,
@@ -328,8 +326,7 @@ class Scene(Stage[asks.Ask]):
         return event
 
     def _note(self, operation: str, event: TraceEvent, *, fails: bool) -> None:
-        self.events.append(attrs.evolve(event, seq=len(self.events)))
-        self._before.append(self.partition)
+        self.past.append(Standing(attrs.evolve(event, seq=len(self.past)), self.partition))
         status = event.outcome.status.name if event.outcome.can_acquire else "skipped"
         self.answered[f"{operation} {status}"] += 1
         asked, answered = operation_text(event.operation), outcome_text(event.outcome)

@@ -78,7 +78,7 @@ def _steps(case: Case, profile: str) -> Iterator[dict[str, Any]]:
                 raise VectorError(f"{case.name}: {words}: there is nothing to ask")
             continue
         last = asked[-1]
-        event = scene.events[-1]
+        event = scene.past[-1].event
         step = {
             "says": "; ".join(texts),
             "request": {

@@ -38,7 +38,7 @@ def last_names(*steps: asks.Ask) -> set[str]:
     for step in (*BEGIN, *steps):
         before = scene.partition
         assert scene.ask(step) is None
-    return set(exercised(before, scene.events[-1], scene.partition))
+    return set(exercised(before, scene.past[-1].event, scene.partition))
 
 
 NONE, INVALID = "is answered NONE", "is answered INVALID_REQUEST"

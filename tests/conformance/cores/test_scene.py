@@ -49,12 +49,12 @@ def test_a_right_implementation_is_not_blamed() -> None:
         FETCH,
     ]
     assert [it.ask(ask) for ask in sequence] == [None] * len(sequence)
-    assert [type(event.operation) for event in it.events[-3:]] == [
+    assert [type(each.event.operation) for each in it.past[-3:]] == [
         Initialize,
         AdvanceLogStart,
         Acquire,
     ]
-    assert len(it.events) == len(sequence) + 1
+    assert len(it.past) == len(sequence) + 1
     assert [step.asked for step in it.steps].count("the log loses 0–1") == 1
     assert it.steps[0].asked.startswith("profile kip: initialize, delivery limit 2, window limit 8")
     clocks = [step.time_ms for step in it.steps]

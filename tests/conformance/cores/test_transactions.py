@@ -32,12 +32,12 @@ def asked(target: EngineTarget, *sequence: asks.Ask) -> tuple[Scene, Finding | N
 def test_a_fetch_is_an_acquisition_and_an_archiving() -> None:
     scene, found = asked(EngineTarget("spec"), BEGIN, ONE, ABORTED, ONE, FETCH)
     assert found is None
-    acquired, archived = scene.events[-2:]
+    acquired, archived = (each.event for each in scene.past[-2:])
     assert acquired.outcome.acquired == (AcquiredRange(0, 4, 1),)
     assert archived.operation == ArchiveAborted((OffsetRange(1, 2),))
     assert archived.after.delivery_complete_count == 2
     assert scene.answered["archive_aborted NONE"] == 1
-    assert [event.seq for event in scene.events] == list(range(len(scene.events)))
+    assert [each.event.seq for each in scene.past] == list(range(len(scene.past)))
 
 
 def test_the_start_offset_may_pass_them_at_once() -> None:
@@ -56,7 +56,7 @@ def test_under_read_uncommitted_they_are_delivered() -> None:
     plain = attrs.evolve(CONFIG, isolation_level=IsolationLevel.READ_UNCOMMITTED)
     scene, found = asked(EngineTarget("spec"), asks.CoreTakeOver(plain), ABORTED, FETCH)
     assert found is None
-    assert scene.events[-1].outcome.acquired == (AcquiredRange(0, 2, 1),)
+    assert scene.past[-1].event.outcome.acquired == (AcquiredRange(0, 2, 1),)
 
 
 def delivers(reply: Reply) -> Reply:
