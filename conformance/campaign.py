@@ -194,7 +194,7 @@ def alone(target: T, sequence: tuple[C, ...], kit: Kit[C, T, H, S]) -> Campaign[
     """
     hello, began = kit.hello(target), time.monotonic()
     for _try in range(kit.tries):
-        stage, index, found = _played(target, hello, sequence, kit)
+        stage, index, found = play(target, hello, sequence, kit)
         if found:
             break
     shown = sequence[: index + 1]
@@ -213,16 +213,11 @@ def alone(target: T, sequence: tuple[C, ...], kit: Kit[C, T, H, S]) -> Campaign[
 
 def play(
     target: T, hello: H, sequence: Sequence[C], kit: Kit[C, T, H, S]
-) -> tuple[S, int, Finding | None]:
-    """Play a sequence up to its first deviation; return the stage, at which command, and what."""
-    stage, index, found = _played(target, hello, sequence, kit)
-    return stage, index, next(iter(found), None)
-
-
-def _played(
-    target: T, hello: H, sequence: Sequence[C], kit: Kit[C, T, H, S]
 ) -> tuple[S, int, Sequence[Finding]]:
-    """Do the same, and return all that shows at the end of the sequence."""
+    """Play a sequence up to its first deviation; return the stage, at which command, and what.
+
+    Several deviations can show at the end of a sequence. Raises TargetError.
+    """
     with _staged(target, hello, kit) as stage:
         for index, command in enumerate(sequence):
             if deviation := stage.ask(command):
@@ -240,7 +235,7 @@ def replayed(
 
 def _replayed(target: T, hello: H, known: KnownDeviation, kit: Kit[C, T, H, S]) -> Replayed[C]:
     for _try in range(kit.tries):
-        stage, index, found = _played(target, hello, known.sequence, kit)
+        stage, index, found = play(target, hello, known.sequence, kit)
         for deviation in found if index == len(known.sequence) - 1 else ():
             if deviation.signature == known.signature and _differs_so(deviation, known):
                 return Replayed(known, _fault(kit, stage, deviation, known.sequence))
@@ -434,7 +429,7 @@ class _Search(Generic[C, T, H, S]):
         return self._plays.first(partial(self._shown, sequence, kind), 1)
 
     def _shown(self, sequence: tuple[C, ...], kind: _Kind) -> Fault[C] | None:
-        stage, index, found = _played(self._target, self._hello, sequence, self._kit)
+        stage, index, found = play(self._target, self._hello, sequence, self._kit)
         shown = (
             _fault(self._kit, stage, each, sequence[: index + 1])
             for each in found

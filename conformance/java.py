@@ -14,7 +14,7 @@ from typing import Any
 
 import attrs
 
-from conformance.campaign import Fault
+from conformance.campaign import Fault, play
 from conformance.citations import cited
 from conformance.kit import AnyKit
 from conformance.releases import read_changes, rewritten
@@ -50,30 +50,21 @@ class JavaCase:
     command: str = ""
 
 
-@attrs.frozen
-class JavaSteps:
-    """A deviation that showed when it was played again, by which target, and its statements.
-
-    Each of ``steps`` is a statement with a comment, or without one; ``asserted`` are the lines of
-    the last call and of what it must do.
-    """
-
-    deviation: Finding
-    hello: Hello[Any]
-    steps: Sequence[tuple[str, str]]
-    asserted: Sequence[str]
+JavaSteps = tuple[Sequence[tuple[str, str]], Sequence[str]]
+"""Statements, each with a comment or "", and the lines of the last call and of what it must do."""
 
 
 @attrs.frozen
 class JavaWriter:
     """How deviations of a class of Apache Kafka become tests.
 
-    ``template``: the file that has what the statements use. ``steps`` plays a deviation once more,
-    and raises TargetError and NoTestError. ``older``: its tests compile for older releases too.
+    ``template``: the file that has what the statements use. ``steps`` makes statements of a stage
+    that was played up to a deviation of a target, and raises NoTestError. ``older``: its tests
+    compile for older releases too.
     """
 
     template: str
-    steps: Callable[[Any, AnyKit, JavaCase], JavaSteps]
+    steps: Callable[[Any, Finding, Any], JavaSteps]
     older: bool = False
 
     def method(
@@ -91,10 +82,16 @@ class JavaWriter:
         name = "test" + "".join(part.capitalize() for part in re.findall("[A-Za-z0-9]+", case.name))
         while name in taken:
             name += "Again"
-        played = self.steps(target, kit, case)
-        lines = [*_looped(played.steps), *played.asserted]
-        body = "\n".join(f"        {line}" for line in lines)
-        comment = _comment(case, played)
+        hello = kit.hello(target)
+        wanted = attrs.evolve(case.fault.deviation, vector="")  # The rules say it, not a vector.
+        stage, _at, found = play(target, hello, case.fault.sequence, kit)
+        kind = wanted.signature, wanted.cause
+        deviation = next((each for each in found if (each.signature, each.cause) == kind), None)
+        if deviation is None:
+            raise NoTestError(f"{case.name} did not show when it was played again")
+        steps, asserted = self.steps(stage, deviation, hello)
+        body = "\n".join(f"        {line}" for line in (*_looped(steps), *asserted))
+        comment = _comment(case, deviation, hello)
         return name, f"{comment}\n    @Test\n    public void {name}() {{\n{body}\n    }}"
 
     def source(self, name: str, methods: Sequence[str], version: str) -> str:
@@ -194,14 +191,14 @@ def _without_unused_imports(text: str) -> str:
     return re.sub(r"(?m)^import .*\.(\w+);\n", used, text)
 
 
-def _comment(case: JavaCase, last: JavaSteps) -> str:
-    deviation, citation = last.deviation, cited(last.deviation)
+def _comment(case: JavaCase, deviation: Finding, hello: Hello[Any]) -> str:
+    citation = cited(deviation)
     texts = [
         *case.told,
         f"Rule {deviation.name}: {deviation.sentence.rstrip('.')}.",
         f'{citation.source}: "{citation.says}"' if citation else "",
         "" if deviation.kind is FindingKind.GUARD else f"Expected: {deviation.expected}.",
-        f"{last.hello.name} {last.hello.version}: {deviation.recorded}.",
+        f"{hello.name} {hello.version}: {deviation.recorded}.",
         case.command,
     ]
     wrapper = TextWrapper(_WIDTH, break_long_words=False, break_on_hyphens=False)

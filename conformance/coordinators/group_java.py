@@ -11,10 +11,8 @@ import attrs
 
 from conformance.coordinators.group_checks import NONE, PENDING, call_text
 from conformance.coordinators.group_reply import StateCall
-from conformance.coordinators.group_scene import GroupCapabilities, GroupExchange
-from conformance.cores.protocol import DriverTarget
-from conformance.java import JavaCase, JavaSteps, JavaWriter, NoTestError, equals, holds, java_text
-from conformance.kit import AnyKit
+from conformance.coordinators.group_scene import GroupExchange, GroupScene
+from conformance.java import JavaSteps, JavaWriter, NoTestError, equals, holds, java_text
 from judge.finding import CRASHED, Finding
 from spec.group_membership import JOINING, LEAVING
 
@@ -41,13 +39,7 @@ class LastRequest:
         return (f"{each};" for each in (self.call, *self.after) if each)
 
 
-def _steps(target: DriverTarget[GroupCapabilities], kit: AnyKit, case: JavaCase) -> JavaSteps:
-    """Play a deviation once more. Raises TargetError and NoTestError."""
-    hello = target.hello()
-    scene = kit.stage(target, hello)
-    deviation = next((found for ask in case.fault.sequence if (found := scene.ask(ask))), None)
-    if deviation is None:
-        raise NoTestError(f"{case.name} did not show when it was played again")
+def _steps(scene: GroupScene, deviation: Finding, _hello: object) -> JavaSteps:
     *before, last = scene.exchanges
     waiting: Waiting = {}
     steps = [(f"open({scene.belief.max_members});", "")]
@@ -59,7 +51,7 @@ def _steps(target: DriverTarget[GroupCapabilities], kit: AnyKit, case: JavaCase)
             steps += [(f"{each};", "") for each in after]
     names = last.request["op"], last.request.get("member", "")
     request = LastRequest(deviation, *names, _call(last), _after(last, waiting))
-    return JavaSteps(deviation, hello, steps, [*_asserted(request)])
+    return steps, [*_asserted(request)]
 
 
 def _is_refused(exchange: GroupExchange) -> bool:

@@ -7,10 +7,8 @@ import attrs
 
 from conformance.coordinators import share_asks as asks
 from conformance.coordinators.share_messages import APIS, camel
-from conformance.coordinators.share_scene import ShareCapabilities
-from conformance.cores.protocol import DriverTarget
-from conformance.java import JavaCase, JavaSteps, JavaWriter, NoTestError, equals, java_text, number
-from conformance.kit import AnyKit
+from conformance.coordinators.share_scene import ShareScene
+from conformance.java import JavaSteps, JavaWriter, NoTestError, equals, java_text, number
 from judge.finding import CRASHED, Finding
 from model.errors import ErrorCode
 from model.guards import CoordinatorGuard
@@ -39,20 +37,12 @@ _PLAIN = SharePartitionKey("g", next(iter(asks.TOPICS)), 0)
 _KINDS = {"no record", "a snapshot", "an update", "a tombstone"}
 
 
-def _steps(target: DriverTarget[ShareCapabilities], kit: AnyKit, case: JavaCase) -> JavaSteps:
-    """Play a deviation once more. Raises TargetError and NoTestError."""
-    hello, wanted = target.hello(), case.fault.deviation
-    scene = kit.stage(target, hello)
-    ended = next((found for ask in case.fault.sequence if (found := scene.ask(ask))), None)
-    for deviation in [ended] if ended else scene.end():
-        if (deviation.signature, deviation.cause) == (wanted.signature, wanted.cause):
-            count = len(scene.steps_of(deviation))
-            *before, last = zip(scene.commands[:count], scene.steps[:count], strict=True)
-            called = ((_call(ask), step.answered) for ask, step in before)
-            steps = [(f"{call};", _comment(answer)) for call, answer in called if call]
-            asserted = [*_asserted(deviation, last[0], scene.expect_state(count - 1))]
-            return JavaSteps(deviation, hello, steps, asserted)
-    raise NoTestError(f"{case.name} did not show when it was played again")
+def _steps(scene: ShareScene, deviation: Finding, _hello: object) -> JavaSteps:
+    count = len(scene.steps_of(deviation))
+    *before, last = zip(scene.commands[:count], scene.steps[:count], strict=True)
+    called = ((_call(ask), step.answered) for ask, step in before)
+    steps = [(f"{call};", _comment(answer)) for call, answer in called if call]
+    return steps, [*_asserted(deviation, last[0], scene.expect_state(count - 1))]
 
 
 def _call(ask: asks.StateAsk) -> str:

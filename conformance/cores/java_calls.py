@@ -1,9 +1,9 @@
 """The operations of a sequence as calls of a test in Java."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
-from conformance.cores.scene import Exchanged
+from conformance.cores.scene import Exchanged, Scene
 from conformance.cores.target import CoreHello, Request
 from conformance.java import NoTestError, java_text, number
 from judge.words import span
@@ -16,22 +16,22 @@ _SETTINGS = {
 }
 
 
-def statements(
-    exchanges: Sequence[Exchanged], hello: CoreHello, awaited_calls: Collection[int]
-) -> Iterator[tuple[list[str], str, str]]:
+def statements(scene: Scene, hello: CoreHello) -> Iterator[tuple[list[str], str, str]]:
     """Yield for each operation the lines before its call, the call, and a comment on its answer.
 
-    ``awaited_calls``: the ``seq`` of each that ends later, as the test asserts.
+    A call that the last operation ends, as the test asserts, is a variable.
     """
     config: dict[str, Any] = {}
     left_over = False
-    awaited = {e.operation["id"] for e in exchanges if e.operation["op"] == "complete_write"}
-    for exchange in exchanges:
+    asked = [exchange.operation for exchange in scene.exchanges]
+    awaited = {operation["id"] for operation in asked if operation["op"] == "complete_write"}
+    awaited_calls = {done.seq for done in scene.expected.completed}
+    for exchange in scene.exchanges:
         setup = list(_configured(exchange, config, hello))
         scripted = list(_scripted(exchange, awaited))
         setup += scripted or (["answerNextWrites();"] if left_over else [])
         left_over = len(exchange.answers) > len(exchange.reply.get("writes", ()))
-        set_up, call = _call(exchange)
+        set_up, call = _call(exchange.operation, scene.aborted)
         if exchange.seq in awaited_calls:
             call = f"CompletableFuture<Void> answered{exchange.seq} = {call}"
         yield [*setup, *set_up], call, _seen(exchange)
@@ -77,21 +77,19 @@ def _scripted(exchange: Exchanged, awaited: set[int]) -> Iterator[str]:
 
 
 def _call(  # noqa: C901, PLR0911 - one for each operation
-    exchange: Exchanged,
+    operation: Request, aborted: Container[list[int]]
 ) -> tuple[list[str], str]:
     """Return the lines before a call that stand for it alone, and the call itself."""
-    operation = exchange.operation
     match operation["op"]:
         case "initialize":
             return _leads(operation)
         case "produce":
             rows = operation["log_batches"]
+            if rows[0] in aborted:  # A marker is the other batch.
+                return [f"produceAborted({number(rows[0][0])}, {number(rows[0][1])});"], ""
             return [f"produce({number(first)}, {number(last)});" for first, last in rows], ""
-        case "abort":
-            first, last = operation["log_batches"][0]
-            return [f"produceAborted({number(first)}, {number(last)});"], ""
         case "compact":
-            return [f"log.remove({first}L);" for first, _ in operation["gone"]], ""
+            return [f"log.remove({operation['first']}L);"], ""
         case "alter_config":
             return [], ""
         case "acquire":

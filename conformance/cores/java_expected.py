@@ -26,13 +26,22 @@ from spec.partition import SharePartition
 
 @attrs.frozen
 class LastStep:
-    """The operation that deviates: ``before`` is the share-partition by the rules before it."""
+    """The operation that deviates: the last of a scene."""
 
     deviation: Finding
-    exchange: Exchanged
-    before: SharePartition
     scene: Scene
     hello: CoreHello
+
+    @property
+    def exchange(self) -> Exchanged:
+        """Return how the core was asked and answered."""
+        return self.scene.exchanges[-1]
+
+    @property
+    def before(self) -> SharePartition:
+        """Return the share-partition by the rules before it; without an answer it stays so."""
+        told = self.scene.past[self.exchange.seq :]
+        return told[0].before if told else self.scene.partition
 
     @property
     def event(self) -> TraceEvent:

@@ -60,7 +60,8 @@ class Scene(Stage[asks.Ask]):
     """A fresh core with its log, its clock and its judge.
 
     ``steps`` is what happened, in words, ``past`` the same as events of a trace, each with the
-    share-partition before it, and ``exchanges`` as the core was asked and answered;
+    share-partition before it, and ``exchanges`` as the core was asked and answered, with the
+    compactions, which ask for nothing;
     ``answered`` counts the events by operation and status, and ``exercised`` the coverage goals
     that they reached. The judge can always follow. A core that has one acquire mode fetches in it,
     whatever a command says: the rules judge what it does.
@@ -144,6 +145,7 @@ class Scene(Stage[asks.Ask]):
         first, last = self.log.pop(number)
         gone = Compact((OffsetRange(first, last),))
         seq, after = len(self.past), self._follower.state
+        self.exchanges.append(Exchanged(seq, {"op": "compact", "first": first}, (), {}))
         event = TraceEvent(_PARTITION, seq, self.now, gone, Outcome(), after)
         self.past.append(Standing(event, self.partition))
         self._follower.step(event)

@@ -46,14 +46,14 @@ def play_vectors(target: Target, hello: CoreHello, listed: Iterable[Case]) -> Pl
             skipped[reason] += 1
             continue
         try:
-            scene, length, deviation = play(target, hello, case.asks, CORES)
+            scene, length, found = play(target, hello, case.asks, CORES)
         except TargetError as error:
             if not names:
                 raise
             failure = str(error)
             break
         names.append(case.name)
-        if deviation:
+        for deviation in found:
             named = attrs.evolve(
                 deviation,
                 vector=case.name,

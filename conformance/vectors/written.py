@@ -74,8 +74,8 @@ def _steps(case: Case, profile: str) -> Iterator[dict[str, Any]]:
             raise VectorError(f"{case.name}: {words}: {deviation.sentence}")
         texts.append(words)
         if not (asked := scene.exchanges[known:]):
-            if not isinstance(ask, asks.CoreCompact):
-                raise VectorError(f"{case.name}: {words}: there is nothing to ask")
+            raise VectorError(f"{case.name}: {words}: there is nothing to ask")
+        if isinstance(ask, asks.CoreCompact):
             continue
         last = asked[-1]
         event = scene.past[-1].event

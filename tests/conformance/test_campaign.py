@@ -103,7 +103,7 @@ def test_a_deviation_is_listed_once_with_a_sequence_that_shows_it() -> None:
     )
     for fault in found.faults:
         _scene, at, again = play(WRONG, WRONG.hello(), fault.sequence, CORES)
-        assert again == fault.deviation
+        assert again == (fault.deviation,)
         assert at == len(fault.sequence) - 1
         assert fault.seen >= 1
         assert fault.steps

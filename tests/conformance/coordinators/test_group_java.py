@@ -15,7 +15,7 @@ from conformance.coordinators.share_asks import FailOver, PassTime
 from conformance.cores.protocol import DriverTarget
 from conformance.java import JavaCase, NoTestError
 from model.errors import ErrorCode
-from tests.conformance.java_source import source_with
+from tests.conformance.java_source import method_of, source_with
 from tests.doubles.group_coordinator import GroupCoordinatorDouble
 
 FAILED, WAITS = (ErrorCode.NOT_COORDINATOR,), (ErrorCode.PENDING,)
@@ -142,23 +142,16 @@ CASES: dict[str, tuple[tuple[asks.GroupAsk, ...], str]] = {
 }
 
 
-def written(fault: str, sequence: tuple[asks.GroupAsk, ...]) -> str:
+def written(double: GroupCoordinatorDouble, sequence: tuple[asks.GroupAsk, ...]) -> str:
     """Return the test of what a faulty coordinator shows."""
-    return written_of(GroupCoordinatorDouble(fault), sequence, fault)
-
-
-def written_of(
-    double: GroupCoordinatorDouble, sequence: tuple[asks.GroupAsk, ...], fault: str = "a fault"
-) -> str:
     target = DriverTarget(double, GroupCapabilities)
-    (found,) = alone(target, sequence, GROUP_COORDINATORS).faults
-    return GROUP_COORDINATOR.method(target, GROUP_COORDINATORS, JavaCase(fault, found))[1]
+    return method_of(GROUP_COORDINATOR, GROUP_COORDINATORS, target, sequence)
 
 
 @pytest.mark.parametrize("fault", CASES)
 def test_a_test_asserts_what_the_rules_expect(fault: str) -> None:
     sequence, assertion = CASES[fault]
-    method = written(fault, sequence)
+    method = written(GroupCoordinatorDouble(fault), sequence)
     assert assertion in method
     source = source_with(GROUP_COORDINATOR, method)
     assert ("timeouts" in source) == ("passTime" in method)
@@ -173,7 +166,8 @@ def test_what_share_coordinators_answer_is_statements_of_its_own() -> None:
     deletion = (asks.DeleteGroup(FAILED), JOIN, LEAVE, asks.DeleteGroup(WAITS), JOIN, LEAVE)
     before = (*begun, PassTime(31_003), STAY, *topics, *offsets, *lost)
     sequence = (*before, *deletion, asks.AnswerCall(0))
-    method = written("a deletion that waited takes what came since", sequence)
+    double = GroupCoordinatorDouble("a deletion that waited takes what came since")
+    method = written(double, sequence)
     lines = method.partition("{")[2].splitlines()
     calls = [line.split("  //")[0].strip() for line in lines]
     again = ['join("m1", "t0");', 'initialized("t0.1:0");', 'leave("m1");']
@@ -189,8 +183,8 @@ def test_what_share_coordinators_answer_is_statements_of_its_own() -> None:
 
 def test_epochs_are_relative_to_what_the_member_was_given() -> None:
     joins = attrs.evolve(JOIN, member=2, topics=())
-    fault = "the group epoch rises with every heartbeat"
-    assert 'heartbeat("m2", 0, List.of());' in written(fault, (*BEGIN, joins, STAY))
+    double = GroupCoordinatorDouble("the group epoch rises with every heartbeat")
+    assert 'heartbeat("m2", 0, List.of());' in written(double, (*BEGIN, joins, STAY))
 
 
 Change = Callable[[dict[str, Any], dict[str, Any]], object]
@@ -294,7 +288,7 @@ BEFORE = attrs.evolve(STAY, epoch=asks.MemberEpoch.BEFORE, topics=(0,))
 def test_a_test_asserts_each_of_what_may_be(
     double: GroupCoordinatorDouble, sequence: tuple[asks.GroupAsk, ...], asserted: str
 ) -> None:
-    assert asserted in written_of(double, sequence)
+    assert asserted in written(double, sequence)
 
 
 DELETES = {"id": 9, "call": "delete", "status": "NONE", "topic": "t0.1", "partition": 0}
@@ -328,7 +322,7 @@ def test_what_the_class_does_not_show_is_refused(
     double: GroupCoordinatorDouble, sequence: tuple[asks.GroupAsk, ...], rule: str
 ) -> None:
     with pytest.raises(NoTestError, match=f"no assertion in Java is known for the rule {rule}"):
-        written_of(double, sequence)
+        written(double, sequence)
 
 
 def test_what_does_not_show_again_is_refused() -> None:
@@ -347,4 +341,4 @@ def test_what_the_service_answers_late_is_refused() -> None:
 
     sequence = (*EMPTY, asks.DeleteGroup(WAITS), asks.AnswerCall(0))
     with pytest.raises(NoTestError, match="GroupCoordinatorService answers what waited, and not"):
-        written_of(Forgetful(), sequence)
+        written(Forgetful(), sequence)

@@ -1,5 +1,6 @@
 """Deviations of a share coordinator as JUnit tests, and what cannot be expressed."""
 
+from functools import partial
 from typing import Any
 
 import attrs
@@ -22,7 +23,7 @@ from model.share_state_requests import (
 )
 from model.state_topic import SharePartitionKey
 from model.states import RecordState
-from tests.conformance.java_source import source_with
+from tests.conformance.java_source import method_of, source_with
 from tests.doubles.share_coordinator import DoubleCoordinator
 from tools.documents.findings import known_of
 
@@ -75,17 +76,13 @@ def target_of(fault: str, profile: str = "kafka") -> DriverTarget[ShareCapabilit
     return DriverTarget(DoubleCoordinator(fault, profile, says="kafka"), ShareCapabilities)
 
 
-def written(fault: str, sequence: tuple[asks.StateAsk, ...]) -> str:
-    """Return the test of what a faulty coordinator shows."""
-    target = target_of(fault)
-    (found,) = alone(target, sequence, SHARE_COORDINATORS).faults
-    return SHARE_COORDINATOR.method(target, SHARE_COORDINATORS, JavaCase(fault, found))[1]
+written = partial(method_of, SHARE_COORDINATOR, SHARE_COORDINATORS)
 
 
 @pytest.mark.parametrize("fault", CASES)
 def test_a_test_asserts_what_the_rules_expect(fault: str) -> None:
     sequence, assertion = CASES[fault]
-    method = written(fault, sequence)
+    method = written(target_of(fault), sequence)
     assert assertion in method
     source = source_with(SHARE_COORDINATOR, method)
     assert source.startswith("package org.apache.kafka.coordinator.share;\n")
@@ -97,7 +94,7 @@ def test_what_is_refused_leaves_the_state_as_it_was(fault: str) -> None:
     older = attrs.evolve(WRITE, state_epoch=2 - ("state" in fault), leader_epoch=2)
     if "leaders" in fault:
         older = attrs.evolve(older, leader_epoch=1)
-    lines = written(fault, (*BEGIN, *newer, older)).splitlines()
+    lines = written(target_of(fault), (*BEGIN, *newer, older)).splitlines()
     body = [line.strip() for line in lines if "(" in line or "before" in line]
     assert "ShareGroupOffset before = held(KEY);" in body
     *_, state, topic = body
@@ -129,9 +126,7 @@ class Refusing(DoubleCoordinator):
 def test_what_is_taken_leaves_the_state_that_it_asks_for(
     last: asks.StateAsk, asserted: list[str]
 ) -> None:
-    target = DriverTarget(Refusing("", "kafka"), ShareCapabilities)
-    (found,) = alone(target, (*BEGIN, last), SHARE_COORDINATORS).faults
-    method = SHARE_COORDINATOR.method(target, SHARE_COORDINATORS, JavaCase("a fault", found))[1]
+    method = written(DriverTarget(Refusing("", "kafka"), ShareCapabilities), (*BEGIN, last))
     assert "assertEquals(Errors.NONE," in method
     assert all(line in method for line in asserted)
     assert "before" not in method.partition("{")[2]
@@ -168,14 +163,7 @@ def test_what_is_known_has_the_calls_of_its_sequence() -> None:
 )
 def test_what_cannot_be_expressed_is_refused(fault: str, last: asks.StateAsk, reason: str) -> None:
     with pytest.raises(NoTestError, match=f"no assertion in Java is known for the rule {reason}"):
-        written(fault, (*BEGIN, asks.PassTime(1000), last))
-
-
-def test_what_does_not_show_again_is_refused() -> None:
-    target = target_of("an update loses a batch")
-    (found,) = alone(target, (*BEGIN, WRITE), SHARE_COORDINATORS).faults
-    with pytest.raises(NoTestError, match="a fault did not show when it was played again"):
-        SHARE_COORDINATOR.method(target_of(""), SHARE_COORDINATORS, JavaCase("a fault", found))
+        written(target_of(fault), (*BEGIN, asks.PassTime(1000), last))
 
 
 def test_an_answer_that_cannot_be_read_is_refused() -> None:
@@ -184,6 +172,5 @@ def test_an_answer_that_cannot_be_read_is_refused() -> None:
             return {**super()._request(message), "response": None}
 
     target = DriverTarget(Odd("", "kafka"), ShareCapabilities)
-    (found,) = alone(target, BEGIN, SHARE_COORDINATORS).faults
     with pytest.raises(NoTestError, match="no assertion in Java is known for the rule UNREADABLE_"):
-        SHARE_COORDINATOR.method(target, SHARE_COORDINATORS, JavaCase("a fault", found))
+        written(target, BEGIN)

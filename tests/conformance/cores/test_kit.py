@@ -57,39 +57,33 @@ def test_a_plainer_sequence_begins_at_0() -> None:
     assert list(CORES.plainer(plain)) == []
 
 
+(LAZY,) = (b for b in BEHAVIOURS if b.name == "never acquires anything")
+BEGIN: tuple[asks.Ask, ...] = (
+    asks.CoreTakeOver(SharePartitionConfig()),
+    asks.CoreProduce(((0, 3),)),
+)
+FETCH = asks.CoreFetch("m1", AcquireMode.RECORD_LIMIT, 10, 10, 10)
+OFFERED_IN_VAIN = (*BEGIN, *[FETCH] * 20)
+
+
 @pytest.mark.parametrize("bound", [2, None])
 def test_the_bound_of_fetches_is_an_argument_that_the_report_names(bound: int | None) -> None:
-    (lazy,) = (b for b in BEHAVIOURS if b.name == "never acquires anything")
-    fetch = asks.CoreFetch("m1", AcquireMode.RECORD_LIMIT, 10, 10, 10)
-    begin: tuple[asks.Ask, ...] = (
-        asks.CoreTakeOver(SharePartitionConfig()),
-        asks.CoreProduce(((0, 3),)),
-    )
-    sequence = (*begin, *[fetch] * 20)
-    kit, target = attrs.evolve(CORES, offered_within=bound), core(lazy)
+    kit, target = attrs.evolve(CORES, offered_within=bound), core(LAZY)
     fetches = bound or KIP.offered_within
     (text,) = kit.bounds(target.hello())
     assert f"at most {fetches} fetches " in text
-    _stage, at, deviation = play(target, target.hello(), sequence, kit)
-    assert at == len(begin) + fetches
-    assert deviation
+    _stage, at, (deviation,) = play(target, target.hello(), OFFERED_IN_VAIN, kit)
+    assert at == len(BEGIN) + fetches
     assert deviation.name == Guard.RECORD_IS_OFFERED.name
 
 
 def test_the_first_leader_distinguishes_no_sequence_from_others() -> None:
-    leader, produce = asks.CoreTakeOver(SharePartitionConfig()), asks.CoreProduce(((0, 3),))
-    assert features_of(CORES, (leader, produce)) == ("Produce",)
-    assert features_of(CORES, (leader, produce, leader)) == ("Produce", "TakeOver")
+    assert features_of(CORES, BEGIN) == ("Produce",)
+    assert features_of(CORES, (*BEGIN, BEGIN[0])) == ("Produce", "TakeOver")
 
 
 def test_no_known_deviation_of_kafka_hides_a_leader_that_delivers_nothing() -> None:
-    (lazy,) = (b for b in BEHAVIOURS if b.name == "never acquires anything")
-    fetch = asks.CoreFetch("m1", AcquireMode.RECORD_LIMIT, 10, 10, 10)
-    begin: tuple[asks.Ask, ...] = (
-        asks.CoreTakeOver(SharePartitionConfig()),
-        asks.CoreProduce(((0, 3),)),
-    )
-    faults = alone(core(lazy), (*begin, *[fetch] * 20), CORES).faults
+    faults = alone(core(LAZY), OFFERED_IN_VAIN, CORES).faults
     assert [fault.deviation.name for fault in faults] == ["RECORD_IS_OFFERED"]
     assert unknown(faults, read_known(KNOWN, CORES.read)) == [*faults]
 

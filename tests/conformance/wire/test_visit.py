@@ -54,7 +54,7 @@ class Visited(SpecBroker):
 def visited(broker: Visited, ask: asks.WireBriefMember) -> tuple[str, str, str] | None:
     """Return the rule that is broken with what was told and what was due."""
     found = play(broker, broker.hello(), (asks.WireOpen(CONFIG), ask), BROKERS)[2]
-    return (found.name, found.recorded, found.expected) if found else None
+    return next(((each.name, each.recorded, each.expected) for each in found), None)
 
 
 @pytest.mark.parametrize("ask", [asks.WireBriefMember(0), asks.WireBriefMember(1), SILENT])
