@@ -131,8 +131,10 @@ def _leads(operation: Request) -> tuple[list[str], str]:
 
 
 def _batch(first: int, last: int, types: Sequence[int]) -> str:
-    names = (AcknowledgeType(type_).name if type_ else "" for type_ in types)
-    ids = ", ".join(f"AcknowledgeType.{name}.id" if name else "(byte) 0" for name in names)
+    known: dict[int, str] = {
+        type_: f"AcknowledgeType.{type_.name}.id" for type_ in AcknowledgeType if type_
+    }
+    ids = ", ".join(known.get(type_, f"(byte) {type_}") for type_ in types)
     return f"new ShareAcknowledgementBatch({number(first)}, {number(last)}, List.of({ids}))"
 
 

@@ -18,10 +18,11 @@ from model.outcome import Choice, Write
 from model.ranges import OffsetRange, RecordRange, delivery_counts, never_delivered
 from model.rules import VERDICT_RULES
 from model.snapshot import SharePartitionSnapshot
-from model.states import AcknowledgeType, RecordState
+from model.states import RecordState
 from model.trace import TraceEvent
 from spec.acknowledge import judge
 from spec.partition import SharePartition
+from spec.validation import validate
 
 
 @attrs.frozen
@@ -75,11 +76,13 @@ def _crashed(last: LastStep, call: str) -> Iterator[str]:
 def _judged(last: LastStep, call: str) -> Iterator[str]:
     operation = last.exchange.operation
     batches = (
-        AcknowledgementBatch(first, last_, tuple(map(AcknowledgeType, types)))
+        AcknowledgementBatch(first, last_, tuple(types))
         for first, last_, types in operation["batches"]
     )
-    judged = judge(last.before, Acknowledge(operation["member"], tuple(batches)))
-    allowed = ", ".join(f"Errors.{name}" for name in sorted(code.name for code in judged.allowed))
+    asked = Acknowledge(operation["member"], tuple(batches))
+    malformed = validate(asked, last.before.profile)
+    codes = {malformed} if malformed.value else judge(last.before, asked).allowed
+    allowed = ", ".join(f"Errors.{name}" for name in sorted(code.name for code in codes))
     yield f"CompletableFuture<Void> answered = {call};"
     yield f"assertTrue(List.of({allowed}).contains(errorOf(answered)),"
     yield '    "the acknowledgement is answered with " + errorOf(answered));'

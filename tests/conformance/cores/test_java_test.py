@@ -15,7 +15,8 @@ from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
 from model.states import AcquireMode
-from tests.conformance.java_source import source_with
+from tests.conformance.cores.test_crash import Failing
+from tests.conformance.java_source import method_of, source_with
 from tools.promises.catalogue import BEHAVIOURS
 from tools.promises.faces import core
 
@@ -111,6 +112,13 @@ def test_what_is_not_used_is_left_out() -> None:
         assert name not in source
     for name in re.findall(r"(?m)^import .*\.(\w+);$", source):
         assert len(re.findall(rf"\b{name}\b", source)) > 1
+
+
+def test_an_acknowledge_type_that_does_not_exist_is_a_byte_with_one_answer() -> None:
+    failing = Failing(len(HELD), "it fails")
+    method = method_of(SHARE_PARTITION, CORES, failing, (*HELD, acknowledge(0, 0, 5)))
+    assert "List.of((byte) 5)" in method
+    assert "assertTrue(List.of(Errors.INVALID_REQUEST).contains(errorOf(answered))," in method
 
 
 def test_equal_calls_in_a_row_are_a_loop() -> None:
