@@ -136,10 +136,8 @@ class JudgedCluster:
 
     def known(self, finding: Finding) -> str:
         """Return the name, the title and the page of what a finding is, if that is known."""
-        at = finding.place.partition
-        of_group = (cause for cause in self.causes if at.startswith(f"{cause.place.partition}:"))
         traces = (each for verdict in self.traces.verdicts for each in verdict.divergences)
-        return known_in_cluster(finding, of_group, self.history.lines, traces)
+        return known_in_cluster(finding, self.causes, traces)
 
 
 def _starved_finding(starved: StarvedMember) -> Finding:

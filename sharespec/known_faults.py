@@ -11,7 +11,6 @@ from pathlib import Path
 import attrs
 
 import conformance
-from conformance.cluster.history import LeaderWrites, read_history
 from conformance.cluster.run_state import ENGINE
 from conformance.known import REASON, KnownDeviation, free_name, read_known
 from judge.finding import CRASHED, Finding, FindingKind
@@ -127,22 +126,21 @@ def known_label(divergence: Finding, faults: Sequence[KnownDeviation]) -> str:
 def known_in_cluster(
     finding: Finding,
     rules: Iterable[Finding] = (),
-    lines: Iterable[str] = (),
     traces: Iterable[Finding] = (),
 ) -> str:
     """Return the name, the title and the page of what a finding is, if that is known.
 
     A finding of the rules from end to end is known by its probable cause. What another judge finds
-    is known where ``rules``, which were judged by the history of ``lines``, found what is known of
-    the same record; and what a lost write leads to, in its share-partition. What a request log
-    shows of a record is known where ``traces`` have a known failure of a fetch that acquired it.
+    is known where ``rules`` are findings of theirs of the same record; and what a lost write leads
+    to, in its share-partition. What a request log shows of a record is known where ``traces`` have
+    a known failure of a fetch that acquired it.
     """
     if finding.engine != ENGINE:
         leads = (finding.name, finding.operation) in _OF_LOST_WRITES
         behind = (
             rule
-            for rule, at in _placed(rules, lines)
-            if finding.place.partition.endswith(f":{at}")
+            for rule in rules
+            if _is_beside(finding, rule)
             and (finding.offset == rule.offset or (leads and rule.name == _LOST_WRITE))
         )
         failed = (trace for trace in traces if _took_an_attempt(trace, finding))
@@ -163,26 +161,15 @@ def _took_an_attempt(fetch: Finding, finding: Finding) -> bool:
     return is_there and finding.name in _OF_LOST_ATTEMPTS
 
 
-def _placed(rules: Iterable[Finding], lines: Iterable[str]) -> Iterator[tuple[Finding, int]]:
-    """Yield findings of the rules from end to end, each with its partition, as far as it is told.
+def _is_beside(finding: Finding, rule: Finding) -> bool:
+    """Return whether the rules from end to end found something in a finding's share-partition.
 
-    The answer to a write names it by a number.
+    In a simulation these leave out its topic.
     """
-    events = [(rule, json.loads(rule.place.event)) for rule in rules if rule.place.event]
-    answered = {
-        (event.get("run"), event["id"])
-        for _, event in events
-        if "partition" not in event and "id" in event
-    }
-    written = {
-        (event.run, event.what.id): event.what.partition
-        for event in (read_history(lines) if answered else ())
-        if isinstance(event.what, LeaderWrites) and (event.run, event.what.id) in answered
-    }
-    for rule, event in events:
-        at = event.get("partition", written.get((event.get("run"), event.get("id"))))
-        if at is not None:
-            yield rule, at
+    run, _, partition = rule.place.partition.rpartition(":")
+    at = finding.place.partition
+    is_there = at.startswith(f"{run}:") and at.endswith(f":{partition}")
+    return rule.engine == ENGINE and is_there
 
 
 def known_after(

@@ -70,12 +70,13 @@ def judge_polled(run: RunState, what: RecordsPolled) -> Iterator[Finding]:
             del run.waiting[key]
     nothing_ms = run.ms - run.polled.get(member, run.ms)
     late = {
-        line: key[2]
+        line: key[1:]
         for key, (ms, line) in run.waiting.items()
         if key[0] == member and min(nothing_ms, run.ms - ms) >= LIMIT_MS
     }
     if late and (what.error or len(late) > 1):
-        line, offset = next(iter(late.items()))
+        # Polls that return nothing are of no partition: what they leave is.
+        line, (run.partition, offset) = next(iter(late.items()))
         cause = what.error or ("after a renewal" if member in run.renews else "")
         recorded = f"nothing in {nothing_ms} ms"
         yield run.found("POLLS_GO_ON", offset, recorded, "records", line, cause=cause)

@@ -69,10 +69,10 @@ def judge_history(events: Iterable[ClusterEvent], *, once: bool = True) -> Itera
     for seq, event in enumerate(events):
         run = runs.get(event.run) or runs.setdefault(event.run, RunState(event.run))
         run.seq, run.ms, run.line = seq, event.ms, event.line
-        partition = _partition(run, event.what)
+        run.partition = _partition(run, event.what)
         for judge in _STEPS.get(type(event.what), ()):
             for finding in judge(run, event.what) or ():
-                key = (event.run, partition, finding.name)
+                key = (event.run, run.partition, finding.name)
                 if not once or key not in reported:
                     reported.add(key)
                     yield finding

@@ -1,9 +1,7 @@
 """A run of a cluster as a table: time goes down, with a lane for each node and for the record."""
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 import attrs
@@ -100,7 +98,8 @@ def run_picture(
     history = list(events)
     if finding.engine == "cluster":
         history = history[: finding.seq + 1]
-    lanes = _Lanes(_partition(finding, history), finding.offset)
+    at = finding.place.partition.rpartition(":")[2]
+    lanes = _Lanes(int(at) if at.isdigit() else -1, finding.offset)
     for event in history:
         lanes.add(event)
     for ms, text in done:
@@ -112,25 +111,6 @@ def run_picture(
         moment.texts[lanes.record].append(wrong)
         moment.tone = "differs"
     return lanes.grid(history[0].ms if history else 0)
-
-
-def _partition(finding: Finding, history: Sequence[ClusterEvent]) -> int:
-    """Return the partition that a finding is about, -1 if nothing tells."""
-    at = finding.place.partition.rpartition(":")[2]
-    if at.isdigit():
-        return int(at)
-    by_id = {
-        event.what.id: event.what.partition
-        for event in history
-        if isinstance(event.what, LeaderWrites | LeaderAsked)
-    }
-    for line in (finding.place.event, *finding.evidence):
-        with suppress(ValueError, AttributeError):
-            row = json.loads(line)
-            found = row.get("partition", by_id.get(row.get("id"), -1))
-            if isinstance(found, int) and found >= 0:
-                return found
-    return -1
 
 
 class _Lanes:

@@ -64,7 +64,7 @@ class ToldOutcome:
 
 @attrs.define
 class RunState:
-    """What is known of a run so far: ``seq``, ``ms`` and ``line`` are of the event that is judged.
+    """What is known of a run so far: ``seq`` to ``partition`` are of the event that is judged.
 
     Of leaders: ``holders`` are by (partition, offset, leader epoch); ``counted`` has since when a
     delivery count is durable, and ``emptied`` when a node last had no session left; ``asked`` has
@@ -104,6 +104,7 @@ class RunState:
     seq: int = 0
     ms: int = 0
     line: str = ""
+    partition: int = -1
     settings: GroupSettings | None = None
     holders: dict[tuple[int, int, int], RecordHolder] = attrs.field(factory=dict)
     finished: dict[RecordKey, ToldOutcome] = attrs.field(factory=dict)
@@ -189,6 +190,7 @@ class RunState:
         self, name: str, offset: int, recorded: str, expected: str, *evidence: str, cause: str = ""
     ) -> Finding:
         """Return what is wrong by the event that is judged: the rule, and what shows it."""
+        at = f"{self.name}:{self.partition}"
         return Finding(
             seq=self.seq,
             engine=ENGINE,
@@ -200,7 +202,7 @@ class RunState:
             before="",
             after="",
             offset=offset,
-            place=FindingPlace(partition=self.name, event=self.line),
+            place=FindingPlace(partition=at, event=self.line),
             evidence=evidence,
             cause=(name, cause) if cause else (name,),
         )

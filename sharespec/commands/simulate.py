@@ -215,7 +215,7 @@ def _known(cause: _Cause) -> str:
     """Return the name, the title and the page of what a finding is, if it is known."""
     from sharespec.known_faults import known_in_cluster  # noqa: PLC0415 - as replay loads pyarrow
 
-    return known_in_cluster(cause.finding, cause.run.findings, cause.run.lines())
+    return known_in_cluster(cause.finding, cause.run.findings)
 
 
 def _as_json(cause: _Cause) -> dict[str, object]:

@@ -212,7 +212,7 @@ def test_each_group_is_judged_by_its_own_records(
     result = judged_rows(monkeypatch, run_, rows)
     assert (result.history.told, result.history.unmatched) == (4, 0)
     found = {(each.place.partition, each.name) for each in result.findings}
-    assert found == ({(f"{wrong}:t", "DONE_STAYS_DONE")} if wrong else set())
+    assert found == ({(f"{wrong}:t:0", "DONE_STAYS_DONE")} if wrong else set())
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_aborted_records_are_given_only_where_the_level_is_in_doubt(
     rows += [each.row for each in Leader(ms=ms).acquire([0, 1, 1]).rows]
     found = judged_rows(monkeypatch, run_, rows).findings
     places = [(each.place.partition, each.name, each.offset) for each in found]
-    assert places == ([("h:t", "COMMITTED_ONLY", 1)] if is_found else [])
+    assert places == ([("h:t:0", "COMMITTED_ONLY", 1)] if is_found else [])
 
 
 FENCED_READ = (

@@ -6,10 +6,12 @@ from typing import Any
 import attrs
 import pytest
 
+from conformance.cluster.run_state import ENGINE
 from conformance.known import KnownDeviation, KnownError, as_toml, read_known
 from judge.finding import Finding, FindingKind, FindingPlace
 from replay.verdict import PartitionVerdict, Replay, Verdict
 from sharespec.known_faults import (
+    CLUSTER_KNOWN,
     default_known,
     known_after,
     known_in_cluster,
@@ -163,3 +165,16 @@ def test_an_attempt_that_a_log_shows_is_known_by_the_fetch_that_failed_after_it(
     known = known_in_cluster(seen, traces=(failed,))
     assert known.startswith("fetch-fails-on-aborted-batch") is is_known
     assert not known_in_cluster(seen)
+
+
+@pytest.mark.parametrize(
+    ("place", "is_known"), [("g:t:1", True), ("g:1", True), ("g:t:2", False), ("h:t:1", False)]
+)
+def test_a_finding_is_known_by_what_the_rules_found_of_its_record(
+    place: str, *, is_known: bool
+) -> None:
+    known = read_known(CLUSTER_KNOWN)[0]
+    (name, operation), at = known.signature, FindingPlace(place)
+    rule = attrs.evolve(COUNTED, engine=ENGINE, name=name, operation=operation, place=at)
+    rule = attrs.evolve(rule, cause=known.difference)
+    assert bool(known_in_cluster(COUNTED, (COUNTED, rule))) is is_known

@@ -66,6 +66,8 @@ def test_a_leader_that_has_moved_is_the_cause_of_an_untold_acknowledgement(
 def test_a_fault_is_found(name: str) -> None:
     history, expected = FAULTS[name]
     assert broken(history) == expected
+    places = {each.place.partition.rpartition(":")[2] for each in judge_history(history.events())}
+    assert places == {"0"}
 
 
 @pytest.mark.parametrize("name", EXCEPTIONS)

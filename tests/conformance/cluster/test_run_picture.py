@@ -97,7 +97,7 @@ def test_of_a_trace_the_share_partition_tells_the_partition() -> None:
     place = FindingPlace(partition="s1:t:0", event="{}")
     grid = run_picture(told().events(), attrs.evolve(found, engine="spec", place=place))
     assert [text for text in lane(grid, "record 3 of 0") if text] == LIFE
-    nowhere = attrs.evolve(found, place=FindingPlace(event="no JSON"), evidence=("[]",))
+    nowhere = attrs.evolve(found, place=FindingPlace())
     assert "record 3 of -1" in run_picture(told().events(), nowhere).columns
 
 
