@@ -1,6 +1,7 @@
 """Violations as tests: what they say, and what cannot be one."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from clients import targets
+from clients.broker import Broker
 from clients.duties import Duty
 from clients.kit import CLIENTS, commands_of
 from clients.pasted import python_module, python_test
@@ -62,6 +64,7 @@ def test_each_step_that_needs_no_waiting_is_a_statement() -> None:
     assert name == "test_it_again"
     source = python_module((text,))
     compile(source, "pasted", "exec")
+    assert {*re.findall(r"\bbroker\.(\w+)", source)} <= {*dir(Broker)}
     assert text.count("broker.happen(") == len(HABITS)
     assert (
         text.index("records[2:]") < text.index("broker.expel()") < text.index("time.sleep(0.005)")
