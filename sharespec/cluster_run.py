@@ -46,7 +46,7 @@ from conformance.cluster.history import (
 from conformance.cluster.nodes import Nodes
 from conformance.cluster.run_state import READ_COMMITTED
 from conformance.target import TargetError
-from conformance.wire.admin import Admin
+from conformance.wire.admin import Admin, Resource
 from model.state_topic_codec import record_from_bytes, record_to_json
 from sharespec.cluster_groups import ClusterRun, GroupRun, drawn_groups
 
@@ -123,10 +123,11 @@ def _create(admin: Admin, groups: Iterable[GroupRun], log: str) -> str:
     admin.check_cluster(len(NODES))
     topic_id = admin.create_topic(TOPIC, PARTITIONS, len(NODES))
     if log == COMPACTED:
-        admin.configure_topic(TOPIC, _COMPACTS_SOON)
+        admin.configure(Resource.TOPIC, TOPIC, _COMPACTS_SOON)
     if any(group.settings.dead_letter_queue for group in groups):
         admin.create_topic(DEAD_LETTERS, 1, len(NODES))
-        admin.configure_topic(DEAD_LETTERS, {"errors.deadletterqueue.group.enable": "true"})
+        of_letters = {"errors.deadletterqueue.group.enable": "true"}
+        admin.configure(Resource.TOPIC, DEAD_LETTERS, of_letters)
     for group in groups:
         of_group = {
             "share.auto.offset.reset": group.settings.auto_offset_reset,
@@ -134,7 +135,7 @@ def _create(admin: Admin, groups: Iterable[GroupRun], log: str) -> str:
         }
         if group.settings.dead_letter_queue:
             of_group["errors.deadletterqueue.topic.name"] = DEAD_LETTERS
-        admin.configure(group.name, of_group)
+        admin.configure(Resource.GROUP, group.name, of_group)
     return topic_id
 
 

@@ -16,7 +16,7 @@ from conformance.cluster.fault_plan import (
 )
 from conformance.cluster.nodes import CONTROLLER, Nodes
 from conformance.target import TargetError
-from conformance.wire.admin import Admin
+from conformance.wire.admin import Admin, Resource
 from model.state_topic import SharePartitionKey, state_partition
 
 
@@ -114,8 +114,8 @@ class Injector:
         return DoneFault(f"{fault}: the log begins at {start}")
 
     def _alter(self, fault: PlannedFault, group: str, setting: str, value: Argument) -> DoneFault:
-        name = f"share.{setting.replace('_', '.')}"
-        self.nodes.ask(lambda admin: admin.configure(group, {name: str(value)}))
+        altered = {f"share.{setting.replace('_', '.')}": str(value)}
+        self.nodes.ask(lambda admin: admin.configure(Resource.GROUP, group, altered))
         return DoneFault(str(fault))
 
     def _move_and_return(self, fault: PlannedFault, partition: int, cut_ms: int) -> DoneFault:

@@ -325,19 +325,8 @@ class Admin:
             time.sleep(_LONGEST_PAUSE_S)
         return found.error_code, found.node_id
 
-    def configure(self, group: str, settings: Mapping[str, str | None]) -> None:
-        """Set a group's configuration; None removes a setting."""
-        self._alter(Resource.GROUP, group, settings)
-
-    def configure_topic(self, topic: str, settings: Mapping[str, str | None]) -> None:
-        """Set a topic's configuration; None removes a setting."""
-        self._alter(Resource.TOPIC, topic, settings)
-
-    def configure_broker(self, settings: Mapping[str, str | None]) -> None:
-        """Set the broker's configuration; None removes a setting."""
-        self._alter(Resource.BROKER, str(self._nodes[0]), settings)
-
-    def _alter(self, kind: Resource, name: str, settings: Mapping[str, str | None]) -> None:
+    def configure(self, kind: Resource, name: str, settings: Mapping[str, str | None]) -> None:
+        """Set the configuration of a resource; None removes a setting."""
         configs = [
             {"name": key, "config_operation": _DELETE if value is None else _SET, "value": value}
             for key, value in settings.items()

@@ -10,7 +10,7 @@ from uuid import uuid4
 import attrs
 
 from conformance.target import TargetError
-from conformance.wire.admin import Admin, Transaction
+from conformance.wire.admin import Admin, Resource, Transaction
 from conformance.wire.allowed import ISOLATION, OF_A_GROUP, RENEWS, allowed
 from conformance.wire.codec import exchange, message, model_error
 from conformance.wire.connection import Address, Bounds, Wire
@@ -140,7 +140,7 @@ class BrokerTarget:
             RENEWS: str(config.renew_acknowledge_enable).lower(),
         }
         settings = {name: value for name, value in settings.items() if name in self._own}
-        self._admin.configure(group, settings)
+        self._admin.configure(Resource.GROUP, group, settings)
         self._settings[group] = tuple(settings)
 
     def _join(self, place: GroupTopic) -> None:
@@ -159,7 +159,9 @@ class BrokerTarget:
         """Leave, and delete the group and its settings; try each even if another fails."""
         with ExitStack() as last_first:
             if settings := self._settings.pop(group, None):
-                last_first.callback(self._admin.configure, group, dict.fromkeys(settings))
+                last_first.callback(
+                    self._admin.configure, Resource.GROUP, group, dict.fromkeys(settings)
+                )
             if member := self._members.pop(group, None):
                 last_first.callback(self._admin.delete_group, group)
                 last_first.callback(self._admin.leave, group, member)
@@ -287,7 +289,7 @@ class BrokerTarget:
         """Alter settings of the group, which are removed with it."""
         known = self._settings.get(place.group, ())
         self._settings[place.group] = tuple(dict.fromkeys((*known, *settings)))
-        self._admin.configure(place.group, settings)
+        self._admin.configure(Resource.GROUP, place.group, settings)
 
     def heartbeat(self, place: GroupTopic, member: str, epoch: int) -> HeartbeatReply:
         """Send a heartbeat of a member that is not the one which the group needs."""

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from conformance.build import build, cargo_recipe, go_recipe
 from conformance.cores.process import ProcessTarget
 from conformance.target import TargetError
+from conformance.wire.admin import Resource
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Bounds
 from judge.words import printable
@@ -85,13 +86,12 @@ class KfakeBroker(BrokerTarget):
         """Set the settings of a group that it has, and the broker's limits."""
         self._own = frozenset({"share.auto.offset.reset", "share.isolation.level"})
         super().configure(group, config)
-        self._admin.configure_broker(
-            {
-                "group.share.record.lock.duration.ms": str(config.record_lock_duration_ms),
-                "group.share.delivery.count.limit": str(config.delivery_count_limit),
-                "group.share.partition.max.record.locks": str(config.partition_max_record_locks),
-            }
-        )
+        limits = {
+            "group.share.record.lock.duration.ms": str(config.record_lock_duration_ms),
+            "group.share.delivery.count.limit": str(config.delivery_count_limit),
+            "group.share.partition.max.record.locks": str(config.partition_max_record_locks),
+        }
+        self._admin.configure(Resource.BROKER, str(self._admin.nodes[0]), limits)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from conformance.wire.admin import Resource
 from conformance.wire.kafka_broker import kafka_broker
 from tests.conformance.unbuilt import built_or_skipped
 from tests.recorder.released import eventually
@@ -30,7 +31,7 @@ def created(client: Client, config: Mapping[str, str] | None = None) -> UUID:
     client.admin.check_alone()
     topic = client.admin.create_topic("t", 1)
     if config:
-        client.admin.configure_topic("t", config)
+        client.admin.configure(Resource.TOPIC, "t", config)
     return UUID(topic)
 
 

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import pytest
 
+from conformance.wire.admin import Resource
 from model.share_messages import ShareAcknowledge
 from tests.kafka.compacted import CLEANING, compact, created, kafka_client, produce
 from tests.serve.served import Client, acquired, part
@@ -37,7 +38,7 @@ def test_nothing_is_delivered_where_states_below_the_gap_are_kept_one_by_one(
 ) -> None:
     topic = created(client, COMPACTED)
     compact(client, "abc" + 8 * "k", {*range(3, 10)})
-    client.admin.configure("g", GROUP)
+    client.admin.configure(Resource.GROUP, "g", GROUP)
     for member in HOLDER, WORKER:
         client.admin.join("g", member, "t", str(topic), 1)
     epoch, held = fetched(client, topic, 0, HOLDER)

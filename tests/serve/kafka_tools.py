@@ -11,6 +11,7 @@ import attrs
 
 from conformance.build import BuildRecipe, build
 from conformance.cores.kafka import java_command
+from conformance.wire.admin import Resource
 from serve.running import EARLIEST
 from tests.conformance.unbuilt import skipping_unbuilt
 from tests.java_archive import archived
@@ -102,7 +103,9 @@ class Tools:
         number = next(_NUMBERS)
         names = f"{topic}{number}", f"{group}{number}"
         with clients_of(self.address) as (client,):
-            client.admin.configure(names[1], EARLIEST)  # The default is the end of the log.
+            client.admin.configure(
+                Resource.GROUP, names[1], EARLIEST
+            )  # The default is the end of the log.
         return names
 
     def fill(self, topic: str, records: int) -> Ran:

@@ -19,7 +19,8 @@ def everything(admin: Admin) -> None:
     """Ask everything once."""
     admin.check_alone()
     assert admin.create_topic("t", 1) == str(TOPIC_ID)
-    admin.configure("g", {"share.auto.offset.reset": "earliest", "share.isolation.level": None})
+    settings = {"share.auto.offset.reset": "earliest", "share.isolation.level": None}
+    admin.configure(Resource.GROUP, "g", settings)
     admin.join("g", "m", "t", str(TOPIC_ID), 1)
     admin.alter_offset("g", "t", 0, 3)
     assert admin.produce("t", 0, record_batch(2)) == 0
@@ -134,7 +135,7 @@ def test_an_error_quotes_the_broker(fake: Fake, admin: Admin) -> None:
     refused = whole(api, error_code=40, error_message="at most 60000")
     failing(fake, api, 1, lambda _said: refused)
     with pytest.raises(TargetError, match="configuring group g: INVALID_CONFIG, at most 60000"):
-        admin.configure("g", {})
+        admin.configure(Resource.GROUP, "g", {})
 
 
 def test_a_member_whose_session_is_over_has_left(fake: Fake, admin: Admin) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import conformance
 from conformance.campaign import replayed
+from conformance.wire.admin import Resource
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.kit import BROKERS
 from conformance.wire.servers import KfakeBroker, kfake_target
@@ -81,7 +82,7 @@ def test_known_deviations_show(target: BrokerTarget) -> None:
 def test_it_ignores_the_lock_duration_of_a_group(target: BrokerTarget) -> None:
     place = target.open(CONFIG, 1)
     admin = target._admin  # noqa: SLF001 - only a test asks for what the kit does not
-    admin.configure(place.group, {"share.record.lock.duration.ms": "12345"})
+    admin.configure(Resource.GROUP, place.group, {"share.record.lock.duration.ms": "12345"})
     assert fetched(target, place, 0).lock_timeout_ms == CONFIG.record_lock_duration_ms
     target.finish(place)
 
