@@ -46,7 +46,7 @@ from clients.liveness import (
     uncommitted,
     withheld,
 )
-from clients.membership import LEAVE, REFUSALS, UNHEARD, Membership
+from clients.membership import REFUSALS, UNHEARD, Membership
 from clients.sessions import Session
 from clients.telling import told_by_callback, told_by_commit
 from clients.throttle import Throttle
@@ -54,6 +54,7 @@ from conformance.deviation import target_finding
 from conformance.wire.records import value_of
 from judge.finding import SIGNATURE_TEXT, Citation, Finding
 from model.share_messages import INITIAL_EPOCH
+from spec.group_membership import LEAVING
 
 MOST_VIOLATIONS = 100
 """How many violations are kept of one duty."""
@@ -316,7 +317,7 @@ class _Judging:
         throttle.told(event.at_ms, event.throttle_ms)
         if event.assigned is not None or event.error in REFUSALS:
             self.leadership.assigned(event.assigned)
-        if event.epoch == LEAVE:
+        if event.epoch == LEAVING:
             self.is_member = self.is_member and event.error in UNHEARD
         elif event.error in REFUSALS:
             self.is_member = False
@@ -403,7 +404,9 @@ class _Judging:
             held.passed_over = held.renewed is not None and held.renewed < self.began
         if event.error is None and not event.records:
             self.report(empty_handed(self.holdings, self.began))
-        self._paused(event)
+        call = self.call or Called(event.at_ms, "poll")
+        elapsed_ms = max(call.timeout_ms, event.at_ms - call.at_ms)
+        self.report(too_often(self.empty_fetches, elapsed_ms))
 
     def _ordered(self, held: Held, last: dict[tuple[Place, int], int]) -> None:
         """Judge the order of what a poll returns of one answer."""
@@ -444,11 +447,6 @@ class _Judging:
         ):
             self.violated(Duty.AS_ACQUIRED, f"{where} has another value than was produced")
         return held
-
-    def _paused(self, event: Returned) -> None:
-        call = self.call or Called(event.at_ms, "poll")
-        elapsed = max(call.timeout_ms, event.at_ms - call.at_ms)
-        self.report(too_often(self.empty_fetches, elapsed))
 
     def end(self) -> None:
         """Judge what is known once the client has closed without an error."""

@@ -4,22 +4,23 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 import attrs
+from kio.schema.errors import ErrorCode as KafkaError
 
 from clients.duties import Duty
 from clients.events import Heartbeat
 from clients.pulse import Pulse
 from clients.throttle import UNDERWAY_MS, Throttle
+from conformance.wire.codec import error_name
+from spec.group_membership import JOINING, LEAVING
 
-JOIN, LEAVE = 0, -1
-REFUSALS = {25: "UNKNOWN_MEMBER_ID", 110: "FENCED_MEMBER_EPOCH"}
+REFUSALS = (KafkaError.unknown_member_id, KafkaError.fenced_member_epoch)
 """The errors by which a member is told that it is none any more."""
 
-NOT_COORDINATOR = 16
-UNHEARD = {
-    14: "COORDINATOR_LOAD_IN_PROGRESS",
-    15: "COORDINATOR_NOT_AVAILABLE",
-    NOT_COORDINATOR: "NOT_COORDINATOR",
-}
+UNHEARD = (
+    KafkaError.coordinator_load_in_progress,
+    KafkaError.coordinator_not_available,
+    KafkaError.not_coordinator,
+)
 """The errors of who does not look at a heartbeat: it is no coordinator, or not yet."""
 
 MOST_MISDIRECTED, MISDIRECTED_MS = 3, 1000
@@ -45,8 +46,8 @@ class Membership:
     """
 
     member: str | None = None
-    epoch: int = JOIN
-    before: int = JOIN
+    epoch: int = JOINING
+    before: int = JOINING
     answered: int = -UNDERWAY_MS
     sure: bool = True
     refusal: int = 0
@@ -61,21 +62,21 @@ class Membership:
         """Take note of a heartbeat and its answer; yield what it violates, and how."""
         yield from self.identified(beat.member, "a heartbeat")
         yield from self._numbered(beat)
-        if beat.epoch != LEAVE:
+        if beat.epoch != LEAVING:
             yield from self.pulse.take(beat)
         self.before, self.answered, self.sure = beat.epoch, beat.at_ms, True
         self.unheard = beat.error if beat.error in UNHEARD else 0
-        self.misdirected = self.misdirected + 1 if beat.error == NOT_COORDINATOR else 0
+        self.misdirected = self.misdirected + 1 if beat.error == KafkaError.not_coordinator else 0
         self.astray = beat.at_ms if self.misdirected <= 1 else self.astray
         late = beat.at_ms - self.astray > MISDIRECTED_MS
         if late and self.misdirected > MOST_MISDIRECTED and not self.told:
             self.told = True
             text = f"{self.misdirected} heartbeats in a row go to a broker that is no coordinator"
             yield Duty.COORDINATOR, text
-        if beat.epoch == LEAVE:
-            self.epoch, self.refusal = JOIN, 0
+        if beat.epoch == LEAVING:
+            self.epoch, self.refusal = JOINING, 0
         elif beat.error in REFUSALS:
-            self.epoch, self.refusal = JOIN, beat.error
+            self.epoch, self.refusal = JOINING, beat.error
         elif not beat.error:
             self.epoch, self.refusal = beat.given, 0
 
@@ -93,11 +94,11 @@ class Membership:
         """Judge the member epoch of a heartbeat."""
         # A heartbeat that was sent before the last answer was read carries what that one carried.
         knows = self.sure and beat.at_ms - self.answered >= UNDERWAY_MS
-        allowed = {self.epoch, LEAVE} if knows else {self.epoch, self.before, LEAVE}
+        allowed = {self.epoch, LEAVING} if knows else {self.epoch, self.before, LEAVING}
         if beat.epoch in allowed:
             return
         if self.refusal:
-            text = f"member epoch {beat.epoch} after {REFUSALS[self.refusal]}, where 0 is due"
+            text = f"member epoch {beat.epoch} after {error_name(self.refusal)}, where 0 is due"
             yield Duty.REJOINS, text
         else:
             text = f"a heartbeat has member epoch {beat.epoch}, where {self.epoch} is due"
@@ -106,11 +107,11 @@ class Membership:
     def missed(self, waited_ms: int) -> Iterator[tuple[Duty, str]]:
         """Judge that no heartbeat came while the harness waited for it."""
         if self.refusal:
-            text = f"no heartbeat in {waited_ms} ms after {REFUSALS[self.refusal]}"
+            text = f"no heartbeat in {waited_ms} ms after {error_name(self.refusal)}"
             yield Duty.REJOINS, text
         elif self.unheard:
             text = f"no heartbeat reached the coordinator in {waited_ms} ms"
-            yield Duty.COORDINATOR, f"{text} after {UNHEARD[self.unheard]}"
+            yield Duty.COORDINATOR, f"{text} after {error_name(self.unheard)}"
 
     def cut(self) -> None:
         """Take note of the end of a connection: the last answer may not have come."""

@@ -1,13 +1,14 @@
 """The share session of a client, by the epochs that its requests carry."""
 
 import attrs
+from kio.schema.errors import ErrorCode as KafkaError
 
 from clients.throttle import Throttle
 from model.share_messages import FINAL_EPOCH, INITIAL_EPOCH
 from spec.share_session import next_epoch
 
-NOT_FOUND, WRONG_EPOCH = 122, 123
-"""SHARE_SESSION_NOT_FOUND and INVALID_SHARE_SESSION_EPOCH: the client knows its session is gone."""
+_GONE = (KafkaError.share_session_not_found, KafkaError.invalid_share_session_epoch)
+"""The errors by which the client knows that its session is gone."""
 
 
 @attrs.define
@@ -60,7 +61,7 @@ class Session:
     def answered(self, number: int, error: int) -> None:
         """Take note of an answer that was sent."""
         epoch = self._asked.pop(number, INITIAL_EPOCH)
-        if error in (NOT_FOUND, WRONG_EPOCH) or (not error and epoch == FINAL_EPOCH):
+        if error in _GONE or (not error and epoch == FINAL_EPOCH):
             self.epoch, self.sure, self.ended = None, True, True
         elif error:
             self._may_have_moved(epoch)

@@ -19,6 +19,7 @@ from conformance.wire.codec import error_name, may_pass, topic_uuid
 from conformance.wire.connection import Replied, Wire
 from conformance.wire.messages import request
 from conformance.wire.records import Producer
+from spec.group_membership import JOINING, LEAVING
 
 
 @attrs.frozen
@@ -93,7 +94,6 @@ _GROUP, _TRANSACTION, _SHARE = 0, 1, 2
 _COORDINATOR_TRIES = 20
 _SET, _DELETE = 0, 1
 _LATEST, _EARLIEST = -1, -2
-_JOIN, _LEAVE = 0, -1
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _NOT_YET = int(KafkaError.request_timed_out)
 
@@ -348,11 +348,11 @@ class Admin:
     def join(self, group: str, member: str, topic: str, topic_id: str, partitions: int) -> None:
         """Join a share group and wait until the member has ``partitions`` partitions."""
         self.find_coordinator(group)
-        epoch = _JOIN
+        epoch = JOINING
 
         def attempt() -> SimpleNamespace:
             nonlocal epoch
-            body = self.heartbeat(group, member, epoch, [topic] if epoch == _JOIN else None)
+            body = self.heartbeat(group, member, epoch, [topic] if epoch == JOINING else None)
             epoch = epoch if body.error_code else body.member_epoch
             return body
 
@@ -365,7 +365,7 @@ class Admin:
 
     def leave(self, group: str, member: str) -> None:
         """Leave a share group; a member whose session expired has already left."""
-        body = self.heartbeat(group, member, _LEAVE, None)
+        body = self.heartbeat(group, member, LEAVING, None)
         if body.error_code != KafkaError.unknown_member_id:
             _check(f"leaving group {group}", body)
 

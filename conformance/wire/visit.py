@@ -7,12 +7,12 @@ from conformance.wire.asks import WireBriefMember
 from conformance.wire.explain import AnswerMismatch, WireDifference
 from conformance.wire.target import GroupTopic, HeartbeatReply, WireCapabilities, WireTarget
 from model.errors import ErrorCode
+from spec.group_membership import JOINING, LEAVING
 
 TRIES, PAUSE_MS = 10, 500
 """How often, and after which pauses (ms), a member joins until altered settings are in force."""
 SILENCE_MS = 2000
 """How late a silent member may be removed (ms)."""
-_JOIN, _LEAVE = 0, -1
 _HEARTBEAT = "heartbeat"
 _NONE, _UNKNOWN = ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID
 
@@ -64,7 +64,7 @@ class Visit:
 
     def _wrong(self) -> list[AnswerMismatch]:
         for _try in range(TRIES):
-            self._beat(_JOIN)
+            self._beat(JOINING)
             if self.said.error is _NONE and self.said.interval_ms == self._interval:
                 joined = self.said
                 self._beat(joined.epoch)
@@ -92,11 +92,11 @@ class Visit:
         """Leave, once the settings are those of before: members that join later need them."""
         last = self.said
         for _try in range(TRIES):
-            self._beat(_JOIN)
+            self._beat(JOINING)
             if self.said.interval_ms != self._interval:
                 break
             self._target.wait(PAUSE_MS)
-        self._beat(_LEAVE)
+        self._beat(LEAVING)
         self.said, self.left_ms = last, self.said.received_ms
 
     def _beat(self, epoch: int) -> None:

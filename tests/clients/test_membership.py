@@ -3,12 +3,13 @@ import pytest
 
 from clients.duties import Duty
 from clients.events import Heartbeat
-from clients.membership import JOIN, LEAVE, REFUSALS, Membership
+from clients.membership import REFUSALS, Membership
+from spec.group_membership import JOINING, LEAVING
 
 UNKNOWN, FENCED = REFUSALS
 NOT_COORDINATOR = 16
-JOINED = Heartbeat(0, "m", JOIN, given=1)
-JOINED_AGAIN = Heartbeat(100, "m", JOIN, given=1)
+JOINED = Heartbeat(0, "m", JOINING, given=1)
+JOINED_AGAIN = Heartbeat(100, "m", JOINING, given=1)
 
 
 def beats(*heartbeats: Heartbeat) -> tuple[Membership, list[tuple[Duty, str]]]:
@@ -22,6 +23,9 @@ def beat(epoch: int, error: int = 0, given: int = 0, member: str = "m", at: int 
     return Heartbeat(at, member, epoch, error, given)
 
 
+LEAVES = beat(LEAVING, given=LEAVING)
+
+
 def astray(*times: int) -> tuple[Heartbeat, ...]:
     """Return heartbeats at these times to a broker that is no coordinator."""
     return tuple(beat(1, NOT_COORDINATOR, at=at) for at in times)
@@ -30,8 +34,8 @@ def astray(*times: int) -> tuple[Heartbeat, ...]:
 @pytest.mark.parametrize(
     "heartbeats",
     [
-        (JOINED, beat(1, given=1), beat(1, given=2), beat(2, given=2), beat(LEAVE, given=LEAVE)),
-        (JOINED, beat(LEAVE, given=LEAVE), JOINED),
+        (JOINED, beat(1, given=1), beat(1, given=2), beat(2, given=2), LEAVES),
+        (JOINED, LEAVES, JOINED),
         (
             JOINED,
             *astray(0, 600, 1200),
@@ -39,11 +43,11 @@ def astray(*times: int) -> tuple[Heartbeat, ...]:
             *astray(1300, 1600, 1900, 2200, 2300),
             beat(1),
         ),
-        (beat(JOIN, NOT_COORDINATOR), JOINED, beat(1, NOT_COORDINATOR), beat(1, given=1)),
-        (JOINED, beat(1, UNKNOWN), beat(JOIN, given=3), beat(3, given=3)),
-        (JOINED, beat(1, FENCED), beat(JOIN, NOT_COORDINATOR), beat(JOIN, given=3)),
-        (JOINED, beat(1, UNKNOWN), beat(LEAVE, UNKNOWN)),
-        (beat(LEAVE, UNKNOWN), JOINED),
+        (beat(JOINING, NOT_COORDINATOR), JOINED, beat(1, NOT_COORDINATOR), beat(1, given=1)),
+        (JOINED, beat(1, UNKNOWN), beat(JOINING, given=3), beat(3, given=3)),
+        (JOINED, beat(1, FENCED), beat(JOINING, NOT_COORDINATOR), beat(JOINING, given=3)),
+        (JOINED, beat(1, UNKNOWN), beat(LEAVING, UNKNOWN)),
+        (beat(LEAVING, UNKNOWN), JOINED),
     ],
 )
 def test_a_member_that_carries_what_it_was_given_violates_nothing(
@@ -66,9 +70,9 @@ def test_a_member_that_carries_what_it_was_given_violates_nothing(
             "1, where 2 is due",
         ),
         ((JOINED, beat(1, NOT_COORDINATOR), JOINED_AGAIN), Duty.MEMBER_EPOCH, "0, where 1 is due"),
-        ((JOINED, beat(LEAVE), beat(1, UNKNOWN)), Duty.MEMBER_EPOCH, "1, where 0 is due"),
-        ((beat(JOIN, 42, member=" "),), Duty.MEMBER_ID, "a member id that is blank"),
-        ((beat(JOIN, given=1, member=""), JOINED), Duty.MEMBER_ID, "a member id that is blank"),
+        ((JOINED, beat(LEAVING), beat(1, UNKNOWN)), Duty.MEMBER_EPOCH, "1, where 0 is due"),
+        ((beat(JOINING, 42, member=" "),), Duty.MEMBER_ID, "a member id that is blank"),
+        ((beat(JOINING, given=1, member=""), JOINED), Duty.MEMBER_ID, "a member id that is blank"),
         ((JOINED, beat(1, given=1, member="n")), Duty.MEMBER_ID, "'n', and not 'm'"),
         (
             (JOINED, *astray(0, 400, 800, 1200)),
@@ -112,7 +116,7 @@ def test_the_last_answer_may_be_lost_with_its_connection_but_only_once(
     ("last", "again"),
     [
         (beat(1, FENCED), beat(1, FENCED, at=49)),
-        (JOINED, beat(JOIN, given=2, at=49)),
+        (JOINED, beat(JOINING, given=2, at=49)),
         (beat(1, given=2), beat(1, given=2, at=49)),
     ],
 )
