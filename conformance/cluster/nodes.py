@@ -131,10 +131,6 @@ class Nodes:
         """Return the addresses for clients: those of the proxies."""
         return ",".join(f"{HOST}:{port}" for port in self._proxies.values())
 
-    def folder_of(self, id_: str) -> Path:
-        """Return the folder of a node."""
-        return self._nodes[id_].folder
-
     def start(self, id_: str) -> None:
         """Start a node, or start it again; it need not be ready yet."""
         node = self._nodes[id_]

@@ -49,11 +49,7 @@ from conformance.coordinators.group_checks import (
 from conformance.coordinators.group_reply import GroupReply
 from model.share_messages import TopicPartition
 from spec.coordinator import Durable
-from spec.group_lifecycle import (
-    GroupPlan,
-    leave,
-    subscribe,
-)
+from spec.group_lifecycle import GroupPlan, leave, subscribe
 from spec.group_membership import JOINING, LEAVING, ended, heartbeat_answers, unassigned, uneven
 from spec.share_group import CallInitialize, Partitions, assignable, listed
 
@@ -204,9 +200,6 @@ def _initialized(belief: GroupBelief, plan: GroupPlan, reply: GroupReply) -> Gro
     late = {key for key in late if key.topic_id in topics}
     require(not late, "NEW_IS_INITIALIZED", f"no call for {keys_text(late)}", "a call")
     return served(belief, reply)
-
-
-# Requests of administrators.
 
 
 # What happens around the group coordinator.

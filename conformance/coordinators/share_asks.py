@@ -21,6 +21,9 @@ from model.state_topic import SharePartitionKey
 TOPICS = {UUID(int=(4 << 76) + (8 << 60) + number): number + 1 for number in (1, 2)}
 """The topics at first, and how many partitions each has."""
 
+PLAIN_KEY = SharePartitionKey("g", next(iter(TOPICS)), 0)
+"""The share-partition that stands for any in a shrunk sequence."""
+
 STATE_PARTITIONS = 50
 """share.coordinator.state.topic.num.partitions, for ``FindPartition``."""
 

@@ -33,7 +33,6 @@ _METHODS: Mapping[type[StateRequest], str] = {
 }
 """Of the template, for each request."""
 
-_PLAIN = SharePartitionKey("g", next(iter(asks.TOPICS)), 0)
 _KINDS = {"no record", "a snapshot", "an update", "a tombstone"}
 
 
@@ -73,7 +72,7 @@ def _argument(value: SharePartitionKey | int | tuple[StateBatch, ...]) -> str:
 
 
 def _key(key: SharePartitionKey) -> str:
-    if key == _PLAIN:
+    if key == asks.PLAIN_KEY:
         return "KEY"
     return f"key({java_text(key.group_id)}, {_topic(key.topic_id)}, {key.partition})"
 

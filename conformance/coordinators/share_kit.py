@@ -14,11 +14,8 @@ from conformance.cores.protocol import DriverTarget
 from conformance.kit import Kit, less_of
 from conformance.target import Hello
 from model.share_state_requests import InitializeState, StateRequest, WriteState
-from model.state_topic import SharePartitionKey
 
 _KEYED = StateRequest | asks.FindPartition
-
-_PLAIN = SharePartitionKey("g", next(iter(asks.TOPICS)), 0)
 
 _Target = DriverTarget[ShareCapabilities]
 _Hello = Hello[ShareCapabilities]
@@ -63,7 +60,7 @@ class ShareCoordinators(Kit[asks.StateAsk, _Target, _Hello, ShareScene]):
     def plainer(self, sequence: tuple[asks.StateAsk, ...]) -> Iterator[tuple[asks.StateAsk, ...]]:
         """Yield the sequence with fewer or plainer share-partitions, and the default settings."""
         keys = dict.fromkeys(ask.key for ask in sequence if isinstance(ask, _KEYED))
-        for key, other in product(keys, (_PLAIN, *keys)):
+        for key, other in product(keys, (asks.PLAIN_KEY, *keys)):
             yield tuple(
                 attrs.evolve(ask, key=other) if isinstance(ask, _KEYED) and ask.key == key else ask
                 for ask in sequence

@@ -39,7 +39,8 @@ def parts_of(
     kept = {
         offset: count for offset, count in _kept_back(event, before, read) if offset not in reported
     }
-    counted = {o: count for o, count in kept.items() if count > _count_before(before, o)}
+    known = before.window.records
+    counted = {o: n for o, n in kept.items() if n > known.get(o, UNDELIVERED).delivery_count}
     first = _acquisition(event, before, counted | reported, kept)
     if first.after is event.after:
         without = _acquisition(event, before, reported, kept)
@@ -73,10 +74,6 @@ def _acquisition(
     except IllegalChoiceError:
         return first
     return attrs.evolve(first, after=snapshot(between))
-
-
-def _count_before(before: SharePartition, offset: int) -> int:
-    return int(before.window.records.get(offset, UNDELIVERED).delivery_count)
 
 
 def _kept_back(
