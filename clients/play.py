@@ -100,7 +100,7 @@ class _Application:
 
     def run(self) -> None:
         """Subscribe, take every step, and close the client."""
-        self.call("subscribe", topics=list(self.topics))
+        self.call("subscribe", topics=self.topics)
         for do, number in self.script.steps:
             if self.broker.journal.full:
                 return
@@ -124,12 +124,19 @@ class _Application:
         self.turn += 1
         return places[(self.turn - 1) % len(places)]
 
-    def call(self, name: str, event: Called | None = None, **arguments: object) -> Returned:
+    def call(
+        self, name: str, place: Place | None = None, topics: tuple[str, ...] = (), **numbers: int
+    ) -> Returned:
         """Make a call of the application, and keep what it returned."""
         journal = self.broker.journal
-        journal.note(event or Called(journal.now(), name))
+        journal.note(Called(journal.now(), name, place=place or ("", 0), **numbers))
+        asked: dict[str, object] = {"do": name, **numbers}
+        if topics:
+            asked["topics"] = [*topics]
+        if place:
+            asked["topic"], asked["partition"] = place
         try:
-            answer = self.driver.ask({"do": name, **arguments})
+            answer = self.driver.ask(asked)
         except GoneError as error:
             journal.note(Ended(journal.now(), name, str(error)))
             raise
@@ -139,9 +146,7 @@ class _Application:
 
     def poll(self) -> Returned:
         """Poll once; what was pending before is pending on where that failed."""
-        wait = self.pace.poll_ms
-        event = Called(self.broker.journal.now(), "poll", timeout_ms=wait)
-        result = self.call("poll", event, timeout_ms=wait)
+        result = self.call("poll", timeout_ms=self.pace.poll_ms)
         if result.error is None:
             again = {(record.place, record.offset) for record in result.records}
             kept = [record for key, record in self.renewed.items() if key not in again]
@@ -191,22 +196,7 @@ class _Application:
         count = number or len(self.pending)
         chosen, self.pending = self.pending[:count], self.pending[count:]
         for record in chosen:
-            event = Called(
-                self.broker.journal.now(),
-                "acknowledge",
-                place=record.place,
-                offset=record.offset,
-                type=type_,
-            )
-            topic, partition = record.place
-            result = self.call(
-                "acknowledge",
-                event,
-                topic=topic,
-                partition=partition,
-                offset=record.offset,
-                type=type_,
-            )
+            result = self.call("acknowledge", record.place, offset=record.offset, type=type_)
             key = record.place, record.offset
             if type_ == RENEW:
                 self.renewed[key] = record
@@ -264,7 +254,7 @@ class _Application:
         """Change the subscription, and wait until the client can know its new assignment."""
         self.topics, journal = topics, self.broker.journal
         before = journal.heartbeats or None
-        self.call("subscribe", topics=list(topics))
+        self.call("subscribe", topics=topics)
         self.rejoined(before)
 
     def create_again(self) -> None:
