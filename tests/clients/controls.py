@@ -203,3 +203,11 @@ CONTROLS: tuple[tuple[Fault, Duty, Script], ...] = (
     (Fault.KEEPS_LONGEST, Duty.INTERVAL, PACED),
     (Fault.NEVER_CLOSES, Duty.RETURNS, AT_ONCE),
 )
+
+STARVING = (
+    *(Fault.NEVER_REJOINS, Fault.STAYS_WITH_LEADER, Fault.STAYS_WITH_COORDINATOR),
+    *(Fault.FREEZES, Fault.GIVES_UP, Fault.GIVES_UP_CUT, Fault.FOUR_BROKERS),
+    *(Fault.STOPS_AT_EMPTY, Fault.NEVER_LEARNS, Fault.SUBSCRIBES_ONCE, Fault.DROPS),
+    *(Fault.KEEPS_DELETED, Fault.STOPS_WHILE_LOADING, Fault.WHOLE_BATCH),
+)
+"""Faults by which something never happens that the harness waits for: it is given less time."""

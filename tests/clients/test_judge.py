@@ -42,7 +42,7 @@ from clients.play import Pace, play
 from clients.scripts import Script, drawn
 from clients.stakes import stakes
 from conformance.wire.records import value_of
-from tests.clients.controls import CONTROLS, script
+from tests.clients.controls import CONTROLS, STARVING, script
 from tests.doubles.share_client import ShareClient
 from tests.doubles.share_faults import Fault
 
@@ -51,14 +51,6 @@ pytestmark = pytest.mark.xdist_group("client-judge")
 FAST = Pace(poll_ms=20)
 PLACE = ("t", 0)
 HASTY = Pace(poll_ms=20, patience_seconds=1)
-PATIENCE = (
-    *(Fault.NEVER_REJOINS, Fault.STAYS_WITH_LEADER, Fault.STAYS_WITH_COORDINATOR),
-    *(Fault.FREEZES, Fault.GIVES_UP, Fault.GIVES_UP_CUT, Fault.FOUR_BROKERS),
-    *(Fault.STOPS_AT_EMPTY, Fault.NEVER_LEARNS, Fault.SUBSCRIBES_ONCE, Fault.DROPS),
-    *(Fault.KEEPS_DELETED, Fault.STOPS_WHILE_LOADING),
-)
-"""The faults by which something never happens that the harness waits for."""
-
 TIMED = (
     *(Fault.BUSY, Fault.HASTY, Fault.BEATS_ON, Fault.LEAVES_ONCE),
     *(Fault.KEEPS_INTERVAL, Fault.KEEPS_LONGEST),
@@ -77,7 +69,7 @@ Played = Callable[[Fault | None, Script], ClientRecord]
 
 
 def played_by(fault: Fault | None, script: Script) -> ClientRecord:
-    return play(script, lambda: ShareClient(fault), HASTY if fault in PATIENCE else FAST)
+    return play(script, lambda: ShareClient(fault), HASTY if fault in STARVING else FAST)
 
 
 @pytest.fixture(scope="module")
@@ -336,38 +328,30 @@ def test_a_callback_comes_before_the_commit_returns_that_sent_what_it_tells_of(
 
 
 @pytest.mark.parametrize(("in_time", "expected"), [(TOLD, []), ((), [Duty.TOLD_IN_TIME])])
+@pytest.mark.parametrize(
+    ("first", "told"),
+    [
+        ((*HELD, says(RELEASE), SAID, POLL), TOLD),
+        ((fetch(), gives()), ()),  # No callback is due of what the client releases undelivered.
+    ],
+)
 def test_a_callback_tells_of_the_delivery_of_a_record_of_which_none_told_yet(
-    in_time: tuple[Completed, ...], expected: list[Duty]
+    first: tuple[Event, ...],
+    told: tuple[Completed, ...],
+    in_time: tuple[Completed, ...],
+    expected: list[Duty],
 ) -> None:
     second, third = (
         attrs.evolve(returns(0), records=(Delivered(PLACE, 0, count, value(0)),))
         for count in (2, 3)
     )
     events = (
-        *(
-            *HELD,
-            says(RELEASE),
-            SAID,
-            POLL,
-            sends(2, RELEASE),
-            Answered(0, 2),
-            fetch(5, 1),
-            gives(5, count=2),
-        ),
-        *(attrs.evolve(second, completed=TOLD), says(RELEASE), SAID, Called(0, "commit")),
+        *(*first, sends(2, RELEASE), Answered(0, 2), fetch(5, 2), gives(5, count=2)),
+        *(attrs.evolve(second, completed=told), says(RELEASE), SAID, Called(0, "commit")),
         *(sends(3, RELEASE), Answered(0, 3)),
         Returned(0, "commit", results=((PLACE, None),), completed=in_time),
-        *(
-            fetch(6, 1),
-            gives(6, count=3),
-            third,
-            says(ACCEPT),
-            SAID,
-            POLL,
-            sends(4, ACCEPT),
-            Answered(0, 4),
-        ),
-        returns(completed=TOLD),
+        *(fetch(6, 4), gives(6, count=3), third, says(ACCEPT), SAID, POLL),
+        *(sends(4, ACCEPT), Answered(0, 4), returns(completed=TOLD)),
     )
     assert found(*events, of=(Duty.TOLD_IN_TIME,)) == expected
 

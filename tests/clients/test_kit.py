@@ -35,6 +35,7 @@ from tests.clients.controls import (
     LIMIT,
     PART,
     RESUBSCRIBED,
+    STARVING,
     TWO_POLLS,
 )
 from tests.doubles.share_client import FailureError, ShareClient
@@ -58,12 +59,6 @@ RARE = {
     Fault.SUBSCRIBES_ONCE: 4,
 }
 """Faults that few scripts show, and the seed from which on they are looked for."""
-STARVING = (
-    *(Fault.NEVER_REJOINS, Fault.FREEZES, Fault.GIVES_UP, Fault.GIVES_UP_CUT, Fault.NEVER_LEARNS),
-    *(Fault.STOPS_AT_EMPTY, Fault.FOUR_BROKERS, Fault.SUBSCRIBES_ONCE, Fault.DROPS),
-    *(Fault.KEEPS_DELETED, Fault.WHOLE_BATCH),
-)
-"""Faults by which polls bring nothing, which they are given less time to show."""
 
 
 def limits(runs: int, shrink_seconds: float = 60) -> Limits:

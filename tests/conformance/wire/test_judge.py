@@ -380,8 +380,7 @@ def test_a_transaction_that_ended_is_delivered_if_it_committed(
     starved = made.starved(fetch("a", 2), nothing)
     assert starved is not None
     assert starved.expected == f"offset {1 if committed else 3} of partition 0, or another"
-    found = made.exchange(fetch("a", 2), "a", answer(given))
-    assert (found and found.name) == name
+    assert shown(made, (fetch("a", 2), answer(given))) == name
 
 
 def test_records_kept_back_leave_the_lag_and_cannot_be_acknowledged() -> None:
@@ -405,8 +404,7 @@ def test_records_kept_back_may_or_may_not_count_towards_the_maximum(
 ) -> None:
     made, mode = with_aborted(3), AcquireMode.RECORD_LIMIT
     request: ShareFetch = attrs.evolve(fetch("a", 0), max_records=most, acquire_mode=mode)
-    found = made.exchange(request, "a", answer((4, 5, 1)))
-    assert (found and found.name) == name
+    assert shown(made, (request, answer((4, 5, 1)))) == name
 
 
 def test_a_reported_start_offset_may_wait_before_records_kept_back() -> None:
@@ -453,8 +451,7 @@ def test_aborted_records_at_the_start_of_the_window_need_no_room_in_it(
     made.produced(0, batches, BatchOrigin.ABORTED)
     epoch, strict = 1 if held else 2, AcquireMode.RECORD_LIMIT
     request: ShareFetch = attrs.evolve(fetch("a", epoch), acquire_mode=strict)
-    found = made.exchange(request, "a", answer((6, 6, 1)))
-    assert (found and found.name) == name
+    assert shown(made, (request, answer((6, 6, 1)))) == name
 
 
 def test_an_answer_to_a_whole_request_is_no_acceptance() -> None:
