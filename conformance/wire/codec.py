@@ -144,7 +144,6 @@ def exchange(asked: ShareRequest, answer: Replied) -> Exchange:
         answer.sent_ms,
         answer.received_ms,
         _of_each(batches, lambda batch: batch.ranges),
-        _of_each(batches, lambda batch: batch.ranges if batch.control else ()),
         getattr(body, "acquisition_lock_timeout", None),
         tuple(unknown),
         _of_each(batches, lambda batch: batch.altered),

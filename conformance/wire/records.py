@@ -63,7 +63,6 @@ class LogBatch:
     """
 
     ranges: tuple[OffsetRange, ...]
-    control: bool
     altered: tuple[int, ...] = ()
 
 
@@ -148,16 +147,16 @@ def _batch(data: bytes, most: int, partition: int) -> LogBatch:
     if crc != crc32c(data[CRC_FROM:]):
         raise MalformedError(f"the record batch at offset {base} has a wrong checksum")
     try:
-        whole, control = OffsetRange(base, base + delta), bool(attributes & CONTROL)
+        whole = OffsetRange(base, base + delta)
         if attributes & COMPRESSED:
-            return LogBatch((whole,), control)
+            return LogBatch((whole,))
         found = _records(data, count, delta)
         ranges = _ranges(base, list(found), most)
     except InvalidValueError as error:
         raise MalformedError(f"a record batch whose {error}") from None
-    told = {} if control else {base + nth: contents for nth, contents in found.items()}
+    told = {} if attributes & CONTROL else {base + nth: contents for nth, contents in found.items()}
     altered = (at for at, contents in told.items() if contents != contents_of(at, partition))
-    return LogBatch(ranges, control, tuple(altered))
+    return LogBatch(ranges, tuple(altered))
 
 
 def _records(data: bytes, count: int, last: int) -> dict[int, Contents]:

@@ -108,8 +108,7 @@ class Exchange:
     ``sent_ms`` is before the first byte of the request, ``received_ms`` after the last byte of the
     response: the broker served it in between.
     ``read`` has the offsets of the records in the response, as disjoint ranges that ascend, one
-    for each log batch; ``markers`` those of the transactions' markers among them, ``altered`` those
-    of records whose contents are not what the kit wrote.
+    for each log batch; ``altered`` those of records whose contents are not what the kit wrote.
     ``unknown_errors`` names errors that ``ErrorCode`` does not have: in ``response`` they are
     UNKNOWN_SERVER_ERROR. ``lock_timeout_ms`` is None where the response has none. ``leaders`` has
     the node that is named as the current leader with each error, unless that is -1.
@@ -119,7 +118,6 @@ class Exchange:
     sent_ms: float
     received_ms: float
     read: tuple[tuple[TopicPartition, tuple[OffsetRange, ...]], ...] = ()
-    markers: tuple[tuple[TopicPartition, tuple[OffsetRange, ...]], ...] = ()
     lock_timeout_ms: int | None = None
     unknown_errors: tuple[str, ...] = ()
     altered: tuple[tuple[TopicPartition, tuple[int, ...]], ...] = ()

@@ -4,7 +4,7 @@ from kio.records.readers import read_batch
 
 from clients.broker import SECOND, running
 from clients.odd_batches import control_batch, transaction_batch
-from conformance.wire.records import CRC_FROM, Producer, read_batches, value_of
+from conformance.wire.records import CONTROL, CRC_FROM, TRANSACTIONAL, Producer, value_of
 from tests.clients.test_broker import holding
 from tests.serve.served import acquired, offsets_of, part
 
@@ -14,18 +14,18 @@ WHO = Producer(7, 0, 0)
 @pytest.mark.parametrize("commits", [True, False])
 def test_a_control_record_says_how_its_transaction_ends(*, commits: bool) -> None:
     batch = control_batch(5, WHO, commits=commits)
-    (parsed,) = read_batches(batch.data)
-    assert parsed.control
+    theirs, _ = read_batch(batch.data, 0)
+    assert theirs.attributes == CONTROL | TRANSACTIONAL
     assert crc32c(batch.data[CRC_FROM:]) == int.from_bytes(batch.data[17:21], "big")
-    (record,) = read_batch(batch.data, 0)[0].records
+    (record,) = theirs.records
     assert record.key == bytes((0, 0, 0, int(commits)))
 
 
 def test_records_of_a_transaction_have_values_that_tell_their_offsets() -> None:
     batch = transaction_batch(3, 5, WHO)
-    (parsed,) = read_batches(batch.data)
-    assert not parsed.control
-    values = [record.value for record in read_batch(batch.data, 0)[0].records]
+    theirs, _ = read_batch(batch.data, 0)
+    assert theirs.attributes == TRANSACTIONAL
+    values = [record.value for record in theirs.records]
     assert values == [value_of(offset) for offset in (5, 6, 7)]
 
 

@@ -26,7 +26,6 @@ from model.share_messages import (
     TopicPartition,
 )
 from model.states import AcquireMode
-from tests.conformance.wire.batches import CONTROL, at, flagged
 
 A, B = (str(UUID(int=n)) for n in (1, 2))
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -128,7 +127,6 @@ def test_a_fetch_is_answered_with_records_and_the_offsets_that_were_read(version
     assert first.acknowledge_error is ErrorCode.INVALID_RECORD_STATE
     assert second.error is ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert found.read == ((first.topic_partition, (OffsetRange(0, 2), OffsetRange(0, 0))),)
-    assert found.markers == ()
     assert (found.lock_timeout_ms, found.sent_ms, found.received_ms) == (1500, 1.0, 2.0)
 
 
@@ -172,15 +170,6 @@ def test_the_records_of_another_partition_are_others() -> None:
     for partition, altered in ((3, ()), (0, ((TopicPartition(A, 3), (0, 1, 2)),))):
         one = {"partition_index": 3, "records": record_batch(3, partition=partition)}
         assert exchange(asked, answered(asked, [one])).altered == altered
-
-
-def test_markers_are_distinguished() -> None:
-    asked = ShareFetch("g", "m", 1)
-    data = flagged(record_batch(1), CONTROL) + at(record_batch(2), 1)
-    found = exchange(asked, answered(asked, [{"partition_index": 0, "records": data}]))
-    place = TopicPartition(A, 0)
-    assert found.read == ((place, (OffsetRange(0, 0), OffsetRange(1, 2))),)
-    assert found.markers == ((place, (OffsetRange(0, 0),)),)
 
 
 def test_a_topic_id_is_a_uuid() -> None:

@@ -31,7 +31,7 @@ def test_a_batch_is_as_kio_reads_it_and_holds_its_offsets(size: int, base: int) 
     assert length == len(data)
     assert [record.offset for record in theirs.records] == list(range(base, base + size))
     assert theirs.attributes == 0
-    assert read_batches(data) == (LogBatch((OffsetRange(base, base + size - 1),), control=False),)
+    assert read_batches(data) == (LogBatch((OffsetRange(base, base + size - 1),)),)
 
 
 def test_records_with_other_contents_than_the_kit_writes_are_named() -> None:
@@ -54,11 +54,8 @@ def test_several_batches_are_read_and_one_that_is_cut_off_is_not() -> None:
     marker = flagged(at(record_batch(1), 13), CONTROL | TRANSACTIONAL)
     data = at(record_batch(3), 10) + marker + at(record_batch(2), 14)
     found = read_batches(data)
-    assert [(b.ranges, b.control) for b in found] == [
-        ((OffsetRange(10, 12),), False),
-        ((OffsetRange(13, 13),), True),
-        ((OffsetRange(14, 15),), False),
-    ]
+    ends = ((10, 12), (13, 13), (14, 15))
+    assert [batch.ranges for batch in found] == [(OffsetRange(*each),) for each in ends]
     for cut in (1, 5, len(record_batch(2)) - 1):
         assert read_batches(data[:-cut]) == found[:2]
     assert read_batches(b"") == ()
@@ -67,7 +64,7 @@ def test_several_batches_are_read_and_one_that_is_cut_off_is_not() -> None:
 def test_a_batch_that_was_compacted_leaves_offsets_out() -> None:
     (found,) = read_batches(at(holding(6, record(1), record(2), record(5)), 10))
     assert found.ranges == (OffsetRange(11, 12), OffsetRange(15, 15))
-    assert read_batches(holding(6)) == (LogBatch((), control=False),)
+    assert read_batches(holding(6)) == (LogBatch(()),)
 
 
 def test_a_compressed_batch_has_the_offsets_of_its_header() -> None:
