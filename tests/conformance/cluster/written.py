@@ -127,5 +127,9 @@ def broken(history: Written) -> list[tuple[str, int | None]]:
     return [(finding.name, finding.offset) for finding in judge_history(history.events())]
 
 
+def caused(history: Written) -> list[tuple[str, ...]]:
+    return [finding.probable_cause for finding in judge_history(history.events())]
+
+
 def begun(*, letters: bool = False) -> Written:
     return Written(letters=letters).acquired([0, 4, 1])
