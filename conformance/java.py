@@ -104,7 +104,8 @@ class JavaWriter:
         body = "\n\n".join(methods)
         code = re.sub(r"(?m)^    (?: \*|/\*\*).*$", "", body)
         kept = _needed(members, code)
-        first = next((n for n, member in enumerate(kept) if _is_method(member)), len(kept))
+        of_methods = (n for n, member in enumerate(kept) if member.endswith("\n    }"))
+        first = next(of_methods, len(kept))
         parts = ["\n".join(kept[:first]), body, *kept[first:]]
         text = f"{_TOLD}\npublic class {name} {{\n" + "\n\n".join(filter(None, parts)) + "\n}\n"
         text = rewritten(f"{head}\n\n{text}", version, read_changes(OLDER))
@@ -163,10 +164,6 @@ def _name(member: str) -> str:
     found = re.search(r"(\w+)(?:\(| =|;)", next(lines))
     assert found is not None  # noqa: S101 - the template is the project's own
     return found[1]
-
-
-def _is_method(member: str) -> bool:
-    return member.endswith("\n    }")
 
 
 def _lines_for(member: str, body: str) -> str:

@@ -50,17 +50,17 @@ def allowed(admin: Admin) -> tuple[WireCapabilities, frozenset[str]]:
         group_limits=all(f"share.{limit}" in own for limit in _LIMITS),
     )
     settings = admin.settings(Resource.BROKER, str(admin.nodes[0]), _ASKED)
-    return _of_members(_limited(can, settings), settings, own), own
+    known = {name: int(value) for name, value in settings.items() if value.isdecimal()}
+    return _of_members(_limited(can, known), known, own), own
 
 
 def _of_members(
-    can: WireCapabilities, settings: dict[str, str], own: frozenset[str]
+    can: WireCapabilities, known: dict[str, int], own: frozenset[str]
 ) -> WireCapabilities:
     """Add the heartbeat intervals and the session timeout that a group may have of its own.
 
     Only where the broker tells its own and the bounds of a group's.
     """
-    known = {name: int(value) for name, value in settings.items() if value.isdecimal()}
     needed = {f"{end}{_INTERVAL}" for end in (_OWN, _LEAST, _MOST)} | {f"{_OWN}{_TIMEOUT}"}
     if not (can.config and INTERVAL in own and needed <= known.keys()):
         return can
@@ -79,6 +79,7 @@ def _spoken(admin: Admin) -> WireCapabilities:
     if fetch is None or acknowledge is None:
         raise TargetError("the broker has no share groups: no ShareFetch of version 1 or 2")
     described = spoken("describe_share_group_offsets")
+    lag = described is not None and described[1] > 0
     transactions = all(
         spoken(name) for name in ("init_producer_id", "add_partitions_to_txn", "end_txn")
     )
@@ -89,15 +90,13 @@ def _spoken(admin: Admin) -> WireCapabilities:
         acquire_modes=("batch_optimized", "record_limit")[: fetch[1]],
         renew=min(fetch[1], acknowledge[1]) > 1,
         offsets=described is not None,
-        lag=described is not None and described[1] > 0,
+        lag=lag,
         delete_records=spoken("delete_records") is not None,
         gaps=transactions,
         aborted=transactions,
         transactions=transactions,
         # 4.1 answers an alteration without saying of which share-partition.
-        alters=described is not None
-        and described[1] > 0
-        and spoken("alter_share_group_offsets") is not None,
+        alters=lag and spoken("alter_share_group_offsets") is not None,
         recreates=spoken("delete_groups") is not None,
         coordinators=(spoken("find_coordinator") or (0, 0))[1] >= _KNOWS_SHARE,
         config=configures,
@@ -106,9 +105,8 @@ def _spoken(admin: Admin) -> WireCapabilities:
     )
 
 
-def _limited(can: WireCapabilities, settings: dict[str, str]) -> WireCapabilities:
+def _limited(can: WireCapabilities, known: dict[str, int]) -> WireCapabilities:
     """Cut to what the broker's settings allow, as far as it reports them."""
-    known = {name: int(value) for name, value in settings.items() if value.isdecimal()}
 
     def within(limit: str, wanted: tuple[int, ...]) -> tuple[int, ...]:
         if not can.group_limits and (fixed := known.get(f"group.share.{limit}")):

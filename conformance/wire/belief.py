@@ -250,7 +250,8 @@ def relocked(
     ``times``: when the request was sent, when the response was received (ms), and its number.
     """
     sent, received, number = times
-    new = LockSpan(sent + timing.lock_ms, _latest(received, timing), number)
+    latest = received + timing.lock_ms + timing.sweep_ms + timing.slack_ms
+    new = LockSpan(sent + timing.lock_ms, latest, number)
     locks = {}
     for key, partition in broker.partitions.items():
         window, before = partition.window, belief.locks.get(key, Map())
@@ -259,10 +260,6 @@ def relocked(
         if held:
             locks[key] = Map(held)
     return unkept(attrs.evolve(belief, broker=broker, locks=Map(locks)))
-
-
-def _latest(received: float, timing: Timing) -> float:
-    return received + timing.lock_ms + timing.sweep_ms + timing.slack_ms
 
 
 def _undecided(belief: Belief, sent: float, received: float) -> set[tuple[PartitionKey, LockSpan]]:
