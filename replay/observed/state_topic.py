@@ -7,11 +7,12 @@ record has no clock: where it is in the history is told by the write that it hol
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
+from itertools import pairwise
 
 import attrs
 
 from model.profile import KAFKA, KAFKA_4_4
-from model.ranges import StateBatch
+from model.ranges import StateBatch, join_neighbours
 from model.snapshot import DurableState
 from model.state_topic import ShareSnapshot, ShareUpdate, StateRecord
 from model.states import TERMINAL_STATES, RecordState
@@ -175,18 +176,11 @@ def _identity(each: Observation, epoch: int | None) -> Identity | None:
 
 def _entries(each: Observation, start: int) -> Ranges | None:
     """Return the states from the start offset on as the fewest ranges; None if two overlap."""
-    runs: list[tuple[int, ...]] = []
-    for first, last, *entry in sorted(each.ranges):
-        if runs and first <= runs[-1][1]:
-            return None
-        if last < start:
-            continue
-        low = max(first, start)
-        if runs and runs[-1][1] + 1 == low and runs[-1][2:] == tuple(entry):
-            runs[-1] = (runs[-1][0], last, *entry)
-        else:
-            runs.append((low, last, *entry))
-    return tuple(runs)
+    inside = [part for part in sorted(each.ranges) if part[1] >= start]
+    if any(before[1] >= after[0] for before, after in pairwise(inside)):
+        return None
+    states = ((max(first, start), last, entry) for first, last, *entry in inside)
+    return tuple((first, last, *entry) for first, last, entry in join_neighbours(states))
 
 
 def _numbers(each: Observation) -> tuple[int, int]:

@@ -10,6 +10,7 @@ import attrs
 
 from model.checks import MAX_INT64, MAX_RANGE, whole
 from model.errors import InvalidValueError
+from model.ranges import runs
 from replay.observed.observation import (
     Fact,
     Kind,
@@ -150,10 +151,10 @@ def _acknowledged(
     ranges: list[tuple[int, ...]] = []
     malformed, reached = False, -1
     for batch in batches:
-        runs = _typed(batch)
-        malformed |= runs is None or batch["firstOffset"] <= reached
+        typed = _typed(batch)
+        malformed |= typed is None or batch["firstOffset"] <= reached
         reached = batch["lastOffset"]
-        ranges += runs or ()
+        ranges += typed or ()
     yield Observation(
         Kind.ACKNOWLEDGE,
         **_base(entry, place, topic, partition),
@@ -177,13 +178,7 @@ def _typed(batch: dict[str, Any]) -> list[tuple[int, int, int]] | None:
         return None
     if len(types) == 1:
         return [(first, _last(first, last), types[0])]
-    runs: list[tuple[int, int, int]] = []
-    for offset, kind in enumerate(types, start=first):
-        if runs and runs[-1][2] == kind:
-            runs[-1] = (runs[-1][0], offset, kind)
-        else:
-            runs.append((offset, offset, kind))
-    return runs
+    return list(runs(enumerate(types, start=first)))
 
 
 def _session(entry: Entry, place: Spot) -> Iterator[SessionEvent]:
