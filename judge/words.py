@@ -108,7 +108,12 @@ def batch_text(batch: StateBatch) -> str:
 
 
 def outcome_text(outcome: Outcome) -> str:
-    """Return what an operation answered in one line."""
+    """Return what an operation answered and wrote in one line."""
+    return "; ".join([answer_text(outcome), *map(write_text, outcome.writes)])
+
+
+def answer_text(outcome: Outcome) -> str:
+    """Return what an operation answered, without its writes."""
     parts = [outcome.status.name if outcome.can_acquire else "can acquire nothing"]
     if outcome.acquired:
         parts.append("acquired " + _some([_acquired_text(r) for r in outcome.acquired]))
@@ -116,7 +121,6 @@ def outcome_text(outcome: Outcome) -> str:
         parts.append(f"acquisition {outcome.acquisition}")
     if outcome.marked:
         parts.append(f"marks {marked_text(outcome.marked)}")
-    parts.extend(write_text(write) for write in outcome.writes)
     parts.extend(f"event {c.seq} answered {c.status.name}" for c in outcome.completed)
     return "; ".join(parts)
 

@@ -10,16 +10,14 @@ import attrs
 
 from judge.finding import Finding
 from judge.words import (
+    answer_text,
     clock_text,
-    marked_text,
     operation_text,
     printable,
     record_text,
-    span,
     write_text,
 )
 from model.operation_table import operation_row
-from model.outcome import Outcome
 from model.profile import Profile
 from model.ranges import RecordRange
 from model.snapshot import SharePartitionSnapshot
@@ -166,23 +164,6 @@ def _finding_json(finding: Finding) -> dict[str, object]:
     names = (field.name for field in attrs.fields(Finding))
     told = {name: getattr(finding, name) for name in names if name not in _ELSEWHERE}
     return told | {"time": finding.time}
-
-
-def answer_text(outcome: Outcome) -> str:
-    """Return what an operation answered, without its writes."""
-    answer = outcome.status.name if outcome.can_acquire else "can acquire nothing"
-    if outcome.acquired:
-        acquired = ", ".join(
-            f"{span(r.first, r.last)} ({r.delivery_count})" for r in outcome.acquired
-        )
-        answer = f"{answer}, {acquired}"
-    if outcome.acquisition is not None:
-        answer = f"{answer}, acquisition {outcome.acquisition}"
-    if outcome.marked:
-        answer = f"{answer}, {marked_text(outcome.marked)}"
-    for completion in outcome.completed:
-        answer += f"; to seq {completion.seq}: {completion.status.name}"
-    return answer
 
 
 def _facts(frame: Frame, *, full: bool) -> Iterator[tuple[str, str]]:

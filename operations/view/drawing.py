@@ -7,14 +7,13 @@ from typing import Any
 import attrs
 
 from judge.finding import Finding
-from judge.words import operation_text, printable, write_text
+from judge.words import answer_text, operation_text, printable, write_text
 from model import operations as ops
 from model.operation_table import operation_row
 from model.ranges import RecordRange
 from model.snapshot import SharePartitionSnapshot
 from model.states import HELD_STATES, RecordState
 from operations.changes import changes
-from operations.explain import answer_text
 from operations.frames import Frame, lag_after, reported_lag_after
 from operations.view.columns import NOTHING, Column, Columns, Piece, applied, halved
 from operations.view.rules import BrokenRule, broken_rule
