@@ -6,8 +6,6 @@ Which fields mean what is the protocol's; only these versions are read.
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import attrs
-
 from model.checks import MAX_INT64, MAX_RANGE, whole
 from model.errors import InvalidValueError
 from model.ranges import runs
@@ -35,26 +33,13 @@ _EARLIEST, _LATEST = -2, -1
 _READ_COMMITTED = 1
 
 
-@attrs.frozen
-class Spot:
-    """Where an entry was read: the broker whose log it is, the file and the line.
-
-    The line may have been written so many ms ``late``.
-    """
-
-    broker: str
-    source: str
-    line: int
-    late: float = 0
-
-
-def observed(entry: Entry, place: Spot) -> list[Seen]:
+def observed(entry: Entry) -> list[Seen]:
     """Return what an entry shows. Raises InvalidValueError where it is not as the protocol is."""
     known, read = _READERS[entry.api]
     if entry.version not in known:
         allowed = f"{known.start} to {known.stop - 1}"
         raise InvalidValueError(f"version of {entry.api}", entry.version, allowed)
-    return list(read(entry, place))
+    return list(read(entry))
 
 
 def _index_in(partition: dict[str, Any]) -> str:
@@ -66,9 +51,7 @@ def _index_in(partition: dict[str, Any]) -> str:
     raise InvalidValueError("partition", partition, f"an object with {', '.join(names)}")
 
 
-def _base(
-    entry: Entry, place: Spot, item: dict[str, Any], partition: dict[str, Any]
-) -> dict[str, Any]:
+def _base(entry: Entry, item: dict[str, Any], partition: dict[str, Any]) -> dict[str, Any]:
     """Return what every observation of a partition of a request has."""
     index = _index_in(partition)
     topic = item.get("topicId") or item.get("name") or item.get("topic")
@@ -76,12 +59,12 @@ def _base(
         "topic": _string("topic", topic),
         "named": not item.get("topicId"),
         "partition": whole("partition", partition[index], 0, 2**31 - 1),
-        "source": place.source,
-        "line": place.line,
+        "source": entry.source,
+        "line": entry.line,
         "begin": entry.begin,
         "end": entry.end,
-        "late": place.late,
-        "broker": place.broker,
+        "late": entry.late,
+        "broker": entry.broker,
     }
 
 
@@ -103,12 +86,12 @@ def _answers(
     return answers
 
 
-def _share_fetch(entry: Entry, place: Spot) -> Iterator[Seen]:
+def _share_fetch(entry: Entry) -> Iterator[Seen]:
     request, response = entry.request, entry.response
-    yield from _session(entry, place)
+    yield from _session(entry)
     if response["errorCode"]:
         return
-    yield from _acknowledgements(entry, place, "acknowledgeErrorCode")
+    yield from _acknowledgements(entry, "acknowledgeErrorCode")
     member = _member(request)
     for topic, partition in _partitions(response["responses"]):
         ranges = tuple(
@@ -118,7 +101,7 @@ def _share_fetch(entry: Entry, place: Spot) -> Iterator[Seen]:
         if ranges:
             yield Observation(
                 Kind.ACQUIRE,
-                **_base(entry, place, topic, partition),
+                **_base(entry, topic, partition),
                 **member,
                 lock_ms=_lock(response),
                 status=_error(partition["errorCode"]),
@@ -128,22 +111,22 @@ def _share_fetch(entry: Entry, place: Spot) -> Iterator[Seen]:
             )
 
 
-def _share_acknowledge(entry: Entry, place: Spot) -> Iterator[Seen]:
-    yield from _session(entry, place)
+def _share_acknowledge(entry: Entry) -> Iterator[Seen]:
+    yield from _session(entry)
     if not entry.response["errorCode"]:
-        yield from _acknowledgements(entry, place, "errorCode")
+        yield from _acknowledgements(entry, "errorCode")
 
 
-def _acknowledgements(entry: Entry, place: Spot, code: str) -> Iterator[Observation]:
+def _acknowledgements(entry: Entry, code: str) -> Iterator[Observation]:
     """Yield the acknowledgements of each partition; ``code`` names the answer's error."""
     answers = _answers(entry.response["responses"])
     for topic, partition in _partitions(entry.request["topics"]):
         answer = answers.get((topic["topicId"], partition["partitionIndex"]))
-        yield from _acknowledged(entry, place, topic, partition, answer[code] if answer else None)
+        yield from _acknowledged(entry, topic, partition, answer[code] if answer else None)
 
 
 def _acknowledged(
-    entry: Entry, place: Spot, topic: dict[str, Any], partition: dict[str, Any], status: int | None
+    entry: Entry, topic: dict[str, Any], partition: dict[str, Any], status: int | None
 ) -> Iterator[Observation]:
     batches = _list("acknowledgementBatches", partition.get("acknowledgementBatches"))
     if not batches:
@@ -157,7 +140,7 @@ def _acknowledged(
         ranges += typed or ()
     yield Observation(
         Kind.ACKNOWLEDGE,
-        **_base(entry, place, topic, partition),
+        **_base(entry, topic, partition),
         **_member(entry.request),
         lock_ms=_lock(entry.response),
         status=None if status is None else _error(status),
@@ -181,7 +164,7 @@ def _typed(batch: dict[str, Any]) -> list[tuple[int, int, int]] | None:
     return list(runs(enumerate(types, start=first)))
 
 
-def _session(entry: Entry, place: Spot) -> Iterator[SessionEvent]:
+def _session(entry: Entry) -> Iterator[SessionEvent]:
     epoch = whole("shareSessionEpoch", entry.request["shareSessionEpoch"], -1, 2**31 - 1)
     error = _error(entry.response["errorCode"])
     if epoch > 0 and not error:
@@ -189,18 +172,18 @@ def _session(entry: Entry, place: Spot) -> Iterator[SessionEvent]:
     change = SessionChange.CLOSED if epoch == -1 else SessionChange.OPENED
     if error:
         change = SessionChange.REFUSED
-    yield _session_event(entry, place, change)
+    yield _session_event(entry, change)
 
 
-def _heartbeat(entry: Entry, place: Spot) -> Iterator[Seen]:
+def _heartbeat(entry: Entry) -> Iterator[Seen]:
     if entry.request["memberEpoch"] == -1 and not entry.response["errorCode"]:
-        yield _session_event(entry, place, SessionChange.LEFT)
+        yield _session_event(entry, SessionChange.LEFT)
 
 
-def _session_event(entry: Entry, place: Spot, change: SessionChange) -> SessionEvent:
+def _session_event(entry: Entry, change: SessionChange) -> SessionEvent:
     group = _string("groupId", entry.request["groupId"])
     member = _string("memberId", entry.request["memberId"])
-    return SessionEvent(group, member, place.broker, change, entry.begin - place.late, entry.end)
+    return SessionEvent(group, member, entry.broker, change, entry.begin - entry.late, entry.end)
 
 
 _OF_STATE: dict[str, tuple[Kind, tuple[str, ...], tuple[str, ...]]] = {
@@ -221,7 +204,7 @@ _OF_STATE: dict[str, tuple[Kind, tuple[str, ...], tuple[str, ...]]] = {
 """What each request to a share coordinator is, and the numbers in its request and its answer."""
 
 
-def _share_group_state(entry: Entry, place: Spot) -> Iterator[Seen]:
+def _share_group_state(entry: Entry) -> Iterator[Seen]:
     kind, of_request, of_answer = _OF_STATE[entry.api]
     answers = _answers(entry.response["results"])
     for topic, partition in _partitions(entry.request["topics"]):
@@ -230,7 +213,7 @@ def _share_group_state(entry: Entry, place: Spot) -> Iterator[Seen]:
         batches = partition["stateBatches"] if kind is Kind.WRITE else told.get("stateBatches")
         yield Observation(
             kind,
-            **_base(entry, place, topic, partition),
+            **_base(entry, topic, partition),
             group=_string("groupId", entry.request["groupId"]),
             status=None if answer is None else _error(answer["errorCode"]),
             **_numbers(partition, *of_request),
@@ -239,56 +222,55 @@ def _share_group_state(entry: Entry, place: Spot) -> Iterator[Seen]:
         )
 
 
-def _produce(entry: Entry, place: Spot) -> Iterator[Seen]:
+def _produce(entry: Entry) -> Iterator[Seen]:
     plain = entry.request.get("transactionalId") is None
-    for topic, partition in _partitions(entry.response["responses"], "partitionResponses"):
-        if partition["errorCode"]:
-            continue
-        base = _base(entry, place, topic, partition)
-        offset = whole("baseOffset", partition["baseOffset"], -1)
-        if offset >= 0:
-            yield Observation(Kind.APPENDED, **base, offset=offset, exact=plain)
-        start = whole("logStartOffset", partition["logStartOffset"], -1)
-        if start >= 0:
-            yield Observation(Kind.LOG_START, **base, offset=start, exact=True)
+    for partition, base in _served(entry, "responses", "partitionResponses"):
+        yield from _offset(Kind.APPENDED, partition, "baseOffset", base, exact=plain)
+        yield from _offset(Kind.LOG_START, partition, "logStartOffset", base, exact=True)
 
 
-def _fetch(entry: Entry, place: Spot) -> Iterator[Seen]:
-    for topic, partition in _partitions(entry.response["responses"]):
-        if partition["errorCode"]:
-            continue
-        base = _base(entry, place, topic, partition)
-        start = whole("logStartOffset", partition["logStartOffset"], -1)
-        if start >= 0:
-            yield Observation(Kind.LOG_START, **base, offset=start)
+def _fetch(entry: Entry) -> Iterator[Seen]:
+    for partition, base in _served(entry, "responses"):
+        yield from _offset(Kind.LOG_START, partition, "logStartOffset", base)
 
 
-def _list_offsets(entry: Entry, place: Spot) -> Iterator[Seen]:
+def _list_offsets(entry: Entry) -> Iterator[Seen]:
     asked = {
         key: partition["timestamp"] for key, partition in _answers(entry.request["topics"]).items()
     }
     committed = entry.request.get("isolationLevel") == _READ_COMMITTED
-    for topic, partition in _partitions(entry.response["topics"]):
-        timestamp = asked.get((topic["name"], partition["partitionIndex"]))
-        if partition["errorCode"] or partition["offset"] < 0:
-            continue
-        base = _base(entry, place, topic, partition)
-        offset = whole("offset", partition["offset"], 0)
+    for partition, base in _served(entry, "topics"):
+        timestamp = asked.get((base["topic"], base["partition"]))
         if timestamp == _EARLIEST:
-            yield Observation(Kind.LOG_START, **base, offset=offset, exact=True)
+            yield from _offset(Kind.LOG_START, partition, "offset", base, exact=True)
         elif timestamp == _LATEST and not committed:
-            yield Observation(Kind.LOG_END, **base, offset=offset)
+            yield from _offset(Kind.LOG_END, partition, "offset", base)
 
 
-def _delete_records(entry: Entry, place: Spot) -> Iterator[Seen]:
-    for topic, partition in _partitions(entry.response["topics"]):
-        if not partition["errorCode"] and partition["lowWatermark"] >= 0:
-            offset = whole("lowWatermark", partition["lowWatermark"], 0)
-            base = _base(entry, place, topic, partition)
-            yield Observation(Kind.DELETED_RECORDS, **base, offset=offset)
+def _delete_records(entry: Entry) -> Iterator[Seen]:
+    for partition, base in _served(entry, "topics"):
+        yield from _offset(Kind.DELETED_RECORDS, partition, "lowWatermark", base)
 
 
-def _alter_configs(entry: Entry, place: Spot) -> Iterator[Seen]:
+def _served(
+    entry: Entry, topics: str, partitions: str = "partitions"
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield each partition that was answered without an error, and what its observations have."""
+    for topic, partition in _partitions(entry.response[topics], partitions):
+        if not partition["errorCode"]:
+            yield partition, _base(entry, topic, partition)
+
+
+def _offset(
+    kind: Kind, partition: dict[str, Any], name: str, base: dict[str, Any], *, exact: bool = False
+) -> Iterator[Observation]:
+    """Yield what an offset of a log shows, if there is one; -1 is none."""
+    offset = whole(name, partition[name], -1)
+    if offset >= 0:
+        yield Observation(kind, **base, offset=offset, exact=exact)
+
+
+def _alter_configs(entry: Entry) -> Iterator[Seen]:
     refused = {
         (answer["resourceType"], answer["resourceName"])
         for answer in _list("responses", entry.response["responses"])
@@ -303,11 +285,11 @@ def _alter_configs(entry: Entry, place: Spot) -> Iterator[Seen]:
         for config in _list("configs", resource["configs"]):
             deleted = config["configOperation"] == 1
             value = None if deleted else config["value"]
-            begin = entry.begin - place.late
+            begin = entry.begin - entry.late
             yield SettingEvent(key[1], config["name"], value, begin, entry.end)
 
 
-def _names(entry: Entry, _place: Spot) -> Iterator[Seen]:
+def _names(entry: Entry) -> Iterator[Seen]:
     for topic in _list("topics", entry.response["topics"]):
         if topic.get("topicId") and topic.get("name") and not topic["errorCode"]:
             names = _string("topicId", topic["topicId"]), _string("name", topic["name"])
@@ -375,7 +357,7 @@ def _list(name: str, value: object) -> list[Any]:
     return value
 
 
-_READERS: dict[str, tuple[range, Callable[[Entry, Spot], Iterator[Seen]]]] = {
+_READERS: dict[str, tuple[range, Callable[[Entry], Iterator[Seen]]]] = {
     "PRODUCE": (range(3, 15), _produce),
     "FETCH": (range(4, 20), _fetch),
     "LIST_OFFSETS": (range(1, 13), _list_offsets),

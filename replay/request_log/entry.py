@@ -26,7 +26,8 @@ class Entry:
     """A request that was completed at ``end``, ``total`` ms after it was received.
 
     So many ms of these it ``waited`` for threads of the broker. ``sender`` are its client and its
-    correlation id.
+    correlation id. Who reads a log adds where the line is: the ``broker`` whose log it is, the file
+    and the line, which may have been written so many ms ``late``.
     """
 
     end: float
@@ -38,6 +39,10 @@ class Entry:
     connection: str
     waited: float = 0
     sender: tuple[str, int] | None = None
+    broker: str = ""
+    source: str = ""
+    line: int = 0
+    late: float = 0
 
     @property
     def begin(self) -> float:

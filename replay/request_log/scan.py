@@ -20,7 +20,7 @@ from replay.observed.observation import (
     Observation,
     SentRun,
 )
-from replay.request_log.bodies import APIS, NEEDED, OF_COORDINATOR, Seen, Spot, observed
+from replay.request_log.bodies import APIS, NEEDED, OF_COORDINATOR, Seen, observed
 from replay.request_log.entry import Entry, Other, Unusable, entries
 from replay.sources import Bad, Line
 from replay.verdict import Problem
@@ -118,7 +118,10 @@ class _Scan:
         self._shown.add(self._broker)
         self._extend(self._broker, entry.end)
         try:
-            seen = observed(entry, Spot(self._broker, self._source, line, self._late(entry)))
+            source, late = self._source, self._late(entry)
+            seen = observed(
+                attrs.evolve(entry, broker=self._broker, source=source, line=line, late=late)
+            )
         except InvalidValueError as error:
             self.lost(line, Unusable(str(error), entry.api, entry.end))
             return
