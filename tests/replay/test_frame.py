@@ -1,8 +1,6 @@
 """A DataFrame is checked as files are, in whatever order and types its rows come."""
 
 import json
-import os
-import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable
@@ -22,12 +20,12 @@ from replay.frame import _judged, _lag, check
 from replay.java import find_java
 from replay.plan import Plan
 from replay.result_schema import DIVERGENCES, VERDICTS
+from tests.replay.outside import ROOT, printed, run
 from tests.replay.samples import Row, kafka_rows, renamed, write_parquet
 from tests.replay.streams import wrong
 
 pytestmark = pytest.mark.xdist_group("spark")
 
-ROOT = Path(__file__).parents[2]
 FAST = Plan(against=("impl",), invariants_every=0)
 
 
@@ -131,25 +129,10 @@ def test_share_partitions_of_one_batch_become_arrays_at_once(
 @pytest.mark.slow
 def test_spark_connect_gives_the_same(tmp_path: Path) -> None:
     pytest.importorskip("grpc", reason="Spark Connect needs grpcio: install sharespec[connect]")
-    done = subprocess.run(
-        [
-            sys.executable,
-            *("-m", "tests.replay.connect"),
-            f"file:{write_parquet(tmp_path / 'events.parquet', five_kinds(), 50)}",
-        ],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "PYSPARK_PYTHON": sys.executable,
-            "PYTHONPATH": str(ROOT),
-            "NUMBA_DISABLE_JIT": "1",
-        },
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        timeout=900,
-    )
-    verdicts, *lag = json.loads(done.stdout.splitlines()[-1])
+    address = f"file:{write_parquet(tmp_path / 'events.parquet', five_kinds(), 50)}"
+    names = {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(ROOT), "NUMBA_DISABLE_JIT": "1"}
+    told = printed(sys.executable, "-m", "tests.replay.connect", address, **names)
+    verdicts, *lag = json.loads(told.splitlines()[-1])
     assert verdicts == [
         ["a", "conforms", 30],
         ["b", "diverges", 21],
@@ -173,14 +156,9 @@ def test_the_notebook_gives_workers_the_code_that_they_lack(tmp_path: Path, ship
     here.write_text(script if shipped else script.replace("sharespec.ship(session)", ""))
     home = {"JAVA_HOME": str(find_java())}
     names = {"PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": sys.executable}
-    done = subprocess.run(
-        [sys.executable, here, write_parquet(tmp_path / "events.parquet", five_kinds(), 50)],
-        cwd=tmp_path,
-        env=os.environ | home | names | {"PYTHONPATH": str(ROOT), "NUMBA_DISABLE_JIT": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    table = write_parquet(tmp_path / "events.parquet", five_kinds(), 50)
+    names |= {"PYTHONPATH": str(ROOT), "NUMBA_DISABLE_JIT": "1"}
+    done = run(sys.executable, here, table, cwd=tmp_path, **home, **names)
     lacks = "a worker of Spark lacks the module replay: call sharespec.ship(session) first"
     assert (done.returncode == 0, lacks in done.stderr) == (shipped, not shipped), done.stderr
     assert ("b        |20 |START_STOPS_AT_UNFINISHED|" in done.stdout) is shipped, done.stdout

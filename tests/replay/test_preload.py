@@ -1,6 +1,4 @@
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -8,8 +6,7 @@ from impl.cache import DISABLED, is_interpreted
 from replay.check import compile_ahead
 from replay.plan import Plan
 from tests.impl.helpers import COMPILES
-
-ROOT = Path(__file__).parents[2]
+from tests.replay.outside import printed
 
 CODE = """
 import gc, json, sys
@@ -28,14 +25,7 @@ print(json.dumps([hidden, gc.get_freeze_count() > 10_000, used, "numba" in sys.m
 
 def preloaded(**environment: str) -> list[object]:
     """Return what a process has ready that imported the module."""
-    done = subprocess.run(
-        [sys.executable, "-c", CODE],
-        check=True,
-        capture_output=True,
-        cwd=ROOT,
-        env=os.environ | environment,
-    )
-    result: list[object] = json.loads(done.stdout)
+    result: list[object] = json.loads(printed(sys.executable, "-c", CODE, **environment))
     return result
 
 

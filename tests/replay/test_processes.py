@@ -2,7 +2,6 @@ import gc
 import importlib.util
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -24,9 +23,8 @@ from replay.processes import (
     silent,
 )
 from report.scratch import scratch_folder
+from tests.replay.outside import printed, run
 from tests.replay.watching import Watching
-
-ROOT = Path(__file__).parents[2]
 
 
 def numbers(task: int) -> Iterator[tuple[int, int]]:
@@ -107,10 +105,8 @@ from tests.replay.test_processes import hidden
 with open_processes(2) as runner:
     print(runner.run("look", range(4), hidden, silent))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, check=True
-    )
-    assert done.stdout.decode().strip() == f"({[('pandas', 'scipy', 'coverage')] * 4}, True)"
+    told = printed(sys.executable, "-c", code)
+    assert told.strip() == f"({[('pandas', 'scipy', 'coverage')] * 4}, True)"
 
 
 def test_a_task_that_fails_is_an_error_on_one_line(tmp_path: Path, children: ProcessRunner) -> None:
@@ -192,14 +188,7 @@ with open_processes(2) as runner:
     print(runner.run("slow", [0, 1], slow, silent), flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env=os.environ | {"TMPDIR": str(temporary)},
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
+    done = run(sys.executable, "-c", code, TMPDIR=str(temporary))
     pids_line, results = done.stdout.splitlines()
     assert results == "([0, 1], True)"
     assert done.returncode == -signal.SIGKILL
@@ -245,8 +234,8 @@ from replay.processes import get_ready
 get_ready(["json"])
 print(Path(f"/proc/{forkserver._forkserver._forkserver_pid}/status").read_text())
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
-    status = dict(line.split(":", 1) for line in done.stdout.decode().splitlines() if ":" in line)
+    lines = printed(sys.executable, "-c", code).splitlines()
+    status = dict(line.split(":", 1) for line in lines if ":" in line)
     assert int(status["SigBlk"], 16) & 1 << (signal.SIGINT - 1)
 
 

@@ -1,8 +1,6 @@
 import json
-import os
 import re
 import socket
-import subprocess
 import sys
 import time
 import zipfile
@@ -22,13 +20,11 @@ from replay.session import (
     printed_reason,
     shipped_code,
 )
+from tests.replay.outside import COMMAND, ROOT, printed, run
 from tests.replay.samples import kafka_rows, write_lines, write_parquet
 from tests.replay.watching import Watching
 
 pytestmark = pytest.mark.xdist_group("spark")
-
-ROOT = Path(__file__).parents[2]
-COMMAND = Path(sys.executable).with_name("sharespec")
 
 
 def test_a_session_that_is_active_is_used_and_not_stopped(spark: SparkSession) -> None:
@@ -40,14 +36,7 @@ def test_a_session_that_is_active_is_used_and_not_stopped(spark: SparkSession) -
 @pytest.mark.slow
 def test_a_master_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
     trace = write_lines(tmp_path / "t.jsonl", kafka_rows(count=1))
-    done = subprocess.run(
-        [COMMAND, "replay", str(trace), "--master", "nonsense"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=900,
-    )
+    done = run(COMMAND, "replay", trace, "--master", "nonsense")
     assert done.returncode == 2
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
@@ -63,7 +52,7 @@ def test_a_cluster_that_nobody_runs_is_one_line_before_java_starts() -> None:
         with pytest.raises(SessionError, match=f"^no Spark answers at {re.escape(master)}: .+"):
             check_answers(master)
     code = f"from replay.session import open_session\nwith open_session({master!r}): pass"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = run(sys.executable, "-c", code)
     assert "no Spark answers at" in done.stderr.splitlines()[-1]
 
 
@@ -103,12 +92,9 @@ def test_the_packages_that_workers_need_are_shipped(tmp_path: Path) -> None:
         "replay",
     }
     code = "import replay.check, replay.distant; print(replay.check.__file__)"
-    alone = [sys.executable, "-P", "-c", code]
     environment = {"PYTHONPATH": str(shipped), "NUMBA_DISABLE_JIT": "1"}
-    done = subprocess.run(
-        alone, check=False, cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
-    assert done.stdout.strip() == str(shipped / "replay/check.py"), done.stderr
+    told = printed(sys.executable, "-P", "-c", code, cwd=tmp_path, **environment)
+    assert told.strip() == str(shipped / "replay/check.py")
 
 
 @pytest.mark.parametrize(
@@ -166,26 +152,13 @@ def test_a_task_that_fails_every_time_is_an_error_on_one_line(spark: SparkSessio
 def test_spark_submit_runs_the_command_in_its_own_session(tmp_path: Path) -> None:
     table = write_parquet(tmp_path / "events.parquet", kafka_rows())
     prepare_environment()
-    done = subprocess.run(
-        [
-            Path(sys.executable).with_name("spark-submit"),
-            *("--master", "local[1]", ROOT / "sharespec" / "__main__.py"),
-            *("replay", "--table", f"file:{table}", "--against", "impl", "--json"),
-        ],
-        # The folder has no settings for the tests: this is Spark as it comes, which compiles.
-        env={
-            **os.environ,
-            "PYSPARK_PYTHON": sys.executable,
-            "NUMBA_DISABLE_JIT": "1",
-            "SPARK_CONF_DIR": str(tmp_path),
-        },
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        check=True,
-        timeout=900,
-    )
-    totals = json.loads(done.stdout.splitlines()[-1])
+    submit = (COMMAND.with_name("spark-submit"), "--master", "local[1]")
+    replay = (ROOT / "sharespec" / "__main__.py", "replay", "--table", f"file:{table}")
+    # The folder has no settings for the tests: this is Spark as it comes, which compiles.
+    environment = {"SPARK_CONF_DIR": str(tmp_path), "PYSPARK_PYTHON": sys.executable}
+    options = ("--against", "impl", "--json")
+    told = printed(*submit, *replay, *options, **environment, NUMBA_DISABLE_JIT="1")
+    totals = json.loads(told.splitlines()[-1])
     assert (totals["partitions"], totals["events"], totals["diverged"]) == (1, 60, 0)
 
 

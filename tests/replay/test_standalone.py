@@ -2,7 +2,6 @@
 
 import json
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,13 +12,14 @@ import pytest
 
 from replay.report import verdict_lines
 from tests.replay.hdfs_cluster import Hdfs, hdfs
+from tests.replay.outside import COMMAND, Ended
+from tests.replay.outside import run as run_outside
 from tests.replay.samples import kafka_rows, renamed, replayed, write_lines, write_parquet
 from tests.replay.scattered import PLAN
 from tests.replay.standalone import ROOT, VENV, Standalone, settings, standalone
 
 pytestmark = [pytest.mark.broker, pytest.mark.xdist_group("hdfs")]
 
-COMMAND = Path(sys.executable).with_name("sharespec")
 _SECONDS = 900
 
 
@@ -71,16 +71,8 @@ def stored(storage: Hdfs, tmp_path_factory: pytest.TempPathFactory) -> Stored:
     return Stored(folder, there, here, lines)
 
 
-def run(command: Sequence[str | Path]) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        command,
-        cwd=ROOT,
-        env={**settings(), "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=_SECONDS,
-    )
+def run(command: Sequence[str | Path]) -> Ended:
+    return run_outside(*command, **settings(), PYTHONPATH=str(ROOT))
 
 
 @pytest.mark.long

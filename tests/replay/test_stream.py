@@ -1,7 +1,6 @@
 """A stream: every divergence is one alarm, whatever comes late or twice, and whoever is killed."""
 
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from replay.state_file import StateError
 from replay.stream import Batch, check_stream, is_done, reason_of, run_batch
 from replay.stream_file import Left, read_stream
 from replay.stream_source import folder_stream
+from tests.replay.outside import run as run_outside
 from tests.replay.samples import Row, kafka_rows, renamed, write_lines, write_parquet
 from tests.replay.streams import (
     DYING,
@@ -36,7 +36,6 @@ from tests.replay.streams import (
 
 pytestmark = pytest.mark.xdist_group("spark")
 
-ROOT = Path(__file__).parents[2]
 ALARMS = [("b", 15), ("e", 27)]
 PROBLEMS = [("a", "seq is missing")]
 CHECKED = 30 + 16 + 20 + 30 + 28
@@ -92,9 +91,7 @@ def test_who_is_killed_and_started_again_raises_the_same_alarms(tmp_path: Path, 
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     killed.mkdir()
     whole.mkdir()
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.replay.streams", str(killed), point], cwd=ROOT, check=False
-    )
+    done = run_outside(sys.executable, "-m", "tests.replay.streams", killed, point)
     assert done.returncode == -signal.SIGKILL
     assert (killed / "noted").read_text() == "0"
     told: list[Batch] = []
@@ -160,8 +157,7 @@ def test_spark_gives_a_batch_again_that_was_cut_off(spark: SparkSession, tmp_pat
     folder.mkdir()
     rows = batches()
     write_lines(folder / "a b.jsonl", rows[0])
-    command = [sys.executable, "-c", DYING, str(tmp_path), str(folder)]
-    done = subprocess.run(command, cwd=ROOT, check=False)
+    done = run_outside(sys.executable, "-c", DYING, tmp_path, folder)
     assert done.returncode == -signal.SIGKILL
     assert not list(tmp_path.glob("states/spark/commits/0"))
     assert read_stream(tmp_path / "states", Plan().rules).last.batch == 0

@@ -1,9 +1,7 @@
 """A topic of a real broker is watched: each divergence is told once, also after a kill."""
 
 import json
-import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,15 +15,15 @@ from model.trace_json import line_from_row
 from replay.stream_file import read_stream
 from replay.stream_source import kafka_package
 from tests.recorder.released import Broker, broker
+from tests.replay.outside import COMMAND, run
 from tests.replay.samples import Row
 from tests.replay.streams import DYING, alarms, batches, plan_in, problems
 from tests.replay.test_stream import ALARMS, CHECKED
 
 pytestmark = [pytest.mark.broker, pytest.mark.xdist_group("recorder")]
 
-ROOT = Path(__file__).parents[2]
-COMMAND = Path(sys.executable).with_name("sharespec")
 _SECONDS = 600
+PLAIN = {"NUMBA_DISABLE_JIT": "1"}
 _NOT_THERE = "unresolved dependency"
 
 
@@ -33,18 +31,6 @@ _NOT_THERE = "unresolved dependency"
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     with broker(tmp_path_factory.mktemp("broker"), None) as running:
         yield running
-
-
-def run(*command: str | Path) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        command,
-        cwd=ROOT,
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=_SECONDS,
-    )
 
 
 def produce(address: str, topic: str, values: Sequence[bytes | None]) -> None:
@@ -61,7 +47,7 @@ def died(folder: Path, source: str) -> str:
     Maven Central may not have that of PySpark's own version yet.
     """
     for package in (kafka_package(), f"{kafka_package().rpartition(':')[0]}:4.2.0"):
-        done = run(sys.executable, "-c", DYING, str(folder), source, package)
+        done = run(sys.executable, "-c", DYING, folder, source, package, **PLAIN)
         if done.returncode == -signal.SIGKILL:
             return package
         assert _NOT_THERE in done.stderr, done.stderr
@@ -86,13 +72,13 @@ def test_a_divergence_is_told_once_and_named_by_its_offset(tmp_path: Path, runni
     states = ("--state", tmp_path / "states", "--out", tmp_path / "out", "--once", "--json")
     watch = (COMMAND, "watch", source, *states, "--package", package)
     produce(address, name, [*second, b'{"partition": "a", "seq": 1', None])
-    done = run(*watch)
+    done = run(*watch, **PLAIN)
     assert done.returncode == 1, done.stderr
     again, told = map(json.loads, done.stdout.splitlines())
     assert (again["batch"], again["again"], told["batch"]) == (0, True, 1)
     assert {each["source"] for each in told["divergences"]} <= {f"{name}-0", f"{name}-1"}
     produce(address, name, third)
-    assert run(*watch).returncode == 1
+    assert run(*watch, **PLAIN).returncode == 1
     assert alarms(tmp_path) == ALARMS
     cut, none = sorted(text for _, text in problems(tmp_path))
     assert (cut[:7], none) == ("line is", "value is None; allowed: an event as JSON")
@@ -104,7 +90,7 @@ def test_what_cannot_be_watched_is_one_line(tmp_path: Path, running: Broker) -> 
     source = f"kafka:127.0.0.1:{running.port}/t"
     package = "org.apache.spark:no-such-source_2.13:0.0.1"
     watch = (COMMAND, "watch", source, "--state", tmp_path / "states", "--once")
-    done = run(*watch, "--package", package)
+    done = run(*watch, "--package", package, **PLAIN)
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
     assert line.startswith("sharespec: Spark did not start on local[*]: ")
