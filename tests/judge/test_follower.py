@@ -16,7 +16,7 @@ from model.operations import Operation
 from model.outcome import Answer, Choice, Outcome
 from model.profile import DRAFT_RESOLVED, KAFKA, PROFILES, Profile
 from model.trace_arrow import table_from_rows
-from tests.impl.by_hand import after, fetched, spans, story
+from tests.impl.by_hand import acknowledged, acquired, after, fetched, produced, story, wrote
 from tests.replay.samples import Row, draft_rows, events, first_of, kafka_rows
 
 
@@ -119,23 +119,13 @@ def test_an_invariant_that_does_not_hold_is_named(monkeypatch: pytest.MonkeyPatc
 
 def leader_with_gaps(complete: int) -> list[Row]:
     """Return events of a leader that accepts 4 and 5 where the log lacks 2 and 3."""
-    taken = [
-        {"first": first, "last": last, "delivery_count": 1} for first, last in ((0, 1), (4, 5))
-    ]
-    batch = {"first": 4, "last": 5, "state": 2, "delivery_count": 1}
-    write = {"id": 0, "start_offset": 0, "delivery_complete_count": complete, "status": "NONE"}
+    taken = {"result": acquired((0, 1, 1), (4, 5, 1)), "after": after(0, 6)}
     return story(
-        {"op": "produce", "log_batches": spans((0, 1), (4, 5)), "log_end_offset": 6},
+        produced((0, 1), (4, 5)),
+        {**fetched((0, 1), (4, 5)), **taken},
         {
-            **fetched((0, 1), (4, 5)),
-            "result": {"status": "NONE", "acquired": taken},
-            "after": after(0, 6),
-        },
-        {
-            "op": "acknowledge",
-            "member": "m",
-            "batches": [{"first": 4, "last": 5, "types": [1]}],
-            "writes": [{**write, "state_batches": [batch]}],
+            **acknowledged("NONE", (4, 5, 1)),
+            "writes": wrote("NONE", 0, complete, (4, 5, 2, 1)),
             "after": {**after(0, 6), "delivery_complete_count": complete},
         },
     )
@@ -151,19 +141,16 @@ def test_a_leader_that_counts_natural_gaps_diverges(profile: Profile) -> None:
 
 def left_behind(**release: object) -> list[Row]:
     """A member that holds 0 leaves when the log begins at 1: a leader writes, and is answered."""
-    taken = {"first": 0, "last": 0, "delivery_count": 1}
-    held = {"result": {"status": "NONE", "acquired": [taken]}, "after": after(0, 1)}
-    batch = {"first": 0, "last": 0, "state": 4, "delivery_count": 1}
-    write = {"id": 0, "start_offset": 1, "delivery_complete_count": 0, "state_batches": [batch]}
+    (write,) = wrote("PENDING", 1, 0, (0, 0, 4, 1))
     return story(
-        {"op": "produce", "log_batches": spans((0, 0)), "log_end_offset": 1},
-        {**fetched((0, 0)), **held},
+        produced((0, 0)),
+        {**fetched((0, 0)), "result": acquired((0, 0, 1)), "after": after(0, 1)},
         {"op": "advance_log_start", "log_start_offset": 1, "after": after(1, 1)},
         {
             "op": "release",
             "member": "m",
             "result": {"status": "PENDING"},
-            "writes": [{**write, "status": "PENDING", **release}],
+            "writes": [{**write, **release}],
             "after": after(1, 1),
         },
         {

@@ -5,38 +5,21 @@ import pytest
 from model.guards import Difference, Guard
 from model.profile import KAFKA, KIP, Profile
 from tests.impl.both_sides import found
-from tests.impl.by_hand import Row, after, fetched, spans, story
+from tests.impl.by_hand import (
+    Row,
+    acknowledged,
+    acquired,
+    after,
+    configured,
+    fetched,
+    produced,
+    spans,
+    story,
+    told,
+    wrote,
+)
 
 BOTH = pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
-
-
-def told(
-    *records: tuple[int, int, str, int, str | None], start: int = 0, end: int, complete: int = 0
-) -> Row:
-    """Return the state after an event: records (first, last, state, delivery count, member)."""
-    names = ("first", "last", "state", "delivery_count", "member")
-    rows = [{**dict(zip(names, row, strict=True)), "pending": False} for row in records]
-    return {**after(start, end), "delivery_complete_count": complete, "records": rows}
-
-
-def acquired(*parts: tuple[int, int, int]) -> Row:
-    """Return the answer of a fetch that gave ranges (first, last, delivery count)."""
-    rows = [{"first": f, "last": last, "delivery_count": count} for f, last, count in parts]
-    return {"status": "NONE", "acquired": rows, "count": sum(p[1] - p[0] + 1 for p in parts)}
-
-
-def produced(*batches: tuple[int, int]) -> Row:
-    return {"op": "produce", "log_batches": spans(*batches), "log_end_offset": batches[-1][1] + 1}
-
-
-def acknowledged(status: str, *batches: tuple[int, int, int]) -> Row:
-    rows = [{"first": first, "last": last, "types": [type_]} for first, last, type_ in batches]
-    return {"op": "acknowledge", "member": "m", "batches": rows, "result": {"status": status}}
-
-
-def configured(rows: list[Row], **config: object) -> list[Row]:
-    """Return the rows of a story whose leader has these settings."""
-    return [{**rows[0], "config": {**rows[0]["config"], **config}}, *rows[1:]]
 
 
 HELD = [
@@ -97,15 +80,7 @@ RELEASED = {
     "op": "release",
     "member": "m",
     "after": told((0, 6, "AVAILABLE", 1, None), end=7),
-    "writes": [
-        {
-            "id": 0,
-            "start_offset": 0,
-            "delivery_complete_count": 0,
-            "status": "NONE",
-            "state_batches": [{"first": 0, "last": 6, "state": 0, "delivery_count": 1}],
-        }
-    ],
+    "writes": wrote("NONE", 0, 0, (0, 6, 0, 1)),
 }
 COMPACTED = {"op": "compact", "ranges": spans((2, 3)), "after": RELEASED["after"]}
 NOTICED = ((0, 1, "AVAILABLE", 1, None), (2, 3, "ARCHIVED", 1, None), (4, 6, "AVAILABLE", 1, None))
@@ -140,6 +115,7 @@ def test_compaction_may_be_noticed_by_a_read_around_it_or_a_later_one(profile: P
     assert found(rows, profile) == (len(rows) - 1, Guard.RECORD_IS_OFFERED, 2)
 
 
+ENDED = {"op": "advance_time", "ms": 1000, "time_ms": 1000}
 COMMITTED = {"isolation_level": "read_committed"}
 
 
@@ -179,21 +155,13 @@ def test_what_was_aborted_need_not_be_acquired_nor_counted(profile: Profile, cou
 @BOTH
 @pytest.mark.parametrize("answer", ["FENCED_STATE_EPOCH", "NONE", "COORDINATOR_NOT_AVAILABLE"])
 def test_the_answer_to_a_write_may_come_after_a_reset(profile: Profile, answer: str) -> None:
-    batches = [{"first": 0, "last": 4, "state": 0, "delivery_count": 1}]
-    write = {"id": 7, "start_offset": 0, "delivery_complete_count": 0, "state_batches": batches}
     expired = {
-        "op": "advance_time",
-        "ms": 1000,
-        "time_ms": 1000,
-        "writes": [{**write, "status": "PENDING"}],
+        **ENDED,
+        "writes": wrote("PENDING", 0, 0, (0, 4, 0, 1), id_=7),
         "after": told((0, 4, "AVAILABLE", 1, None), end=5),
     }
-    reset = {
-        "op": "reset_offset",
-        "start_offset": 2,
-        "time_ms": 1000,
-        "after": told(start=2, end=2),
-    }
+    reset = {"op": "reset_offset", "start_offset": 2, "time_ms": 1000}
+    reset["after"] = told(start=2, end=2)
     late = {"op": "complete_write", "id": 7, "time_ms": 1000, "result": {"status": answer}}
     late["after"] = reset["after"]
     assert found(story(*HELD, expired, reset, late), profile) is None
@@ -204,17 +172,6 @@ def test_the_answer_to_a_write_may_come_after_a_reset(profile: Profile, answer: 
     )
 
 
-ENDED = {"op": "advance_time", "ms": 1000, "time_ms": 1000}
-
-
-def wrote(status: str, start: int, complete: int, *batches: tuple[int, int, int, int]) -> list[Row]:
-    """Return one write, with batches of (first, last, state, delivery count)."""
-    names = ("first", "last", "state", "delivery_count")
-    rows = [dict(zip(names, batch, strict=True)) for batch in batches]
-    numbers = {"start_offset": start, "delivery_complete_count": complete}
-    return [{"id": 1, **numbers, "state_batches": rows, "status": status}]
-
-
 def kept_back(row: Row) -> Row:
     """Return a state in which the last record is pending."""
     *others, last = row["records"]
@@ -223,7 +180,7 @@ def kept_back(row: Row) -> Row:
 
 ACCEPTED = {
     **acknowledged("NONE", (0, 0, 1)),
-    "writes": [{**wrote("NONE", 0, 1, (0, 0, 2, 1))[0], "id": 0}],
+    "writes": wrote("NONE", 0, 1, (0, 0, 2, 1)),
     "after": told((0, 0, "ACKNOWLEDGED", 1, None), (1, 4, "ACQUIRED", 1, "m"), end=5, complete=1),
 }
 EXPIRED = told((0, 0, "ACKNOWLEDGED", 1, None), (1, 4, "AVAILABLE", 1, None), end=5, complete=1)
@@ -231,7 +188,7 @@ EXPIRED = told((0, 0, "ACKNOWLEDGED", 1, None), (1, 4, "AVAILABLE", 1, None), en
 
 @BOTH
 def test_a_write_that_repeats_other_records_may_keep_its_own_back(profile: Profile) -> None:
-    writes = wrote("PENDING", 0, 1, (0, 0, 2, 1), (1, 4, 0, 1))
+    writes = wrote("PENDING", 0, 1, (0, 0, 2, 1), (1, 4, 0, 1), id_=1)
     waits = {**ENDED, "writes": writes, "after": kept_back(EXPIRED)}
     assert found(story(*HELD, ACCEPTED, waits), profile) is None
     answered = {**waits, "writes": [{**writes[0], "status": "NONE"}]}
@@ -243,18 +200,18 @@ def test_a_write_that_repeats_other_records_may_keep_its_own_back(profile: Profi
 def test_a_write_may_keep_back_what_its_start_offset_passes(profile: Profile) -> None:
     waits = {
         **ENDED,
-        "writes": wrote("PENDING", 5, 0),
+        "writes": wrote("PENDING", 5, 0, id_=1),
         "after": kept_back(told((0, 4, "ARCHIVED", 1, None), end=5, complete=5)),
     }
     rows = configured(story(*HELD, waits), delivery_count_limit=1)
     assert found(rows, profile) is None
-    short = [*rows[:-1], {**rows[-1], "writes": wrote("PENDING", 4, 1)}]
+    short = [*rows[:-1], {**rows[-1], "writes": wrote("PENDING", 4, 1, id_=1)}]
     assert found(short, profile) == (3, Guard.LOCK_ENDS_ON_TIME, 4)
 
 
 @BOTH
 def test_a_write_of_an_expiry_may_be_ahead_of_the_start_offset(profile: Profile) -> None:
-    ahead = {**ENDED, "writes": wrote("PENDING", 1, 0, (1, 4, 0, 1)), "after": EXPIRED}
+    ahead = {**ENDED, "writes": wrote("PENDING", 1, 0, (1, 4, 0, 1), id_=1), "after": EXPIRED}
     assert found(story(*HELD, ACCEPTED, ahead), profile) is None
-    further = {**ahead, "writes": wrote("PENDING", 2, 0, (2, 4, 0, 1))}
+    further = {**ahead, "writes": wrote("PENDING", 2, 0, (2, 4, 0, 1), id_=1)}
     assert found(story(*HELD, ACCEPTED, further), profile) == (4, Difference.WRITTEN_STATE, 1)

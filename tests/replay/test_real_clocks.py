@@ -1,7 +1,7 @@
 """Traces under a real clock: what a timer may do, and what is found where it does otherwise."""
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pytest
 
@@ -10,7 +10,16 @@ from model.guards import Guard
 from model.profile import KAFKA
 from replay.plan import Plan
 from replay.verdict import PartitionVerdict, Verdict
-from tests.impl.by_hand import fetched, spans, story
+from tests.impl.by_hand import (
+    acknowledged,
+    acquired,
+    fetched,
+    produced,
+    spans,
+    story,
+    told,
+    wrote,
+)
 from tests.replay.samples import Row, check_rows, placed, places, present
 
 SWEEP = KAFKA.sweep_ms
@@ -18,33 +27,10 @@ NOW = 5_000_000
 """What the clock shows at first: a real one does not begin at 0."""
 
 
-def _after(start: int, end: int, records: Sequence[tuple[int, int, str, int, str | None]]) -> Row:
-    names = ("first", "last", "state", "delivery_count", "member")
-    return {
-        "start_offset": start,
-        "end_offset": end,
-        "delivery_complete_count": 0,
-        "records": [{**dict(zip(names, r, strict=True)), "pending": False} for r in records],
-    }
-
-
 def _expiry(time: int, due: int, first: int, last: int, after: Row) -> Row:
-    batch = {"first": first, "last": last, "state": 0, "delivery_count": 1}
-    write = {
-        "id": first,
-        "start_offset": 0,
-        "delivery_complete_count": 0,
-        "state_batches": [batch],
-        "status": "NONE",
-    }
-    return {
-        "time_ms": time,
-        "op": "expire",
-        "ranges": spans((first, last)),
-        "due_ms": due,
-        "writes": [write],
-        "after": after,
-    }
+    writes = wrote("NONE", 0, 0, (first, last, 0, 1), id_=first)
+    expired = {"op": "expire", "ranges": spans((first, last)), "due_ms": due, "writes": writes}
+    return {**expired, "time_ms": time, "after": after}
 
 
 def rows() -> list[Row]:
@@ -53,26 +39,23 @@ def rows() -> list[Row]:
     ended = [(0, 0, "ACQUIRED", 1, "m"), (1, 2, "AVAILABLE", 1, None)]
     later = NOW + 1003
     made = story(
-        {"op": "produce", "log_batches": spans((0, 2), (3, 5)), "log_end_offset": 6},
-        {**fetched((0, 2)), "after": _after(0, 3, held[:1]), "time_ms": NOW + 3},
-        {**fetched((3, 5)), "member": "n", "after": _after(0, 6, held), "time_ms": NOW + 5},
+        produced((0, 2), (3, 5)),
+        {**fetched((0, 2)), "after": told(held[0], end=3), "time_ms": NOW + 3},
+        {**fetched((3, 5)), "member": "n", "after": told(*held, end=6), "time_ms": NOW + 5},
         {
-            "op": "acknowledge",
-            "member": "m",
-            "batches": [{"first": 0, "last": 0, "types": [4]}],
-            "after": _after(0, 6, held),
+            **acknowledged("NONE", (0, 0, 4)),
+            "after": told(*held, end=6),
             "time_ms": NOW + 900,
             "deadline_ms": NOW + 1899,
         },
-        _expiry(later, later - 1, 1, 2, _after(0, 6, [*ended, held[1]])),
-        _expiry(later + 7, later + 2, 3, 5, _after(0, 6, [*ended, (3, 5, "AVAILABLE", 1, None)])),
-        _expiry(NOW + 1899, NOW + 1899, 0, 0, _after(0, 6, [(0, 5, "AVAILABLE", 1, None)])),
+        _expiry(later, later - 1, 1, 2, told(*ended, held[1], end=6)),
+        _expiry(later + 7, later + 2, 3, 5, told(*ended, (3, 5, "AVAILABLE", 1, None), end=6)),
+        _expiry(NOW + 1899, NOW + 1899, 0, 0, told((0, 5, "AVAILABLE", 1, None), end=6)),
     )
     made[0].update(timed=True, time_ms=NOW)
     made[1].update(time_ms=NOW)
     made[2].update(deadline_ms=NOW + 1001)
-    made[2]["result"]["acquired"] = [{"first": 0, "last": 2, "delivery_count": 1}]
-    made[3]["result"]["acquired"] = [{"first": 3, "last": 5, "delivery_count": 1}]
+    made[2]["result"], made[3]["result"] = acquired((0, 2, 1)), acquired((3, 5, 1))
     return made
 
 
@@ -101,8 +84,7 @@ def test_what_expired_may_be_kept_back_until_its_write_is_answered(status: str) 
     table += [{**table[5], **answer, "seq": 6, "after": released}]
     assert check(table).verdict is Verdict.CONFORMS
     assert replay_partition(placed(table), KAFKA).divergence is None
-    acquired = [{"first": 1, "last": 1, "delivery_count": 2}]
-    taken["result"] = {"status": "NONE", "acquired": acquired, "count": 1}
+    taken["result"] = acquired((1, 1, 2))
     table[6] = {**table[5], **taken, "seq": 6}
     assert places(check(table)) == [(6, Guard.NO_ACQUIRE_DURING_WRITE.name)]
     stopped = replay_partition(placed(table), KAFKA).divergence
