@@ -17,13 +17,11 @@ from model.outcome import Answer, Choice, Outcome
 from model.profile import DRAFT_RESOLVED, KAFKA, PROFILES, Profile
 from model.trace_arrow import table_from_rows
 from tests.impl.by_hand import acknowledged, acquired, after, fetched, produced, story, wrote
-from tests.replay.samples import Row, draft_rows, events, first_of, kafka_rows
+from tests.replay.samples import Row, draft_rows, events, first_of, kafka_rows, present
 
 
 def found(rows: list[Row], engines: Mapping[str, Engine] | None = None, every: int = 1) -> Finding:
-    finding = follow(events(rows), engines or engines_for(("spec", "impl"), KAFKA), every)
-    assert finding is not None
-    return finding
+    return present(follow(events(rows), engines or engines_for(("spec", "impl"), KAFKA), every))
 
 
 DRAFT_ENGINES = ("spec", "impl")

@@ -12,7 +12,7 @@ from model.outcome import Choice, Outcome, Write
 from model.profile import DRAFT_RESOLVED, KAFKA
 from model.ranges import OffsetRange, StateBatch
 from model.states import RecordState
-from tests.replay.samples import events, kafka_rows
+from tests.replay.samples import events, kafka_rows, present
 
 (START,) = events(kafka_rows(count=1))
 UNINITIALIZED = Refused(Guard.PARTITION_IS_INITIALIZED, "")
@@ -71,8 +71,7 @@ def test_a_difference_in_any_view_is_named(
 
     assert differ_at_start() is None
     monkeypatch.setattr(engine_module, view, lambda _partition: None)
-    differ = differ_at_start()
-    assert differ is not None
+    differ = present(differ_at_start())
     assert differ.startswith(f"the implementation's {name} is ")
     assert differ.endswith(", the specification's None")
 

@@ -9,13 +9,11 @@ from judge.finding import Finding
 from judge.follower import follow
 from model.guards import Difference, Guard
 from model.profile import KAFKA
-from tests.replay.samples import Row, events, first_of, kafka_rows, recorded
+from tests.replay.samples import Row, events, first_of, kafka_rows, present, recorded
 
 
 def told_of(rows: list[Row]) -> Finding:
-    finding = follow(events(rows), engines_for(("spec", "impl"), KAFKA), 0)
-    assert finding
-    return finding
+    return present(follow(events(rows), engines_for(("spec", "impl"), KAFKA), 0))
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from replay.verdict import Problem
 from tests.replay.samples import (
     kafka_rows,
     placed,
+    present,
     renamed,
     write_lines,
     write_parquet,
@@ -53,9 +54,7 @@ def test_a_problem_belongs_to_its_share_partition_or_to_the_traces(tmp_path: Pat
         ("core:orders:9", "event.seq is None"),
         ("x", "event.seq is None"),
     ):
-        problem = found[name].problem
-        assert problem
-        assert words in problem.message
+        assert words in present(found[name].problem).message
         assert not found[name].table.num_rows
     assert set(some) == set(found) - {"x"}
 

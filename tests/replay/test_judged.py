@@ -8,7 +8,7 @@ import pytest
 from judge.finding import FindingPlace
 from replay.judged import Before, Counts, Judged, Patience, judge, judge_nameless
 from replay.plan import Plan
-from tests.replay.samples import Row, kafka_rows, led, renamed, replayed, write_lines
+from tests.replay.samples import Row, kafka_rows, led, present, renamed, replayed, write_lines
 from tests.replay.streams import arrived, wrong
 
 PLAN = Plan(invariants_every=0, state_folder="states")
@@ -34,18 +34,15 @@ def test_batches_that_conform_are_checked_once_each() -> None:
     first, second = stepped(ROWS[:12], ROWS[10:])
     assert first.counts == Counts(checked=12)
     assert second.counts == Counts(checked=18, late=2)
-    assert second.left
-    assert second.left.state
-    assert second.left.state.seq == 30
+    assert present(present(second.left).state).seq == 30
 
 
 def test_a_divergence_is_left_once_and_what_follows_is_passed() -> None:
     rows = [*ROWS[:20], wrong(ROWS[20]), *ROWS[21:]]
     first, second, third = stepped(rows[:12], rows[12:25], rows[25:])
     assert (first.left and first.left.divergence) is None
-    assert second.left
-    assert second.left.divergence
-    assert (second.left.divergence.seq, second.counts) == (20, Counts(checked=9, passed=4))
+    divergence = present(present(second.left).divergence)
+    assert (divergence.seq, second.counts) == (20, Counts(checked=9, passed=4))
     assert (third.left, third.counts) == (None, Counts(passed=5))
 
 
@@ -113,6 +110,5 @@ def test_the_divergence_is_that_of_a_replay(tmp_path: Path, cuts: int) -> None:
     (verdict,) = replayed(path, plan=plan).verdicts
     results = stepped(*(rows[i : i + 30 // cuts] for i in range(0, 30, 30 // cuts)), name="p")
     (found,) = (each.left.divergence for each in results if each.left and each.left.divergence)
-    assert verdict.divergence
-    nowhere = FindingPlace("p")
-    assert attrs.evolve(found, place=nowhere) == attrs.evolve(verdict.divergence, place=nowhere)
+    nowhere, whole = FindingPlace("p"), present(verdict.divergence)
+    assert attrs.evolve(found, place=nowhere) == attrs.evolve(whole, place=nowhere)

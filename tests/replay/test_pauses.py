@@ -24,7 +24,7 @@ from replay.plan import Plan
 from replay.tables import row_of
 from replay.verdict import Recording, Verdict
 from sharespec.cli import cli
-from tests.replay.samples import Row, check_rows, placed
+from tests.replay.samples import Row, check_rows, placed, present
 from tests.replay.test_real_clocks import NOW, SWEEP, rows
 
 LATE = SWEEP + 3
@@ -81,8 +81,7 @@ def test_the_line_of_a_plan_is_a_fault_too(
 @pytest.mark.parametrize("against", [("impl",), ("spec", "impl")])
 def test_what_a_trace_claims_of_pauses_is_not_believed(against: tuple[str, ...]) -> None:
     table = [{**row, "paused_ms": 10 * SWEEP} for row in held_up()]
-    divergence = check_rows(table, Plan(against=against)).verdict.divergence
-    assert divergence is not None
+    divergence = present(check_rows(table, Plan(against=against)).verdict.divergence)
     assert divergence.name == Guard.LOCK_ENDS_ON_TIME.name
 
 

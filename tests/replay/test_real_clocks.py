@@ -87,8 +87,7 @@ def test_what_expired_may_be_kept_back_until_its_write_is_answered(status: str) 
     taken["result"] = acquired((1, 1, 2))
     table[6] = {**table[5], **taken, "seq": 6}
     assert places(check(table)) == [(6, Guard.NO_ACQUIRE_DURING_WRITE.name)]
-    stopped = replay_partition(placed(table), KAFKA).divergence
-    assert stopped is not None
+    stopped = present(replay_partition(placed(table), KAFKA).divergence)
     assert stopped.kind is Guard.NO_ACQUIRE_DURING_WRITE
 
 
@@ -128,8 +127,7 @@ def test_a_lock_that_ends_too_early_or_too_late_is_found(
 ) -> None:
     table = copy.deepcopy(rows())
     spoil(table)
-    divergence = check(table).divergence
-    assert divergence is not None
+    divergence = present(check(table).divergence)
     assert (divergence.seq, divergence.name) == (seq, guard.name)
     assert divergence.engine == "spec, impl"
 
@@ -140,8 +138,7 @@ def test_a_lock_that_never_ends_is_found_at_the_next_event() -> None:
     table[6]["time_ms"] = NOW + 1005 + SWEEP
     assert check(table).verdict is Verdict.CONFORMS
     table[6]["time_ms"] += 1
-    divergence = check(table).divergence
-    assert divergence is not None
+    divergence = present(check(table).divergence)
     assert (divergence.seq, divergence.name) == (6, Guard.LOCK_ENDS_ON_TIME.name)
     assert divergence.expected.startswith("not allowed: offset 3 is held 5001 ms past")
 

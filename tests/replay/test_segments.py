@@ -132,13 +132,12 @@ def test_a_segment_that_does_not_close_is_a_disagreement(tmp_path: Path) -> None
         if "[" in path:
             continue
         part = check_segment(attrs.evolve(first, after=other))
-        verdict = joined_of(segmented, [part, check_segment(last)])
-        assert verdict
+        verdict = present(joined_of(segmented, [part, check_segment(last)]))
         assert (verdict.verdict, verdict.checked) == (Verdict.DIVERGES, 20)
-        assert verdict.divergence
-        assert verdict.divergence.kind is FindingKind.DISAGREEMENT
-        assert (verdict.divergence.seq, verdict.divergence.engine) == (19, "impl kernel, spec")
-        assert f"state{path} " in verdict.divergence.expected
+        divergence = present(verdict.divergence)
+        assert divergence.kind is FindingKind.DISAGREEMENT
+        assert (divergence.seq, divergence.engine) == (19, "impl kernel, spec")
+        assert f"state{path} " in divergence.expected
         seen.add(".".join(path.split(".")[:3]))
     fields = {f".state.{field.name}" for field in attrs.fields(WholeState)}
     assert seen >= {".seq", ".time_ms", *fields} - {".state.waiting", ".state.stuck"}
@@ -149,9 +148,9 @@ def test_a_segment_that_begins_elsewhere_does_not_close(tmp_path: Path) -> None:
     plan = Plan(invariants_every=0)
     segmented = cut(kafka_rows(count=40), plan, 20, tmp_path)
     last = segmented.segments[-1]
-    assert last.before
-    state = attrs.evolve(last.before.state, next_write=99)
-    _, part = check_segment(attrs.evolve(last, before=attrs.evolve(last.before, state=state)))
+    before = present(last.before)
+    other = attrs.evolve(before, state=attrs.evolve(before.state, next_write=99))
+    _, part = check_segment(attrs.evolve(last, before=other))
     assert "state.state.next_write" in present(part.divergence).expected
 
 
@@ -184,12 +183,10 @@ def test_segments_before_a_divergence_are_kept(tmp_path: Path) -> None:
 def test_a_verdict_needs_all_segments_before_the_first_that_diverges(tmp_path: Path) -> None:
     segmented = cut(kafka_rows(count=40), Plan(), 10, tmp_path)
     first, second, *_ = segmented.segments
-    assert first.after
-    wrong = attrs.evolve(first, after=attrs.evolve(first.after, time_ms=99))
+    wrong = attrs.evolve(first, after=attrs.evolve(present(first.after), time_ms=99))
     assert joined_of(segmented, [check_segment(second)]) is None
     assert joined_of(segmented, [check_segment(first)]) is None
-    verdict = joined_of(segmented, [check_segment(wrong)])
-    assert verdict
+    verdict = present(joined_of(segmented, [check_segment(wrong)]))
     assert (verdict.verdict, verdict.checked) == (Verdict.DIVERGES, 10)
 
 
@@ -241,9 +238,7 @@ def test_a_refused_request_renews_all_or_none_throughout(
     ):
         rows, plan = refusing(keeps), Plan(against=against)
         assert check_rows(rows, plan).verdict.verdict is verdict
-        found = in_segments(rows, plan, 3, tmp_path)
-        assert found
-        assert found.verdict is verdict
+        assert present(in_segments(rows, plan, 3, tmp_path)).verdict is verdict
         checked = check_rows(rows, attrs.evolve(plan, profile="kip"))
         assert (checked.verdict.verdict is Verdict.CONFORMS) == (not any(keeps))
 
@@ -258,8 +253,7 @@ def test_a_piece_that_does_not_close_is_a_disagreement(monkeypatch: pytest.Monke
     """Whatever the kernel hands on otherwise, the engines notice at the end of the piece."""
     rows, plan = kafka_rows(count=20), Plan(invariants_every=0, state_folder="states")
     through = check.through_kernel
-    left = check_rows(rows, plan).left
-    assert left
+    left = present(check_rows(rows, plan).left)
     others = [other for path, other in altered(left.state) if "[" not in path]
     for other in others[::7]:
 
@@ -268,8 +262,7 @@ def test_a_piece_that_does_not_close_is_a_disagreement(monkeypatch: pytest.Monke
             return whole, attrs.evolve(kernel, states=((20, handed),))
 
         monkeypatch.setattr("replay.check_sorted.through_kernel", altering)
-        found = check_rows(rows, plan).verdict.divergence
-        assert found
+        found = present(check_rows(rows, plan).verdict.divergence)
         assert found.kind is FindingKind.DISAGREEMENT
     assert len(others) > 7
 

@@ -6,7 +6,7 @@ import pytest
 from model.trace_arrow import SCHEMA, table_from_rows
 from model.trace_json import line_from_row
 from replay.tables import events_of, first_bad_row, row_of
-from tests.replay.samples import events, kafka_rows
+from tests.replay.samples import events, kafka_rows, present
 
 ROWS = kafka_rows(count=40)
 ACKNOWLEDGE = next(i for i, r in enumerate(ROWS) if r["op"] == "acknowledge" and r["writes"])
@@ -44,16 +44,14 @@ def test_a_whole_table_has_no_bad_row_and_gives_its_events() -> None:
     ],
 )
 def test_a_missing_value_is_found_at_any_depth(row: int, path: tuple[Any, ...], name: str) -> None:
-    bad = first_bad_row(spoiled(row, *path))
-    assert bad is not None
+    bad = present(first_bad_row(spoiled(row, *path)))
     assert (bad.row, bad.message) == (row, f"{name} is None; allowed: a value")
 
 
 def test_the_first_of_several_bad_rows_counts_also_in_a_slice() -> None:
     rows = kafka_rows(count=40)
     rows[30]["result"] = rows[12]["after"]["start_offset"] = None
-    bad = first_bad_row(table_from_rows(rows).slice(10))
-    assert bad is not None
+    bad = present(first_bad_row(table_from_rows(rows).slice(10)))
     assert bad.row == 2
 
 
@@ -61,6 +59,5 @@ def test_text_that_is_not_utf8_is_a_bad_row() -> None:
     table = table_from_rows(ROWS)
     broken = pa.array([b"m"] * 20 + [b"\xff"] + [b"m"] * 19).view(pa.string())
     index = table.schema.get_field_index("member")
-    bad = first_bad_row(table.set_column(index, "member", broken))
-    assert bad is not None
+    bad = present(first_bad_row(table.set_column(index, "member", broken)))
     assert (bad.row, bad.message) == (20, "member is b'\\xff'; allowed: UTF-8")

@@ -15,7 +15,7 @@ from replay.pieces import ROWS_AT_ONCE, Part, PartitionRows, Together, begun, ea
 from replay.plan import CheckedPartition, Plan
 from replay.tables import BadRow, BadRowError
 from replay.verdict import Verdict
-from tests.replay.samples import Row, kafka_rows, placed, recorded, renamed
+from tests.replay.samples import Row, kafka_rows, placed, present, recorded, renamed
 
 NAMES = "core", "log-start", "record-limit", "write-faults"
 
@@ -101,8 +101,7 @@ def test_text_of_another_share_partition_that_is_not_utf_8_harms_none() -> None:
 def test_rows_that_were_cut_are_not_taken_from_the_whole(rows: list[PartitionRows]) -> None:
     cut = attrs.evolve(rows[1], table=rows[1].table.slice(0, 20))
     assert through_kernel(cut, Plan())[1].events == 20
-    part = rows[1].part
-    assert part
+    part = present(rows[1].part)
     assert part.fits
     assert not Part(part.whole, 0, pa.table({"a": range(ROWS_AT_ONCE + 1)})).fits
 

@@ -7,7 +7,7 @@ from operations.frames import frames
 from operations.view import drawing as module
 from operations.view.columns import NOTHING, Piece, applied
 from operations.view.drawing import DIVERGES, LEADER, UNCHECKED, VALUES, Drawing, Kinds, as_json
-from tests.replay.samples import Row, events, kafka_rows
+from tests.replay.samples import Row, events, kafka_rows, present
 from tests.replay.samples import recorded as recorded_rows
 
 
@@ -54,8 +54,7 @@ def test_a_divergence_is_marked_and_what_follows_is_not_checked() -> None:
     flags = [column.flags for column, _ in drawing.detail]
     assert flags == [LEADER, *[0] * 11, DIVERGES, *[UNCHECKED] * 17]
     assert drawing.focus == 12
-    wrong = drawing.divergence
-    assert wrong is not None
+    wrong = present(drawing.divergence)
     assert (wrong.event, wrong.rule.name) == (12, "END_OFFSET")
     assert wrong.rule.source == "KIP-932, In-flight records"
     assert int(wrong.finding.recorded) == int(wrong.finding.expected) + 1
@@ -75,8 +74,7 @@ def test_the_numbers_of_a_column_are_those_of_the_state() -> None:
 def test_without_recorded_records_nothing_is_drawn_of_them() -> None:
     [rows] = recorded_rows("kafka-4.1.2").values()
     drawing = drawn(rows[:320])
-    wrong = drawing.divergence
-    assert wrong is not None
+    wrong = present(drawing.divergence)
     behind = [column for column, _ in drawing.detail if column.first >= wrong.event]
     assert all(column.flags & module.UNKNOWN for column in behind)
     pieces: list[Piece] = []

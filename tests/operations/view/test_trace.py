@@ -9,7 +9,7 @@ from operations.view import drawing as module
 from operations.view.drawing import UNCHECKED, as_json
 from operations.view.trace import Drawn, drawn_rows
 from tests.judge.test_written import refusing
-from tests.replay.samples import Row, kafka_rows, write_lines
+from tests.replay.samples import Row, kafka_rows, present, write_lines
 
 
 def of(tmp_path: Path, rows: list[Row], *, large: int = 10**6, around: int | None = None) -> Drawn:
@@ -27,10 +27,8 @@ def test_a_trace_is_drawn_with_its_verdict(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "t.jsonl", wrong_rows())
     drawn = drawn_rows(partition_rows(path, None), KAFKA)
     assert (drawn.verdict, drawn.events, drawn.checked) == ("diverges", 120, 91)
-    assert drawn.drawing.row is not None
-    assert '"seq":7' in drawn.drawing.row(7)
-    assert drawn.drawing.divergence
-    assert drawn.drawing.divergence.known == ""
+    assert '"seq":7' in present(drawn.drawing.row)(7)
+    assert present(drawn.drawing.divergence).known == ""
 
 
 def test_what_is_known_of_a_divergence_stands_in_the_drawing(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from replay.observed.record import (
     written,
 )
 from spec.record import UNDELIVERED, Record
+from tests.replay.samples import present
 
 ACQUIRED, AVAILABLE = RecordState.ACQUIRED, RecordState.AVAILABLE
 ACKNOWLEDGED, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.ARCHIVED
@@ -45,16 +46,14 @@ def states(configurations: Configurations | None) -> set[tuple[str, int]]:
 
 
 def test_an_acquisition_takes_effect_while_it_is_under_way() -> None:
-    reached = reachable(FRESH, (FETCH,), rules(10))
+    reached = present(reachable(FRESH, (FETCH,), rules(10)))
     assert states(reached) == {("AVAILABLE", 0), ("ACQUIRED", 1)}
-    assert reached is not None
     assert completed(reached, FETCH) == HELD
 
 
 def test_what_is_held_is_not_acquired_by_another() -> None:
     other = Act(2, "b", 20, Effect.CERTAIN, count=2)
-    reached = reachable(HELD, (other,), rules(50))
-    assert reached is not None
+    reached = present(reachable(HELD, (other,), rules(50)))
     assert not completed(reached, other)
 
 
@@ -81,22 +80,19 @@ def test_a_session_that_may_be_closed_may_have_released() -> None:
 
 def test_requests_of_one_member_keep_their_order() -> None:
     accept = Act(2, "a", 5, Effect.CERTAIN, kind=AcknowledgeType.ACCEPT, after=frozenset({1}))
-    reached = reachable(FRESH, (FETCH, accept), rules(10))
-    assert reached is not None
+    reached = present(reachable(FRESH, (FETCH, accept), rules(10)))
     assert states(completed(completed(reached, FETCH), accept)) == {("ACKNOWLEDGED", 1)}
 
 
 def test_who_does_not_hold_a_record_does_not_acknowledge_it() -> None:
     accept = Act(2, "b", 5, Effect.CERTAIN, kind=AcknowledgeType.ACCEPT)
-    reached = reachable(HELD, (accept,), rules(10))
-    assert reached is not None
+    reached = present(reachable(HELD, (accept,), rules(10)))
     assert not completed(reached, accept)
 
 
 def test_a_write_that_failed_is_undone() -> None:
     accept = Act(2, "a", 5, Effect.UNDONE, kind=AcknowledgeType.ACCEPT)
-    reached = reachable(HELD, (accept,), rules(10))
-    assert reached is not None
+    reached = present(reachable(HELD, (accept,), rules(10)))
     assert ("ACKNOWLEDGED", 1) in states(reached)
     assert states(completed(reached, accept)) == {("ACQUIRED", 1)}
 
@@ -113,16 +109,15 @@ def test_a_write_that_failed_gives_back_what_no_timer_has_ended(
     now: float, expected: set[tuple[str, int]]
 ) -> None:
     accept = Act(2, "a", 5, Effect.UNDONE, kind=AcknowledgeType.ACCEPT)
-    reached = reachable(HELD, (accept,), rules(now))
-    assert reached is not None
+    reached = present(reachable(HELD, (accept,), rules(now)))
     done = frozenset(each for each in reached if 2 in each.done)
     assert states(completed(done, accept)) == expected
 
 
 def test_a_release_of_which_the_write_failed_gives_back_what_was_held() -> None:
     locks = {1: attrs.evolve(LOCK, alive=10)}
-    reached = reachable(HELD, (), rules(50, locks=locks))
-    released = written(reached or HELD, AVAILABLE, 1)
+    reached = present(reachable(HELD, (), rules(50, locks=locks)))
+    released = written(reached, AVAILABLE, 1)
     assert states(reachable(released, (), rules(60, locks=locks))) == {
         ("ACQUIRED", 1),
         ("AVAILABLE", 1),
@@ -130,8 +125,7 @@ def test_a_release_of_which_the_write_failed_gives_back_what_was_held() -> None:
 
 
 def test_a_written_state_is_one_that_the_record_was_in() -> None:
-    reached = reachable(HELD, (), rules(150))
-    assert reached is not None
+    reached = present(reachable(HELD, (), rules(150)))
     assert states(written(reached, AVAILABLE, 1)) == {("AVAILABLE", 1)}
     assert not written(reached, ACKNOWLEDGED, 1)
     assert not written(reached, AVAILABLE, 2)
@@ -153,8 +147,7 @@ def test_the_start_offset_passes_what_is_finished() -> None:
 
 def test_of_anything_everything_is_possible() -> None:
     accept = Act(2, "b", 5, Effect.CERTAIN, kind=AcknowledgeType.ACCEPT)
-    reached = reachable(ANYTHING, (accept,), rules(10))
-    assert reached is not None
+    reached = present(reachable(ANYTHING, (accept,), rules(10)))
     assert states(completed(reached, accept)) == {("ACKNOWLEDGED", n) for n in range(1, 6)}
     held = completed(reachable(ANYTHING, (FETCH,), rules(10)) or ANYTHING, FETCH)
     assert held == HELD
