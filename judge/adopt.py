@@ -15,16 +15,8 @@ from judge.choices import recorded_answers, recorded_choice
 from judge.engine import SpecEngine
 from judge.whole_state import partition_of, whole_state
 from judge.written import numbers_of
+from model import operations as ops
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
-from model.operations import (
-    Acknowledge,
-    Acquire,
-    AdvanceTime,
-    Checkpoint,
-    CompleteWrite,
-    Gap,
-    Initialize,
-)
 from model.outcome import Choice, Write
 from model.profile import Profile
 from model.ranges import RecordRange, number_of_offsets
@@ -81,13 +73,13 @@ def candidates(
 def forgotten(before: ReplayState | None, seq: int, profile: Profile) -> ReplayState:
     """Return the state in which nothing but what was durable is known; ``seq`` is next."""
     engine = SpecEngine(profile, partition_of(_whole(before, profile), profile))
-    engine.apply(Gap(None), Choice(), (), seq)
+    engine.apply(ops.Gap(None), Choice(), (), seq)
     return ReplayState(engine.whole(), seq, before.time_ms if before else 0)
 
 
 def _told(event: TraceEvent, before: ReplayState | None, profile: Profile) -> Iterator[WholeState]:
     """Yield the state that a checkpoint tells, where what was durable allows it or else anyway."""
-    if not isinstance(event.operation, Checkpoint):
+    if not isinstance(event.operation, ops.Checkpoint):
         return
     for known in (before, None):
         nothing = forgotten(known, event.seq, profile).state
@@ -148,12 +140,12 @@ def _expected(
 def _pass_time(event: TraceEvent, before: ReplayState | None, engine: SpecEngine) -> None:
     """Let a real clock go on to the time of an event."""
     partition = engine.partition
-    if before and partition.timed and not isinstance(event.operation, Initialize):
-        passed = event.operation.ms if isinstance(event.operation, AdvanceTime) else 0
+    if before and partition.timed and not isinstance(event.operation, ops.Initialize):
+        passed = event.operation.ms if isinstance(event.operation, ops.AdvanceTime) else 0
         start = partition.window.start_offset
         here = Choice(start_offset=start, paused_ms=event.paused_ms)
         ms = event.time_ms - passed - before.time_ms
-        engine.apply(AdvanceTime(ms), here, (), event.seq)
+        engine.apply(ops.AdvanceTime(ms), here, (), event.seq)
 
 
 def _replay_state(event: TraceEvent, before: ReplayState | None, whole: WholeState) -> ReplayState:
@@ -264,7 +256,7 @@ def _record(
             raise _UntoldError(f"it does not tell who holds offset {offset}")
         return plain
     granted = any(r.first <= offset <= r.last for r in event.outcome.acquired)
-    if isinstance(event.operation, Acquire) and granted:
+    if isinstance(event.operation, ops.Acquire) and granted:
         duration = expected.config.record_lock_duration_ms
         deadline = event.outcome.deadline_ms or expected.now + duration
         number = event.outcome.acquisition
@@ -272,12 +264,12 @@ def _record(
         return held if number is None else attrs.evolve(held, acquisition=number)
     if known is None or known.write is not None or known.owner != recorded.owner:
         raise _UntoldError(f"it does not tell when the lock of offset {offset} ends")
-    if isinstance(event.operation, Acknowledge) and _renews(event.operation):
+    if isinstance(event.operation, ops.Acknowledge) and _renews(event.operation):
         raise _UntoldError(f"it does not tell whether the lock of offset {offset} was renewed")
     return attrs.evolve(known, state=state, delivery_count=count)
 
 
-def _renews(operation: Acknowledge) -> bool:
+def _renews(operation: ops.Acknowledge) -> bool:
     return any(AcknowledgeType.RENEW in batch.types for batch in operation.batches)
 
 
@@ -310,12 +302,12 @@ def _durable(
 ) -> DurableState:
     """Return what is durable: with the writes that were recorded, or what a leader has read."""
     operation = event.operation
-    if isinstance(operation, Initialize):
+    if isinstance(operation, ops.Initialize):
         if operation.count_known and operation.persisted.start_offset >= 0:
             epochs = expected.durable.state_epoch, expected.durable.leader_epoch
             return attrs.evolve(operation.persisted, state_epoch=epochs[0], leader_epoch=epochs[1])
         return expected.durable
-    if isinstance(operation, CompleteWrite):
+    if isinstance(operation, ops.CompleteWrite):
         return expected.durable
     durable = durable_from(before.durable)
     for write in event.outcome.writes:

@@ -4,18 +4,8 @@ from operator import attrgetter
 
 import attrs
 
+from model import operations as ops
 from model.errors import ErrorCode
-from model.operations import (
-    Acknowledge,
-    Acquire,
-    AdvanceTime,
-    ArchiveAborted,
-    Compact,
-    Expire,
-    FinishDeadLetter,
-    Initialize,
-    MemberLeaves,
-)
 from model.outcome import Answer, Choice, Expiry, Write
 from model.ranges import AcquiredRange, OffsetRange, never_delivered
 from model.states import RecordState
@@ -28,24 +18,24 @@ def recorded_choice(event: TraceEvent) -> Choice:
     """Return the choice that the recorded result and state after the event show."""
     start = event.after.start_offset
     match event.operation:
-        case Acquire():
+        case ops.Acquire():
             return _of_acquire(event, event.operation)
-        case Acknowledge():
+        case ops.Acknowledge():
             status = event.outcome.status
             refusal = status if status in _REFUSALS else ErrorCode.NONE
             return Choice(
                 start_offset=start, refusal=refusal, deadline_ms=event.outcome.deadline_ms
             )
-        case AdvanceTime():
+        case ops.AdvanceTime():
             expired = tuple(_expiry(write) for write in event.outcome.writes)
             return Choice(start_offset=start, expired=expired, paused_ms=event.paused_ms)
-        case ArchiveAborted() | Compact():
+        case ops.ArchiveAborted() | ops.Compact():
             return Choice(start_offset=start, archived=_archived(event))
-        case MemberLeaves():
+        case ops.MemberLeaves():
             # One that is answered otherwise is not the release's.
             answers = [write.status for write in event.outcome.writes[:1]]
             return Choice(start_offset=start, written=answers == [event.outcome.status])
-    begun = isinstance(event.operation, Initialize) and event.outcome.status is ErrorCode.NONE
+    begun = isinstance(event.operation, ops.Initialize) and event.outcome.status is ErrorCode.NONE
     completed = next((each.seq for each in event.outcome.completed), None)
     return Choice(
         start_offset=start, refusal=ErrorCode.NONE if begun else None, completed=completed
@@ -71,9 +61,9 @@ def _keeps_back(event: TraceEvent, write: Write) -> bool:
     if write.status is not ErrorCode.PENDING:
         return False
     match event.operation:
-        case FinishDeadLetter(ranges):
+        case ops.FinishDeadLetter(ranges):
             changed = [(part.first, part.last) for part in ranges]
-        case AdvanceTime() | Expire():
+        case ops.AdvanceTime() | ops.Expire():
             changed = [(batch.first, batch.last) for batch in write.state_batches]
             if write.made_after in {None, event.seq}:  # It needs no batches of what it finishes.
                 # Below the start offset are records that another write keeps back.
@@ -87,7 +77,7 @@ def _keeps_back(event: TraceEvent, write: Write) -> bool:
     )
 
 
-def _of_acquire(event: TraceEvent, operation: Acquire) -> Choice:
+def _of_acquire(event: TraceEvent, operation: ops.Acquire) -> Choice:
     return Choice(
         acquired=tuple(OffsetRange(r.first, r.last) for r in event.outcome.acquired),
         entered=_entered(event, operation.log_batches),

@@ -14,20 +14,9 @@ from judge.finding import Finding, FindingKind
 from judge.mismatch import Mismatch
 from judge.words import MAX_TEXT, outcome_text, ranges_text, snapshot_text
 from judge.written import Around, composed_mismatch, later_numbers
+from model import operations as ops
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.guards import Difference, Guard
-from model.operations import (
-    Acknowledge,
-    AdvanceLogStart,
-    AdvanceTime,
-    Checkpoint,
-    CompleteWrite,
-    Gap,
-    Initialize,
-    Operation,
-    Produce,
-    ResetOffset,
-)
 from model.outcome import Choice, Outcome
 from model.profile import Profile
 from model.ranges import RecordRange
@@ -112,14 +101,14 @@ class Follower:
         try:
             if self.timed and not begins:
                 here = Choice(start_offset=before.start_offset, paused_ms=event.paused_ms)
-                self.engine.apply(AdvanceTime(passed), here, (), event.seq)
+                self.engine.apply(ops.AdvanceTime(passed), here, (), event.seq)
             self.outcome = self.engine.apply(
                 event.operation, choice, recorded_answers(event), event.seq
             )
         except IllegalChoiceError as error:
             return self._refused(event, choice, error)
         self._clock = event.time_ms
-        if isinstance(event.operation, Gap):
+        if isinstance(event.operation, ops.Gap):
             self._known = False
             self._watch.begin(event.operation)
             return None
@@ -160,15 +149,15 @@ class Follower:
 
     def _begins(self, event: TraceEvent) -> bool:
         """Return whether an event needs nothing of those before it."""
-        whole = isinstance(event.operation, Checkpoint) and not self._known
-        return whole or isinstance(event.operation, Initialize | Gap)
+        whole = isinstance(event.operation, ops.Checkpoint) and not self._known
+        return whole or isinstance(event.operation, ops.Initialize | ops.Gap)
 
-    def _begin(self, operation: Operation) -> None:
+    def _begin(self, operation: ops.Operation) -> None:
         """Note that a leader has begun, or that its state is known from now on."""
         self._unmade.clear()
         self._watch.begin(operation)
         self._known = self.outcome.status is ErrorCode.NONE
-        if isinstance(operation, Initialize | Checkpoint) and self._known:
+        if isinstance(operation, ops.Initialize | ops.Checkpoint) and self._known:
             self._led, self.timed = True, operation.timed
 
     def _late(self, event: TraceEvent) -> str | None:
@@ -180,7 +169,7 @@ class Follower:
         return self._watch.overdue(now, self.engine.profile, timed=self.timed)
 
     def _persisted(self, event: TraceEvent) -> Mismatch | None:
-        if not self._led or not isinstance(event.operation, Initialize):
+        if not self._led or not isinstance(event.operation, ops.Initialize):
             return None
         return persisted_mismatch(event, self.engine.readable(read_state(event.operation)))
 
@@ -196,7 +185,7 @@ class Follower:
         A virtual clock moves where an operation lets time pass, and a real one forward only.
         """
         clock = self._clock
-        if isinstance(event.operation, AdvanceTime):
+        if isinstance(event.operation, ops.AdvanceTime):
             clock += event.operation.ms
         if event.time_ms != clock and not (self.timed and event.time_ms > clock):
             allowed = f"at least {clock}" if self.timed else f"{clock}"
@@ -292,7 +281,7 @@ def rules_shown(events: Callable[[], Iterable[TraceEvent]], profile: Profile) ->
 
 
 def _refuses_renewals(event: TraceEvent) -> bool:
-    if not isinstance(event.operation, Acknowledge) or event.outcome.status is ErrorCode.NONE:
+    if not isinstance(event.operation, ops.Acknowledge) or event.outcome.status is ErrorCode.NONE:
         return False
     return any(AcknowledgeType.RENEW in batch.types for batch in event.operation.batches)
 
@@ -386,12 +375,12 @@ class Watch:
         self._writes = {w.id: None for w in writes if w.seen or w.start_offset >= 0}
         self._log_end: int | None = whole.log.end_offset if whole and whole.log.known else None
 
-    def begin(self, operation: Operation) -> None:
+    def begin(self, operation: ops.Operation) -> None:
         """Begin with a new leader, with one whose state is told, or with nothing that is known."""
         self._watched, self._writes, self._log_end = {}, {}, None
-        if isinstance(operation, Checkpoint):
+        if isinstance(operation, ops.Checkpoint):
             self._writes = {write.id: None for write in operation.outstanding}
-        if isinstance(operation, Checkpoint | Initialize) and operation.log_known:
+        if isinstance(operation, ops.Checkpoint | ops.Initialize) and operation.log_known:
             self._log_end = operation.log_end_offset
 
     def awaited(self) -> tuple[Awaited, ...]:
@@ -433,14 +422,14 @@ class Watch:
     def _follow(self, event: TraceEvent) -> int:
         """Follow writes and the log; return the start offset of a log that ends before, or -1."""
         match event.operation:
-            case ResetOffset() if event.outcome.status is ErrorCode.NONE:
+            case ops.ResetOffset() if event.outcome.status is ErrorCode.NONE:
                 self._writes.clear()
-            case CompleteWrite(name):
+            case ops.CompleteWrite(name):
                 self._writes.pop(name, None)
-            case Produce(_, log_end):
+            case ops.Produce(_, log_end):
                 self._log_end = None if self._log_end is None else log_end
                 self._watched.pop(AwaitedKind.LOG, None)
-            case AdvanceLogStart(start) if self._log_end is not None and start > self._log_end:
+            case ops.AdvanceLogStart(start) if self._log_end is not None and start > self._log_end:
                 self._log_end = start
                 return start
         return -1

@@ -14,19 +14,9 @@ from immutables import Map
 
 from judge.checkpoint import lose_events, take_checkpoint
 from judge.recorded_partition import RecordedPartition, in_doubt, recorded
+from model import operations as ops
 from model.errors import ErrorCode
 from model.guards import Guard
-from model.operations import (
-    Acknowledge,
-    Acquire,
-    AdvanceTime,
-    Checkpoint,
-    CompleteWrite,
-    Gap,
-    Initialize,
-    Operation,
-    ResetOffset,
-)
 from model.outcome import Answer, Choice, Completion, Composed, Write
 from model.ranges import offsets
 from spec.coordinator import Durable, merge
@@ -42,16 +32,16 @@ from spec.writes import as_written, send
 
 def apply_recorded(
     partition: SharePartition,
-    operation: Operation,
+    operation: ops.Operation,
     choice: Choice,
     answers: Sequence[Answer],
     seq: int,
 ) -> Step:
     """Apply an operation as ``spec.step.apply`` does, or one that only a recording has."""
     before = recorded(partition)
-    if isinstance(operation, Gap):
+    if isinstance(operation, ops.Gap):
         return lose_events(before, operation)
-    if isinstance(operation, Checkpoint):
+    if isinstance(operation, ops.Checkpoint):
         step, answers = take_checkpoint(before, operation, seq), ()
     else:
         check_ready(before, operation)
@@ -67,35 +57,35 @@ def apply_recorded(
         made = {write.id for write in step.outcome.writes}
         others = (answer for answer in answers if answer.id not in made)
         step = attrs.evolve(step, partition=write_besides(recorded(step.partition), others))
-    if before.timed and isinstance(operation, AdvanceTime):
+    if before.timed and isinstance(operation, ops.AdvanceTime):
         return step
     return _note_event(step, seq)
 
 
 def _happen(
     partition: RecordedPartition,
-    operation: Operation,
+    operation: ops.Operation,
     choice: Choice,
     answers: Sequence[Answer],
     seq: int,
 ) -> Step:
     """Return what the operation itself does, with what a recorder may say of it."""
     match operation:
-        case AdvanceTime() if partition.timed:
+        case ops.AdvanceTime() if partition.timed:
             return pass_time(partition, operation, choice.paused_ms)
-        case CompleteWrite():
+        case ops.CompleteWrite():
             check_answer(partition, operation)
             step = transition(partition, operation, choice, answers, seq)
             step = Step(keep_held(partition, step.partition, operation), step.outcome)
             return _complete_untold(partition, operation, choice, step)
-        case Acquire() | Acknowledge() if choice.deadline_ms is not None:
-            if isinstance(operation, Acquire) or _is_well_formed(partition, operation):
+        case ops.Acquire() | ops.Acknowledge() if choice.deadline_ms is not None:
+            if isinstance(operation, ops.Acquire) or _is_well_formed(partition, operation):
                 choice = attrs.evolve(choice, deadline_ms=granted_until(partition, choice))
     return transition(partition, operation, choice, answers, seq)
 
 
 def _complete_untold(
-    before: RecordedPartition, operation: CompleteWrite, choice: Choice, step: Step
+    before: RecordedPartition, operation: ops.CompleteWrite, choice: Choice, step: Step
 ) -> Step:
     """Believe a recording which operation a write completes that a checkpoint told without it.
 
@@ -108,17 +98,17 @@ def _complete_untold(
     return Step(step.partition, attrs.evolve(step.outcome, completed=completed))
 
 
-def _is_well_formed(partition: SharePartition, operation: Acknowledge) -> bool:
+def _is_well_formed(partition: SharePartition, operation: ops.Acknowledge) -> bool:
     return validate(operation, partition.profile) is ErrorCode.NONE
 
 
 def _note_writes(
-    before: RecordedPartition, operation: Operation, step: Step, answers: Sequence[Answer]
+    before: RecordedPartition, operation: ops.Operation, step: Step, answers: Sequence[Answer]
 ) -> RecordedPartition:
     """Return the share-partition after an operation, with what was seen of its writes."""
     after = recorded(step.partition)
     match operation:
-        case CompleteWrite(id=id_, status=status, overtaken=overtaken):
+        case ops.CompleteWrite(id=id_, status=status, overtaken=overtaken):
             write, seen = before.outstanding[id_].write, before.seen - {id_}
             if id_ in before.told_at:
                 after = attrs.evolve(after, told_at=before.told_at.delete(id_))
@@ -128,9 +118,9 @@ def _note_writes(
             answer = Answer(status, written=write if id_ in before.seen else None)
             doubtful = _doubt(before, [(write, answer)])
             return attrs.evolve(after, seen=seen, doubtful=doubtful)
-        case Initialize() | ResetOffset() if step.outcome.status is not ErrorCode.NONE:
+        case ops.Initialize() | ops.ResetOffset() if step.outcome.status is not ErrorCode.NONE:
             return after
-        case Initialize(time_ms=now, timed=timed):
+        case ops.Initialize(time_ms=now, timed=timed):
             return attrs.evolve(
                 after,
                 timed=timed,
@@ -141,7 +131,7 @@ def _note_writes(
                 doubtful=_outlasting(before, after.durable),
                 durable_whole=True,
             )
-        case ResetOffset():
+        case ops.ResetOffset():
             nothing: Map[int, int] = Map()
             return attrs.evolve(
                 after, seen=frozenset(), made_after=nothing, told_at=nothing, doubtful=()
@@ -206,7 +196,7 @@ def _outlasting(before: RecordedPartition, durable: Durable) -> tuple[Write, ...
     return in_doubt(durable, (*before.doubtful, *outstanding), before.profile)
 
 
-def pass_time(partition: RecordedPartition, operation: AdvanceTime, paused_ms: int = 0) -> Step:
+def pass_time(partition: RecordedPartition, operation: ops.AdvanceTime, paused_ms: int = 0) -> Step:
     """Let a real clock move on; a timer ends locks (``spec.expire.expire_locks``).
 
     Guard: no lock is held longer than its duration and what the profile grants a timer, and by
@@ -241,7 +231,7 @@ def granted_until(partition: RecordedPartition, choice: Choice) -> int:
     return lasts
 
 
-def check_answer(partition: RecordedPartition, operation: CompleteWrite) -> None:
+def check_answer(partition: RecordedPartition, operation: ops.CompleteWrite) -> None:
     """Refuse the answer to a write that has not been made, and a late timer of a virtual clock."""
     if operation.id not in partition.outstanding:
         return
@@ -253,7 +243,7 @@ def check_answer(partition: RecordedPartition, operation: CompleteWrite) -> None
 
 
 def keep_held(
-    before: SharePartition, after: SharePartition, operation: CompleteWrite
+    before: SharePartition, after: SharePartition, operation: ops.CompleteWrite
 ) -> SharePartition:
     """Give records back whose lock is over although their timer, which is late, has not ended it.
 

@@ -1,13 +1,8 @@
 import attrs
 
 from judge.choices import recorded_answers
+from model import operations as ops
 from model.errors import ErrorCode
-from model.operations import (
-    AdvanceLogStart,
-    Expire,
-    FinishDeadLetter,
-    Operation,
-)
 from model.ranges import OffsetRange, RecordRange, StateBatch
 from model.states import RecordState
 from tests.replay.samples import events, first_of, kafka_rows
@@ -28,7 +23,7 @@ def test_only_records_that_a_write_finishes_show_that_it_keeps_them_back() -> No
     )
 
     def kept(
-        operation: Operation, made_after: int, *records: RecordRange, start_offset: int = 4
+        operation: ops.Operation, made_after: int, *records: RecordRange, start_offset: int = 4
     ) -> bool:
         (answer,) = recorded_answers(
             attrs.evolve(
@@ -43,7 +38,7 @@ def test_only_records_that_a_write_finishes_show_that_it_keeps_them_back() -> No
         return answer.keeps_back
 
     ranges = (OffsetRange(7, 7),)
-    letter, timer, later = FinishDeadLetter(ranges), Expire(ranges), event.seq + 1
+    letter, timer, later = ops.FinishDeadLetter(ranges), ops.Expire(ranges), event.seq + 1
     held = attrs.evolve(finished, pending=True)
     for operation in (letter, timer, event.operation):
         assert kept(operation, later, other, held)
@@ -51,4 +46,4 @@ def test_only_records_that_a_write_finishes_show_that_it_keeps_them_back() -> No
     assert not kept(letter, event.seq, other, finished)
     assert kept(timer, event.seq, other, finished)
     assert not kept(timer, event.seq, other, finished, start_offset=5)
-    assert not kept(AdvanceLogStart(5), event.seq, other, held)
+    assert not kept(ops.AdvanceLogStart(5), event.seq, other, held)

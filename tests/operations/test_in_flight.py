@@ -1,21 +1,9 @@
 import attrs
 import pytest
 
+from model import operations as ops
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
-from model.operations import (
-    Acknowledge,
-    AcknowledgementBatch,
-    Acquire,
-    AdvanceTime,
-    AlterConfig,
-    Initialize,
-    MarkInProgress,
-    MemberLeaves,
-    Operation,
-    Produce,
-    ProgressBatch,
-)
 from model.outcome import Answer, Outcome
 from model.profile import DRAFT_RESOLVED, KAFKA, Profile
 from model.ranges import OffsetRange
@@ -25,7 +13,7 @@ from model.trace import TraceEvent
 from operations.in_flight import Holds, InFlight, Query, in_flight
 from spec.step import apply, new_partition
 
-START = Initialize(SharePartitionConfig(), 0, 0, DurableState(0, 0))
+START = ops.Initialize(SharePartitionConfig(), 0, 0, DurableState(0, 0))
 PENDING = (Answer(ErrorCode.PENDING),)
 
 
@@ -36,9 +24,9 @@ class World:
         self.state = new_partition(profile)
         self.holds = Holds()
         self.do(START)
-        self.do(Produce((OffsetRange(0, 9),), 10))
+        self.do(ops.Produce((OffsetRange(0, 9),), 10))
 
-    def do(self, operation: Operation, answers: tuple[Answer, ...] = ()) -> None:
+    def do(self, operation: ops.Operation, answers: tuple[Answer, ...] = ()) -> None:
         step = apply(self.state, operation, answers=answers)
         self.state = step.partition
         seen = SharePartitionSnapshot(0, 0, 0)
@@ -47,11 +35,11 @@ class World:
 
     def acquire(self, member: str, first: int, last: int) -> None:
         log = (OffsetRange(first, last),)
-        self.do(Acquire(member, AcquireMode.BATCH_OPTIMIZED, 500, 500, first, log))
+        self.do(ops.Acquire(member, AcquireMode.BATCH_OPTIMIZED, 500, 500, first, log))
 
     def acknowledge(self, kind: int, first: int, last: int, *answers: Answer) -> None:
-        batch = AcknowledgementBatch(first, last, (kind,))
-        self.do(Acknowledge("m1", (batch,)), answers)
+        batch = ops.AcknowledgementBatch(first, last, (kind,))
+        self.do(ops.Acknowledge("m1", (batch,)), answers)
 
     def seen(self, query: Query = Query()) -> list[InFlight]:  # noqa: B008 - cannot change
         return in_flight(self.state, self.holds.of, query)
@@ -65,10 +53,10 @@ def brief(records: list[InFlight]) -> list[tuple[object, ...]]:
 def test_a_record_is_held_since_its_acquisition_and_a_renewal_is_progress() -> None:
     world = World()
     world.acquire("m1", 0, 4)
-    world.do(AdvanceTime(2000))
+    world.do(ops.AdvanceTime(2000))
     world.acquire("m2", 5, 9)
     world.acknowledge(4, 1, 2)
-    world.do(AdvanceTime(3000))
+    world.do(ops.AdvanceTime(3000))
     assert brief(world.seen()) == [
         (0, 0, "m1", 5000, 5000, False),
         (1, 2, "m1", 5000, 3000, False),
@@ -80,8 +68,8 @@ def test_a_record_is_held_since_its_acquisition_and_a_renewal_is_progress() -> N
 def test_a_renewal_is_progress_though_the_lock_ends_when_it_did() -> None:
     world = World()
     world.acquire("m1", 0, 1)
-    world.do(AlterConfig(attrs.evolve(START.config, record_lock_duration_ms=20_000)))
-    world.do(AdvanceTime(10_000))
+    world.do(ops.AlterConfig(attrs.evolve(START.config, record_lock_duration_ms=20_000)))
+    world.do(ops.AdvanceTime(10_000))
     world.acknowledge(4, 0, 0)
     assert brief(world.seen()) == [
         (0, 0, "m1", 10_000, 0, False),
@@ -92,9 +80,9 @@ def test_a_renewal_is_progress_though_the_lock_ends_when_it_did() -> None:
 def test_a_mark_is_progress_and_a_record_is_stale_from_the_threshold_on() -> None:
     world = World(DRAFT_RESOLVED)
     world.acquire("m1", 0, 4)
-    world.do(AdvanceTime(20_000))
-    world.do(MarkInProgress("m1", (ProgressBatch(0, 1, 0, 0),)))
-    world.do(AdvanceTime(5000))
+    world.do(ops.AdvanceTime(20_000))
+    world.do(ops.MarkInProgress("m1", (ops.ProgressBatch(0, 1, 0, 0),)))
+    world.do(ops.AdvanceTime(5000))
     assert brief(world.seen()) == [
         (0, 1, "m1", 25_000, 5000, False),
         (2, 4, "m1", 25_000, 25_000, False),
@@ -111,7 +99,7 @@ def test_a_refused_renewal_is_no_progress() -> None:
     world = World()
     world.acquire("m1", 0, 4)
     world.acquire("m2", 5, 9)
-    world.do(AdvanceTime(2000))
+    world.do(ops.AdvanceTime(2000))
     world.acknowledge(4, 0, 9)
     assert brief(world.seen()) == [(0, 4, "m1", 2000, 0, False), (5, 9, "m2", 2000, 2000, False)]
 
@@ -119,14 +107,14 @@ def test_a_refused_renewal_is_no_progress() -> None:
 def test_a_record_nobody_holds_has_no_age_and_a_rollback_restores_it() -> None:
     world = World()
     world.acquire("m1", 0, 9)
-    world.do(AdvanceTime(1000))
+    world.do(ops.AdvanceTime(1000))
     world.acknowledge(1, 0, 3, *PENDING)
     assert brief(world.seen()) == [(0, 3, None, None, None, False), (4, 9, "m1", 1000, 1000, False)]
     first = world.seen()[0]
     assert (first.state, first.pending) == (RecordState.ACKNOWLEDGED, True)
     other = World()
     other.acquire("m1", 0, 9)
-    other.do(AdvanceTime(2000))
+    other.do(ops.AdvanceTime(2000))
     other.acknowledge(1, 0, 3, Answer(ErrorCode.COORDINATOR_NOT_AVAILABLE))
     assert brief(other.seen()) == [(0, 9, "m1", 2000, 2000, False)]
 
@@ -134,11 +122,11 @@ def test_a_record_nobody_holds_has_no_age_and_a_rollback_restores_it() -> None:
 def test_a_new_delivery_restarts_the_ages_and_a_new_leader_has_none() -> None:
     world = World()
     world.acquire("m1", 0, 9)
-    world.do(AdvanceTime(1000))
-    world.do(MemberLeaves("m1"))
+    world.do(ops.AdvanceTime(1000))
+    world.do(ops.MemberLeaves("m1"))
     assert brief(world.seen()) == [(0, 9, None, None, None, False)]
     world.acquire("m2", 0, 9)
-    world.do(AdvanceTime(10))
+    world.do(ops.AdvanceTime(10))
     assert brief(world.seen()) == [(0, 9, "m2", 10, 10, False)]
     world.do(attrs.evolve(START, log_end_offset=10))
     assert world.seen() == []
@@ -161,12 +149,12 @@ def test_a_new_delivery_restarts_the_ages_and_a_new_leader_has_none() -> None:
 def test_a_query_shows_what_it_asks_for(query: Query, offsets: list[tuple[int, int]]) -> None:
     world = World()
     world.acquire("m1", 0, 3)
-    world.do(AdvanceTime(3000))
+    world.do(ops.AdvanceTime(3000))
     world.acquire("m1", 4, 9)
     world.acknowledge(2, 8, 9)
-    world.do(AdvanceTime(1000))
+    world.do(ops.AdvanceTime(1000))
     world.acknowledge(4, 2, 3)
-    world.do(AdvanceTime(1000))
+    world.do(ops.AdvanceTime(1000))
     found = world.seen(query)
     assert [(record.first, record.last) for record in found] == offsets
     stale = query.progress_stale_longer_than_ms is not None
