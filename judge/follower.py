@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from typing import Protocol
 
 import attrs
 
@@ -30,11 +29,8 @@ DISAGREEMENT = "SPEC_AND_IMPL_DISAGREE"
 _DISAGREEMENT_SENTENCE = "the specification and the implementation give different answers"
 
 
-class Observer(Protocol):
-    """Receives the state after each event that conforms."""
-
-    def __call__(self, event: TraceEvent, engine: Engine, state: SharePartitionSnapshot, /) -> None:
-        """Take note of an event and the state after it."""
+Observer = Callable[[TraceEvent, Engine, SharePartitionSnapshot], None]
+"""Takes note of each event that conforms, and of the engine and its window after it."""
 
 
 class Follower:

@@ -8,7 +8,8 @@ JSON objects and nothing between them, so that a file may be one line; kafka-dum
 import json
 import re
 from collections.abc import Iterator
-from typing import Protocol
+from gzip import GzipFile
+from typing import BinaryIO
 
 import attrs
 
@@ -36,13 +37,6 @@ _KEY, _PAYLOAD, _DELETED = " key: ", " payload: ", "<DELETE>"
 _DECODER = json.JSONDecoder()
 
 
-class BinaryFile(Protocol):
-    """A file of bytes."""
-
-    def read(self, size: int, /) -> bytes:
-        """Return up to ``size`` bytes; none at the end."""
-
-
 @attrs.frozen
 class RecordAt:
     """A record; ``place`` is the byte where it begins, counted from 0."""
@@ -59,7 +53,7 @@ class Unreadable:
     message: str
 
 
-def read_records(file: BinaryFile) -> Iterator[RecordAt | Unreadable]:
+def read_records(file: BinaryIO | GzipFile) -> Iterator[RecordAt | Unreadable]:
     """Yield the records of a file in order; skip lines that have no record.
 
     What cannot be read is Unreadable, and reading continues after it, MAX_UNREADABLE times.
@@ -89,7 +83,7 @@ def _read(place: int, piece: bytes | None) -> RecordAt | Unreadable | None:
     return None if record is None else RecordAt(place, record)
 
 
-def _pieces(file: BinaryFile) -> Iterator[tuple[int, bytes | None]]:
+def _pieces(file: BinaryIO | GzipFile) -> Iterator[tuple[int, bytes | None]]:
     """Yield where each text between cuts begins, and the text; None if it is too long.
 
     ``dropped`` bytes of the current piece came before ``rest`` and are not in memory.
