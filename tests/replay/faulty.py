@@ -3,6 +3,7 @@
 import contextlib
 import copy
 from collections.abc import Callable
+from typing import Any
 
 import attrs
 
@@ -36,28 +37,13 @@ def is_written(row: Row) -> object:
     return row["op"] == "acknowledge" and row["writes"]
 
 
-def _start(row: Row) -> None:
-    row["after"]["start_offset"] += 1
-
-
-def _end(row: Row) -> None:
-    row["after"]["end_offset"] += 1
-
-
-def _count(row: Row) -> None:
-    row["after"]["delivery_complete_count"] += 1
-
-
-def _written(name: str) -> Callable[[Row], None]:
-    def change(row: Row) -> None:
-        row["writes"][0][name] += 1
-
-    return change
+def _add(values: Row, name: str) -> None:
+    values[name] += 1
 
 
 SPOILED: dict[str, tuple[Callable[[Row], object], Callable[[Row], object]]] = {
     "ACQUIRED": (is_acquire, lambda r: r["result"]["acquired"][0].update(delivery_count=4)),
-    "START_STOPS_AT_UNFINISHED": (is_acquire, _start),
+    "START_STOPS_AT_UNFINISHED": (is_acquire, lambda r: _add(r["after"], "start_offset")),
     "ONLY_READ_IS_ACQUIRED": (_reads_one, lambda r: r.update(log_batches=r["log_batches"][1:])),
     "ACKNOWLEDGEMENT_JUDGED": (
         is_written,
@@ -75,10 +61,13 @@ SPOILED: dict[str, tuple[Callable[[Row], object], Callable[[Row], object]]] = {
         lambda r: r["op"] == "advance_time" and r["writes"],
         lambda r: r["writes"].clear(),
     ),
-    "END_OFFSET": (is_acquire, _end),
-    "DELIVERY_COMPLETE_COUNT": (is_written, _count),
-    "WRITTEN_DELIVERY_COMPLETE_COUNT": (is_written, _written("delivery_complete_count")),
-    "WRITTEN_START_OFFSET": (is_written, _written("start_offset")),
+    "END_OFFSET": (is_acquire, lambda r: _add(r["after"], "end_offset")),
+    "DELIVERY_COMPLETE_COUNT": (is_written, lambda r: _add(r["after"], "delivery_complete_count")),
+    "WRITTEN_DELIVERY_COMPLETE_COUNT": (
+        is_written,
+        lambda r: _add(r["writes"][0], "delivery_complete_count"),
+    ),
+    "WRITTEN_START_OFFSET": (is_written, lambda r: _add(r["writes"][0], "start_offset")),
 }
 """Of each rule which rows a change spoils so that they break it, and the change."""
 
@@ -96,37 +85,26 @@ Change = Callable[[RecordsInFlight], RecordsInFlight | None]
 """What a broker does to some records of its window by itself; None: nothing to these."""
 
 
+def _given(state: RecordState, /, **values: Any) -> Change:  # noqa: ANN401 - any field of a record
+    """Return what gives records other values that are in a state and for which no write is made."""
+
+    def change(known: RecordsInFlight) -> RecordsInFlight | None:
+        is_it = known.state is state and known.delivery_count and known.write is None
+        return attrs.evolve(known, **values) if is_it else None
+
+    return change
+
+
 def _counted(known: RecordsInFlight) -> RecordsInFlight | None:
-    is_it = known.state is AVAILABLE and known.delivery_count
-    return attrs.evolve(known, delivery_count=known.delivery_count + 1) if is_it else None
-
-
-def _lost(known: RecordsInFlight) -> RecordsInFlight | None:
-    is_it = known.state is AVAILABLE and known.delivery_count
-    return attrs.evolve(known, state=ARCHIVED) if is_it else None
-
-
-def _freed(known: RecordsInFlight) -> RecordsInFlight | None:
-    is_it = known.state is ACQUIRED and known.write is None
-    return attrs.evolve(known, state=AVAILABLE, owner=None, last_ms=None) if is_it else None
-
-
-def _revived(known: RecordsInFlight) -> RecordsInFlight | None:
-    is_it = known.state is ACKNOWLEDGED and known.write is None
-    return attrs.evolve(known, state=AVAILABLE) if is_it else None
-
-
-def _stolen(known: RecordsInFlight) -> RecordsInFlight | None:
-    is_it = known.state is ACQUIRED and known.write is None
-    return attrs.evolve(known, owner="thief") if is_it else None
+    return _given(AVAILABLE, delivery_count=known.delivery_count + 1)(known)
 
 
 WRONG: dict[str, Change] = {
     "counts a delivery twice": _counted,
-    "loses a record": _lost,
-    "lets go of a lock": _freed,
-    "delivers again": _revived,
-    "gives a lock away": _stolen,
+    "loses a record": _given(AVAILABLE, state=ARCHIVED),
+    "lets go of a lock": _given(ACQUIRED, state=AVAILABLE, owner=None, last_ms=None),
+    "delivers again": _given(ACKNOWLEDGED, state=AVAILABLE),
+    "gives a lock away": _given(ACQUIRED, owner="thief"),
 }
 """What a broker may do to its window at some event, and go on from there."""
 

@@ -83,12 +83,8 @@ def with_update(
     return records
 
 
-def _other_count(value: ShareUpdate) -> ShareUpdate:
-    return attrs.evolve(value, delivery_complete_count=value.delivery_complete_count + 1)
-
-
-def _other_start(value: ShareUpdate) -> ShareUpdate:
-    return attrs.evolve(value, start_offset=value.start_offset + 1)
+def _one_more(name: str) -> Callable[[ShareUpdate], ShareUpdate]:
+    return lambda value: attrs.evolve(value, **{name: getattr(value, name) + 1})
 
 
 def _other_state(value: ShareUpdate) -> ShareUpdate:
@@ -97,19 +93,16 @@ def _other_state(value: ShareUpdate) -> ShareUpdate:
     return attrs.evolve(value, state_batches=(*value.state_batches[:-1], other))
 
 
-def _other_leader(value: ShareUpdate) -> ShareUpdate:
-    return attrs.evolve(value, leader_epoch=value.leader_epoch + 1)
-
-
 @pytest.mark.parametrize("begin", [0, HALF])
 @pytest.mark.parametrize(
     ("change", "rule"),
     [
-        (_other_count, "RECORD_IS_THE_WRITE"),
-        (_other_start, "RECORD_IS_THE_WRITE"),
+        (_one_more("delivery_complete_count"), "RECORD_IS_THE_WRITE"),
+        (_one_more("start_offset"), "RECORD_IS_THE_WRITE"),
         (_other_state, "WRITE_IS_DURABLE"),
-        (_other_leader, "WRITE_IS_DURABLE"),
+        (_one_more("leader_epoch"), "WRITE_IS_DURABLE"),
     ],
+    ids=["count", "start", "state", "leader"],
 )
 def test_an_altered_dump_diverges(
     tmp_path: Path, change: Callable[[ShareUpdate], ShareUpdate], rule: str, begin: int
@@ -141,7 +134,7 @@ def test_a_dump_of_other_share_partitions_changes_nothing(
 ) -> None:
     records = [
         attrs.evolve(each, key=attrs.evolve(each.key, **change))  # type: ignore[arg-type] # any
-        for each in with_update(90, _other_count)
+        for each in with_update(90, _one_more("delivery_complete_count"))
     ]
     text = list(lines())
     assert (
