@@ -1,3 +1,5 @@
+from typing import Any
+
 import attrs
 import pytest
 from immutables import Map
@@ -25,11 +27,11 @@ MARKED = Record(
 LIMIT = 2
 
 
-def sound() -> SharePartition:
+def sound(**changes: Any) -> SharePartition:  # noqa: ANN401 - any field
     """One record of each kind: held, pending, done, available; and a hole in the log."""
     records = {10: HELD, 11: WAITING, 12: DONE, 13: Record(AVAILABLE, 1), 17: Record(AVAILABLE, 0)}
     write = Write(0, 10, 1)
-    return SharePartition(
+    partition = SharePartition(
         KIP,
         SMALL,
         log=Log(0, 30, ((14, 15),)),
@@ -39,41 +41,29 @@ def sound() -> SharePartition:
         ready=True,
         highest_limit=LIMIT,
     )
+    return attrs.evolve(partition, **changes)
 
 
 def with_record(record: Record, *, awaited: bool = False) -> SharePartition:
     """The record stands at offset 16; an outstanding write may be waiting for it."""
-    partition = sound()
-    outstanding = partition.outstanding
+    outstanding = sound().outstanding
     if awaited:
         outstanding = outstanding.set(2, Outstanding(Write(2, 10, 1), (16,), 8))
-    window = replace(partition.window, {16: record})
-    return attrs.evolve(partition, window=window, outstanding=outstanding)
-
-
-def with_window(window: Window) -> SharePartition:
-    return attrs.evolve(sound(), window=window)
+    return sound(window=replace(sound().window, {16: record}), outstanding=outstanding)
 
 
 def outside(offset: int) -> SharePartition:
-    partition = sound()
-    return attrs.evolve(partition, window=replace(partition.window, {offset: Record(AVAILABLE, 1)}))
-
-
-def with_durable(durable: Durable) -> SharePartition:
-    return attrs.evolve(sound(), durable=durable)
+    return sound(window=replace(sound().window, {offset: Record(AVAILABLE, 1)}))
 
 
 def with_write(batch: StateBatch) -> SharePartition:
-    partition = sound()
     waiting = Outstanding(Write(2, 10, 1, (batch,)))
-    return attrs.evolve(partition, outstanding=partition.outstanding.set(2, waiting))
+    return sound(outstanding=sound().outstanding.set(2, waiting))
 
 
 def draft(record: Record) -> SharePartition:
     """The record alone, under the profile that has records in progress; the clock is at 60."""
-    return attrs.evolve(
-        sound(),
+    return sound(
         profile=DRAFT_RESOLVED,
         window=window_of(10, 17, {16: record}),
         outstanding=Map(),
@@ -87,7 +77,7 @@ def marked(**changes: object) -> SharePartition:
 
 
 WINDOW = sound().window
-NO_RECORDS = attrs.evolve(sound(), window=Window(12, 12), outstanding=Map())
+NO_RECORDS = sound(window=Window(12, 12), outstanding=Map())
 
 BROKEN: list[tuple[str, SharePartition]] = [
     ("owner_iff_held", with_record(Record(AVAILABLE, 1, "c1"))),
@@ -137,18 +127,18 @@ BROKEN: list[tuple[str, SharePartition]] = [
     ),
     ("records_lie_in_the_window", outside(9)),
     ("records_lie_in_the_window", outside(18)),
-    ("window_ends_with_a_record", with_window(attrs.evolve(WINDOW, end_offset=19))),
-    ("counts_follow_the_records", with_window(attrs.evolve(WINDOW, acquirable=0))),
-    ("counts_follow_the_records", with_window(attrs.evolve(WINDOW, held=Map()))),
+    ("window_ends_with_a_record", sound(window=attrs.evolve(WINDOW, end_offset=19))),
+    ("counts_follow_the_records", sound(window=attrs.evolve(WINDOW, acquirable=0))),
+    ("counts_follow_the_records", sound(window=attrs.evolve(WINDOW, held=Map()))),
     (
         "counts_follow_the_records",
-        with_window(attrs.evolve(WINDOW, held=Map({10: None, 12: None}))),
+        sound(window=attrs.evolve(WINDOW, held=Map({10: None, 12: None}))),
     ),
     ("pending_iff_write_outstanding", with_record(WAITING)),
     ("pending_iff_write_outstanding", with_record(HELD, awaited=True)),
-    ("acquired_is_never_durable", with_durable(Durable(8, 1, Map({9: (ACQUIRED, 1)})))),
-    ("acquired_is_never_durable", with_durable(Durable(8, 1, Map({7: (ARCHIVED, 1)})))),
-    ("durable_start_never_ahead", with_durable(Durable(11, 0))),
+    ("acquired_is_never_durable", sound(durable=Durable(8, 1, Map({9: (ACQUIRED, 1)})))),
+    ("acquired_is_never_durable", sound(durable=Durable(8, 1, Map({7: (ARCHIVED, 1)})))),
+    ("durable_start_never_ahead", sound(durable=Durable(11, 0))),
 ]
 """States that break one invariant and no other."""
 
@@ -178,7 +168,7 @@ IMPLIED: list[tuple[str, str, SharePartition]] = [
     (
         "lag_counts_the_unfinished",
         "counts_follow_the_records",
-        with_window(attrs.evolve(WINDOW, complete=1)),
+        sound(window=attrs.evolve(WINDOW, complete=1)),
     ),
 ]
 """States that cannot break an invariant alone: what they lack is part of another as well."""
