@@ -16,21 +16,20 @@ from model.outcome import Answer, Choice, Outcome
 from model.profile import KAFKA, Profile
 from model.ranges import OffsetRange
 from model.snapshot import DurableState, SharePartitionSnapshot
-from model.states import AcknowledgeType, AcquireMode
 from model.trace import TraceEvent
 from model.whole_state import Awaited, AwaitedKind
 from tests.impl.helpers import interpreted, table_of
+from tests.spec.worlds import acknowledgement, fetch
 
 HASTY = attrs.evolve(KAFKA, answered_within=6, answered_within_ms=900, sweep_ms=10**9)
 RECORDS = (OffsetRange(0, 4),)
-FETCH = ops.Acquire("a", AcquireMode.BATCH_OPTIMIZED, 500, 500, 0, RECORDS)
+FETCH = fetch("a", (0, 4))
 LATER = Answer(ErrorCode.PENDING, 7)
 Step = tuple[ops.Operation, tuple[Answer, ...]]
 
 
 def acknowledged(kind: int, *answers: Answer) -> Step:
-    batch = ops.AcknowledgementBatch(0, 0, (AcknowledgeType(kind),))
-    return ops.Acknowledge("a", (batch,)), answers
+    return acknowledgement("a", (0, 0, kind)), answers
 
 
 NEVER: dict[str, tuple[Step, ...]] = {
@@ -100,10 +99,9 @@ def test_an_answer_that_comes_late_is_an_answer() -> None:
 
 def test_the_next_is_watched_from_when_it_is_first() -> None:
     again = attrs.evolve(LATER, id=8)
-    second = ops.AcknowledgementBatch(1, 1, (AcknowledgeType.ACCEPT,))
     steps = (
         acknowledged(1, LATER),
-        (ops.Acknowledge("a", (second,)), (again,)),
+        (acknowledgement("a", (1, 1, 1)), (again,)),
         (ops.CompleteWrite(7, ErrorCode.NONE), ()),
     )
     made = events((*steps, *[QUIET] * 7), timed=False, passes=0)

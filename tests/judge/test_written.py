@@ -16,13 +16,14 @@ from model.outcome import Answer, Choice, Outcome, Write
 from model.profile import KAFKA, KIP, Profile
 from model.ranges import OffsetRange, StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
-from model.states import AcknowledgeType, AcquireMode, RecordState
+from model.states import AcquireMode, RecordState
 from model.trace import TraceEvent
 from model.trace_arrow import table_from_rows
 from model.trace_codec import row_from_event
 from spec.coordinator import Durable, durable_state, merge
 from tests.spec.test_golden import CONFIG as TABLE
 from tests.spec.test_golden import EXAMPLE, LOG_END, batches, expected_write
+from tests.spec.worlds import acknowledgement, fetch, spans
 
 BOTH = pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
 CONFIG = SharePartitionConfig(
@@ -32,7 +33,8 @@ CONFIG = SharePartitionConfig(
 )
 _FREE = Choice()
 FAILED = ErrorCode.COORDINATOR_NOT_AVAILABLE
-ACCEPT, RELEASE = 1, 2
+ACCEPT, RELEASE, RENEW = 1, 2, 4
+LIMITED = AcquireMode.RECORD_LIMIT
 
 
 class Story:
@@ -66,12 +68,10 @@ class Story:
         self.do(leader, choice=attrs.evolve(start, refusal=ErrorCode.NONE))
 
     def fetch(self, first: int, last: int, member: str = "m") -> None:
-        read = (OffsetRange(first, last),)
-        self.do(ops.Acquire(member, AcquireMode.RECORD_LIMIT, 500, 500, first, read))
+        self.do(fetch(member, (first, last), mode=LIMITED))
 
     def acknowledge(self, first: int, last: int, type_: int, *written: Write) -> None:
-        batch = ops.AcknowledgementBatch(first, last, (type_,))
-        self.do(ops.Acknowledge("m", (batch,)), *written)
+        self.do(acknowledgement("m", (first, last, type_)), *written)
 
     def rows(self) -> list[dict[str, Any]]:
         """The events as rows of a trace."""
@@ -104,15 +104,7 @@ def refusing(keeps: tuple[bool, bool]) -> list[dict[str, Any]]:
         story.fetch(first, first + 1)
         story.do(ops.AdvanceTime(duration // 2))
         story.plays(attrs.evolve(KAFKA, renewal_survives_refusal=kept))
-        story.do(
-            ops.Acknowledge(
-                "m",
-                (
-                    ops.AcknowledgementBatch(first, first + 1, (AcknowledgeType.RENEW,)),
-                    ops.AcknowledgementBatch(9, 9, (AcknowledgeType.ACCEPT,)),
-                ),
-            )
-        )
+        story.do(acknowledgement("m", (first, first + 1, RENEW), (9, 9, ACCEPT)))
         story.do(ops.AdvanceTime(duration - duration // 2))
         story.do(ops.AdvanceTime(duration))
     return story.rows()
@@ -141,12 +133,10 @@ def test_the_writes_of_the_table_of_kip_932_conform(profile: Profile) -> None:
                 continue
             story.do(passed)
             if told["op"] == "acknowledge":
-                sent = [ops.AcknowledgementBatch(a, b, (kind,)) for a, b, kind in told["batches"]]
-                story.do(ops.Acknowledge(told["member"], tuple(sent)), *writes)
+                story.do(acknowledgement(told["member"], *told["batches"]), *writes)
                 continue
-            read = (OffsetRange(told["from"], LOG_END - 1),)
-            limit = AcquireMode.RECORD_LIMIT, 500, told["most"]
-            story.do(ops.Acquire(told["member"], *limit, told["from"], read))
+            read = told["from"], LOG_END - 1
+            story.do(fetch(told["member"], read, most=told["most"], mode=LIMITED))
     story.do(ops.Initialize(TABLE, 0, LOG_END, durable_state(durable), story.now))
     assert story.verdict() is None
     story.do(ops.Initialize(TABLE, 0, LOG_END, DurableState(111, 0), story.now))
@@ -216,14 +206,9 @@ def test_a_write_may_repeat_another_of_its_event(state: int, *, first: bool) -> 
 
 def test_over_a_gap_the_form_of_the_kip_has_another_lag_and_is_the_same_state() -> None:
     story = Story(log_end=0)
-    story.do(ops.Produce((OffsetRange(0, 4), OffsetRange(9, 13)), 14))
-    story.do(
-        ops.Acquire(
-            "m", AcquireMode.RECORD_LIMIT, 500, 6, 0, (OffsetRange(0, 4), OffsetRange(9, 13))
-        )
-    )
-    sent = ops.AcknowledgementBatch(0, 4, (1,)), ops.AcknowledgementBatch(9, 9, (1,))
-    story.do(ops.Acknowledge("m", sent), wrote(10, 0))
+    story.do(ops.Produce(spans((0, 4), (9, 13)), 14))
+    story.do(fetch("m", (0, 4), (9, 13), most=6, mode=LIMITED))
+    story.do(acknowledgement("m", (0, 4, ACCEPT), (9, 9, ACCEPT)), wrote(10, 0))
     assert story.verdict() is None
     story.lead(DurableState(10, 0), 14)
     assert story.verdict() is None
@@ -242,8 +227,7 @@ def test_a_write_that_nothing_asks_for_is_judged(operation: str, *, lie: bool) -
     elif operation == "lead":
         story.do(ops.Initialize(CONFIG, 0, 20, DurableState(0, 0), 0), told)
     else:
-        read = (OffsetRange(5, 9),)
-        story.do(ops.Acquire("m", AcquireMode.RECORD_LIMIT, 500, 500, 5, read), told)
+        story.do(fetch("m", (5, 9), mode=LIMITED), told)
     assert story.verdict() == (Difference.WRITTEN_START_OFFSET.name if lie else None)
 
 

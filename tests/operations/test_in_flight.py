@@ -8,10 +8,11 @@ from model.outcome import Answer, Outcome
 from model.profile import DRAFT_RESOLVED, KAFKA, Profile
 from model.ranges import OffsetRange
 from model.snapshot import DurableState, SharePartitionSnapshot
-from model.states import AcquireMode, RecordState
+from model.states import RecordState
 from model.trace import TraceEvent
 from operations.in_flight import Holds, InFlight, Query, in_flight
 from spec.step import apply, new_partition
+from tests.spec.worlds import acknowledgement, fetch
 
 START = ops.Initialize(SharePartitionConfig(), 0, 0, DurableState(0, 0))
 PENDING = (Answer(ErrorCode.PENDING),)
@@ -34,12 +35,10 @@ class World:
         self.holds(event, step.outcome, self.state)
 
     def acquire(self, member: str, first: int, last: int) -> None:
-        log = (OffsetRange(first, last),)
-        self.do(ops.Acquire(member, AcquireMode.BATCH_OPTIMIZED, 500, 500, first, log))
+        self.do(fetch(member, (first, last)))
 
     def acknowledge(self, kind: int, first: int, last: int, *answers: Answer) -> None:
-        batch = ops.AcknowledgementBatch(first, last, (kind,))
-        self.do(ops.Acknowledge("m1", (batch,)), answers)
+        self.do(acknowledgement("m1", (first, last, kind)), answers)
 
     def seen(self, query: Query = Query()) -> list[InFlight]:  # noqa: B008 - cannot change
         return in_flight(self.state, self.holds.of, query)
