@@ -161,8 +161,7 @@ _ELSEWHERE = {*STATES, *UNWRITTEN, "operations_before"}
 
 def _finding_json(finding: Finding) -> dict[str, object]:
     """Return a finding in words and numbers."""
-    names = (field.name for field in attrs.fields(Finding))
-    told = {name: getattr(finding, name) for name in names if name not in _ELSEWHERE}
+    told = attrs.asdict(finding, recurse=False, filter=lambda f, _: f.name not in _ELSEWHERE)
     return told | {"time": finding.time}
 
 

@@ -126,8 +126,7 @@ def divergence_row(finding: Finding) -> dict[str, Any]:
 
 def verdict_row(verdict: PartitionVerdict) -> dict[str, Any]:
     """Return a row of verdicts."""
-    names = [field.name for field in attrs.fields(PartitionVerdict)]
-    row = {name: getattr(verdict, name) for name in names if name in VERDICTS.names}
+    row = attrs.asdict(verdict, recurse=False, filter=lambda f, _: f.name in VERDICTS.names)
     row["problem"] = verdict.problem and verdict.problem.message
     row["divergences"] = len(verdict.divergences)
     return row | name_parts(verdict.partition)

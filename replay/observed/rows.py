@@ -55,12 +55,6 @@ def _types(item: type) -> list[tuple[str, tuple[type, ...]]]:
     return [(name, (float, int) if float in some else some) for name, some in types]
 
 
-def row_of(each: Observation) -> dict[str, Any]:
-    """Return all fields of an observation as a row."""
-    row = {field.name: getattr(each, field.name) for field in attrs.fields(Observation)}
-    return {"observed": row.pop("kind").value, **row}
-
-
 def observation_of(row: Mapping[str, Any]) -> Observation:
     """Return the observation of a row. Raises InvalidValueError."""
     values = {name: value for name, value in row.items() if value is not None}
@@ -81,11 +75,8 @@ def observation_of(row: Mapping[str, Any]) -> Observation:
 
 def line_of(each: Observation) -> str:
     """Return an observation as a line of JSON, without what is as it is by default."""
-    row = row_of(each)
-    for field in attrs.fields(Observation):
-        if field.default is not attrs.NOTHING and row.get(field.name) == field.default:
-            del row[field.name]
-    return json.dumps(row, separators=(",", ":"))
+    told = attrs.asdict(each, recurse=False, filter=lambda field, value: value != field.default)
+    return json.dumps({"observed": told.pop("kind"), **told}, separators=(",", ":"))
 
 
 def fact_lines(facts: Facts) -> list[str]:

@@ -1,6 +1,7 @@
 import json
 from typing import Any
 
+import attrs
 import pytest
 
 from model.errors import InvalidValueError
@@ -17,7 +18,7 @@ from replay.observed.observation import (
     SessionEvent,
     SettingEvent,
 )
-from replay.observed.rows import FACTS, fact_lines, fact_of, line_of, observation_of, row_of
+from replay.observed.rows import FACTS, fact_lines, fact_of, line_of, observation_of
 from replay.observed.run import read_all
 from tests.replay.observed.real import LOG
 
@@ -34,8 +35,8 @@ PLAIN = {
 
 def test_observations_survive_lines() -> None:
     _, seen = read_all(sorted_out([LOG])[0])
-    rows = [row_of(each) for each in seen]
-    assert [row_of(observation_of(json.loads(line_of(each)))) for each in seen] == rows
+    again = [observation_of(json.loads(line_of(each))) for each in seen]
+    assert list(map(attrs.asdict, again)) == list(map(attrs.asdict, seen))
 
 
 def test_facts_survive_lines() -> None:
