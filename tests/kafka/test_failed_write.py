@@ -12,11 +12,10 @@ from confluent_kafka.cimpl import NewTopic
 
 from conformance.cluster.fault_plan import NODES
 from conformance.cluster.nodes import Nodes, cluster_id
-from conformance.target import TargetError
 from conformance.wire.codec import exchange, message
 from model.errors import ErrorCode
 from model.share_messages import ShareAcknowledge
-from tests.conformance.unbuilt import skip_unbuilt
+from tests.conformance.unbuilt import skipping_unbuilt
 from tests.kafka.test_by_hand import finish
 from tests.recorder.released import eventually
 from tests.serve.served import Client, acquired, clients_of, part
@@ -59,15 +58,13 @@ def test_a_full_window_stops_where_a_write_fails_after_locks_at_the_limit_have_e
 @contextmanager
 def cluster(folder: Path, lock_ms: int) -> Iterator[Nodes]:
     with ExitStack() as stack:
-        try:
+        with skipping_unbuilt():
             locks = {"group.share.record.lock.duration.ms": str(lock_ms)}
             nodes = Nodes(folder / "cluster", LIMITS | locks)
             stack.callback(nodes.close)
             for node in NODES:
                 nodes.start(node)
             nodes.await_all()
-        except TargetError as error:
-            skip_unbuilt(error)
         yield nodes
 
 
