@@ -14,11 +14,12 @@ from model.guards import Guard
 from model.trace import TraceEvent
 from spec.log import hole_end
 from spec.partition import SharePartition
-from spec.record import is_finished
+from spec.record import is_finished, is_held, is_lock_over
 from spec.window import first_unfinished, tracked
 
 STAYS_FULL = "a full window stays full"
 READ_FIRST = "its start was finished when the leader took over, which began with it"
+READ_GAP = "its start was a gap before finished records when the leader took over"
 READ_BEHIND = "its start was finished when the leader took over, behind others"
 SINCE = "its start was finished since the leader took over"
 WRITE_FAILED = "its start was finished when a write failed"
@@ -27,6 +28,7 @@ ABORTED = "its start is of an aborted transaction"
 LOG_START = "the log start offset passed what was before its start"
 LOG_START_IN_GAP = "its start is the log start offset, in a gap"
 GAP = "its start is in a gap"
+HELD_BELOW = "a lock of what the log start offset passed goes on"
 
 NOT_QUEUED = "a dead letter is not queued"
 STARTED_IN_GAP = "the log start offset came to a gap"
@@ -69,12 +71,14 @@ def _at_start(past: Sequence[Standing]) -> str:
     first = [*tracked(now.window, start, now.window.end_offset)][:1]
     came_later = earlier.window.start_offset < start
     causes = (
+        (isinstance(cause, ops.Initialize) and is_gap, READ_GAP),
         (isinstance(cause, ops.Initialize), READ_FIRST),
         (isinstance(cause, ops.ArchiveAborted), ABORTED),
         (isinstance(cause, ops.CompleteWrite) and cause.status is not ErrorCode.NONE, WRITE_FAILED),
         (isinstance(cause, ops.Acquire) and is_lacking, LACKED),
         (is_gap and _came_with_the_log(past[led + 1 :], start), LOG_START_IN_GAP),
         (isinstance(cause, ops.AdvanceLogStart), LOG_START),
+        (_is_held_below(past[led + 1 :], start), HELD_BELOW),
         (came_later and _was_finished(past[led + 1].before, first), READ_BEHIND),
         (is_gap, GAP),
     )
@@ -98,6 +102,17 @@ def _came_with_the_log(past: Sequence[Standing], start: int) -> bool:
     starts = [each.before.window.start_offset for each in past]
     came = max((i for i, each in enumerate(starts) if each != start), default=None)
     return came is not None and isinstance(past[came].event.operation, ops.AdvanceLogStart)
+
+
+def _is_held_below(past: Sequence[Standing], start: int) -> bool:
+    """Return whether the log start offset passed a record whose lock has not ended."""
+    now = past[-1].before.now
+    return any(
+        offset < start and is_held(record) and not is_lock_over(record, now)
+        for each in past
+        if isinstance(each.event.operation, ops.AdvanceLogStart)
+        for offset, record in each.before.window.records.items()
+    )
 
 
 def _was_finished(partition: SharePartition, offsets: Sequence[int]) -> bool:

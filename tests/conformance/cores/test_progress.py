@@ -96,6 +96,21 @@ STOPPED = {
         (LEAD, GAP_AT_1, FETCH, FETCH, FETCH, asks.CoreAdvanceLogStart(1)),
         progress.LOG_START_IN_GAP,
     ),
+    "what was deleted is held": (
+        1,
+        (LEAD, *FULL, asks.CoreAdvanceLogStart(1), said(1, 3)),
+        progress.HELD_BELOW,
+    ),
+    "what was deleted was held": (
+        1,
+        (LEAD, *FULL, asks.CoreAdvanceLogStart(1), said(1, 3), asks.CoreAdvanceTime(100)),
+        progress.SINCE,
+    ),
+    "read in a gap": (
+        0,
+        (LEAD, *FULL, asks.CoreCompact(0), said(1, 1), LEAD, FETCH, FETCH, said(2, 3)),
+        progress.READ_GAP,
+    ),
     "a gap": (1, (LEAD, GAP_AT_1, FETCH, FETCH, FETCH, said(0, 0)), progress.GAP),
 }
 
