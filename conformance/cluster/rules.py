@@ -378,9 +378,11 @@ def _judge_rest(run: RunState, what: LeaderAtRest) -> Iterator[Finding]:
     cause, first, done = "", what.start_offset, run.finished.keys() | run.saved
     while (what.partition, first) in done:
         first += 1
+    is_done = what.delivery_complete_count >= what.end_offset - what.start_offset > 0
     if what.start_offset == run.log_starts.get(what.partition):
         cause = "the window begins where the log does, since records were deleted"
-    elif what.delivery_complete_count >= what.end_offset - what.start_offset > 0:
+        cause += ", and all of it is done" if is_done else ""
+    elif is_done:
         cause = "all of the window is done"
     elif 0 < what.end_offset - reached <= _taken(run, what, what.end_offset) or (
         (what.partition, first) in run.compacted

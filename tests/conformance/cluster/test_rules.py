@@ -397,10 +397,14 @@ def test_what_follows_from_a_known_cause_has_its_name(name: str) -> None:
     assert caused(history)[-1] == cause
 
 
+BEGINS_WITH_THE_LOG = "the window begins where the log does, since records were deleted"
+
+
 @pytest.mark.parametrize(
     ("log_start", "end", "cause"),
     [
-        (3, 20, ("the window begins where the log does, since records were deleted",)),
+        (3, 20, (BEGINS_WITH_THE_LOG,)),
+        (3, 5, (f"{BEGINS_WITH_THE_LOG}, and all of it is done",)),
         (2, 5, ("all of the window is done",)),
         (2, 20, ()),
     ],
