@@ -99,6 +99,23 @@ def test_finished_records_behind_a_gap_that_fill_the_window_stop_it(*, full: boo
     assert later == ([] if full else [100])
 
 
+@pytest.mark.parametrize(("records", "given"), [(101, []), (100, [100])], ids=["full", "room"])
+def test_a_full_window_stops_when_its_released_first_record_is_deleted(
+    records: int, given: list[int]
+) -> None:
+    """All but record 0 is finished; a limit of 100 has room for one more where 99 are."""
+    with kafka_client(FEW_LOCKS) as client:
+        topic = created(client)
+        client.fill("t", records, 1)
+        finish(client, topic, -1, -1)
+        first = acquired(client.fetch(0, part(topic), max_wait_ms=2000))
+        client.acknowledge(1, part(topic, (0, 0, 2), (1, records - 1, 1)))
+        client.admin.delete_records("t", 0, 1)
+        answers = [client.fetch(epoch, max_wait_ms=500) for epoch in range(2, 22)]
+    assert first == [(0, records - 1, 1)]
+    assert [offset for answer in answers for offset in offsets_of(answer)] == given
+
+
 @pytest.mark.parametrize("waits", [True, False], ids=["a fetch waits", "no fetch waits"])
 def test_a_fetch_that_waits_takes_what_its_lost_member_held(*, waits: bool) -> None:
     """Member m holds record 0 and its connection is lost, perhaps with a fetch under way."""
