@@ -14,7 +14,7 @@ from clients.drivers import Values
 from conformance.build import BuildRecipe, build, cargo_recipe, go_recipe, maven_recipe
 from conformance.cores.kafka import java_command
 from conformance.cores.process import ProcessTarget
-from conformance.releases import NEWEST, RELEASES
+from conformance.releases import RELEASES
 from conformance.target import GoneError, TargetError
 from conformance.wire.librdkafka import WHEELS, with_wheel
 
@@ -150,23 +150,24 @@ def _librdkafka(version: str | None) -> str:
     return f"{path}{shlex.quote(sys.executable)} {shlex.quote(str(driver))}"
 
 
-def _kafka(version: str | None) -> str:
-    return _java("kafka", "Apache Kafka", "KafkaShare.java", version or NEWEST)
+def _java(name: str, text: str, main: str) -> Callable[[str | None], str]:
+    """Return what builds a driver in Java against a release of a client, by Maven."""
 
+    def built(version: str | None) -> str:
+        java, version = java_command(), version or VERSIONS[name][-1]
+        setting = f"-D{name.partition('-')[0]}.version={version}"
+        recipe = maven_recipe(
+            f"the driver for {text} {version}",
+            setting,
+            sources=("pom.xml", "*.java"),
+            output=f"target/{version}",
+            beside="javadriver",
+        )
+        target = build(_FOLDERS[name], recipe) / "target" / version
+        path = shlex.quote(f"{target / 'classes'}:{target / 'lib'}/*")
+        return f"{java} {_FLAGS} -cp {path} {main}"
 
-def _spring_kafka(version: str | None) -> str:
-    version = version or VERSIONS["spring-kafka"][-1]
-    return _java("spring-kafka", "Spring for Apache Kafka", "SpringKafka.java", version)
-
-
-def _java(name: str, text: str, source: str, version: str) -> str:
-    """Return what runs a driver of one file with the jars that Maven copies for a version."""
-    java = java_command()
-    setting = f"-D{name.partition('-')[0]}.version={version}"
-    recipe = maven_recipe(f"the driver for {text} {version}", setting, output=f"target/{version}")
-    project = build(_FOLDERS[name], recipe)
-    jars = project / "target" / version / "lib" / "*"
-    return f"{java} {_FLAGS} -cp {shlex.quote(str(jars))} {shlex.quote(str(project / source))}"
+    return built
 
 
 def _kafkats(version: str | None) -> str:
@@ -204,7 +205,7 @@ def _crate(name: str, *flags: str) -> Callable[[str | None], str]:
 
 _COMMANDS: Mapping[str, Callable[[str | None], str]] = {
     "librdkafka": _librdkafka,
-    "kafka": _kafka,
+    "kafka": _java("kafka", "Apache Kafka", "KafkaShare"),
     "kafkats": _kafkats,
     "franz-go": _franz_go,
     "krafka": _crate("krafka"),
@@ -212,5 +213,5 @@ _COMMANDS: Mapping[str, Callable[[str | None], str]] = {
     "kafrust": _crate("kafrust"),
     "krabka": _crate("krabka", "--ignore-rust-version"),  # It asks for 1.98.1.
     "kacrab": _crate("kacrab"),
-    "spring-kafka": _spring_kafka,
+    "spring-kafka": _java("spring-kafka", "Spring for Apache Kafka", "SpringKafka"),
 }

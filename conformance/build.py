@@ -55,11 +55,15 @@ def cargo_recipe(name: str, *flags: str, beside: str | None = None) -> BuildReci
 
 
 def maven_recipe(
-    name: str, *flags: str, sources: tuple[str, ...] = ("pom.xml",), output: str = "target"
+    name: str,
+    *flags: str,
+    sources: tuple[str, ...],
+    output: str = "target",
+    beside: str | None = None,
 ) -> BuildRecipe:
     """Return how to build a project in Java."""
     command = ("mvn", "--quiet", "--batch-mode", "package", *flags)
-    return BuildRecipe(name, "Maven", command, sources, output, 900, error_mark="ERROR")
+    return BuildRecipe(name, "Maven", command, sources, output, 900, "ERROR", beside)
 
 
 Content = Callable[[PurePosixPath, bytes], bytes | None]

@@ -1,24 +1,17 @@
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.io.BufferedReader;
-import java.io.InputStreamReader;
-import java.io.PrintStream;
+import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
-import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.logging.Handler;
@@ -33,8 +26,6 @@ import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.ShareConsumer;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.Uuid;
-import org.apache.kafka.common.errors.SerializationException;
-import org.apache.kafka.common.serialization.Deserializer;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.springframework.kafka.core.DefaultShareConsumerFactory;
 import org.springframework.kafka.listener.AcknowledgingShareConsumerAwareMessageListener;
@@ -44,15 +35,14 @@ import org.springframework.kafka.listener.ShareKafkaMessageListenerContainer;
 import org.springframework.kafka.support.ShareAcknowledgment;
 
 /**
- * A driver for the share container of Spring for Apache Kafka; docs/verify-client.md has the commands.
+ * A driver for the share container of Spring for Apache Kafka.
  *
  * <p>The listener hands each record to the application, which acknowledges it in a thread of its
  * own, as MANUAL mode allows. Where the application listens it is in EXPLICIT or IMPLICIT mode, as
  * the container comes: the listener returns, or throws, once the application says what becomes of
  * the record, and what the container tells is what it logs. It polls and commits by itself.
  */
-public class SpringKafka {
-    private static final ObjectMapper JSON = new ObjectMapper();
+public class SpringKafka extends ShareDriver {
     private static final int RENEW = 4;
     private static final long AT_ONCE_MS = 100;
     private static final Logger LOG = Logger.getLogger("org.springframework.kafka");
@@ -60,10 +50,7 @@ public class SpringKafka {
 
     private record Delivery(ConsumerRecord<String, String> record, ShareAcknowledgment acknowledgment) { }
 
-    private record Offset(String topic, int partition, long offset) { }
-
     private final BlockingQueue<Delivery> arrived = new LinkedBlockingQueue<>();
-    private final ConcurrentLinkedQueue<ObjectNode> completed = new ConcurrentLinkedQueue<>();
     private final Set<Offset> unanswered = new HashSet<>();
     private final Map<Offset, Delivery> inHand = new HashMap<>();
     private final Set<Offset> unsaid = new HashSet<>();
@@ -76,54 +63,17 @@ public class SpringKafka {
     private int left;
     private ShareKafkaMessageListenerContainer<String, String> container;
 
-    public static void main(String[] args) throws Exception {
-        PrintStream out = System.out;
-        System.setOut(System.err);
+    public static void main(String[] args) throws IOException {
         System.setProperty("org.apache.commons.logging.LogFactory", "org.apache.commons.logging.impl.LogFactoryImpl");
         System.setProperty("org.apache.commons.logging.Log", "org.apache.commons.logging.impl.Jdk14Logger");
         SpringKafka driver = new SpringKafka();
         LOG.addHandler(driver.new Reader());
-        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        for (String line = in.readLine(); line != null; line = in.readLine()) {
-            JsonNode command = JSON.readTree(line);
-            ObjectNode answer = JSON.createObjectNode();
-            try {
-                driver.carryOut(command, answer);
-            } catch (Exception error) {
-                answer.put("error", named(error));
-            }
-            ArrayNode said = answer.putArray("completed");
-            for (ObjectNode each = driver.completed.poll(); each != null; each = driver.completed.poll()) {
-                said.add(each);
-            }
-            out.println(JSON.writeValueAsString(answer));
-            out.flush();
-            if (command.get("do").asText().equals("goodbye")) {
-                break;
-            }
-        }
-        // Threads of a container that was not closed would keep the process when its input has ended.
-        System.exit(0);
+        driver.drive();
     }
 
-    private void carryOut(JsonNode command, ObjectNode answer) throws InterruptedException {
-        switch (command.get("do").asText()) {
-            case "hello" -> hello(answer);
-            case "open" -> open(command);
-            case "subscribe" -> subscribe(command);
-            case "poll" -> poll(command, answer);
-            case "acknowledge" -> acknowledge(command);
-            case "commit" -> commit(command, answer);
-            case "commit_async" -> returnImplicitly();
-            case "goodbye" -> { }
-            case "close" -> close();
-            default -> throw new IllegalArgumentException("no such command: " + command.get("do"));
-        }
-    }
-
-    private static void hello(ObjectNode answer) {
+    @Override
+    void hello(ObjectNode answer) {
         String version = ShareKafkaMessageListenerContainer.class.getPackage().getImplementationVersion();
-        answer.put("protocol", 1);
         answer.put("name", "Spring for Apache Kafka " + version + ", ShareKafkaMessageListenerContainer");
         answer.put("callbacks", true);
         answer.put("renews", true);
@@ -132,7 +82,8 @@ public class SpringKafka {
         answer.putArray("acquire_modes").add("batch_optimized").add("record_limit");
     }
 
-    private void open(JsonNode command) {
+    @Override
+    void open(JsonNode command) {
         arrived.clear();
         inHand.clear();
         unsaid.clear();
@@ -152,9 +103,8 @@ public class SpringKafka {
             "max.poll.records", most);
     }
 
-    private void subscribe(JsonNode command) {
-        List<String> topics = new ArrayList<>();
-        command.get("topics").forEach(topic -> topics.add(topic.asText()));
+    @Override
+    void subscribe(List<String> topics) {
         ContainerProperties properties = new ContainerProperties(topics.toArray(String[]::new));
         properties.setSyncShareCommits(listens && !Boolean.getBoolean("async"));
         if (listens) {
@@ -214,7 +164,8 @@ public class SpringKafka {
     }
 
     /** In implicit mode a listener returns before the next record can come. */
-    private synchronized void returnImplicitly() {
+    @Override
+    synchronized void commitAsync() {
         if (implicit) {
             inHand.values().forEach(delivery -> delivery.acknowledgment().acknowledge());
             unanswered.addAll(inHand.keySet());
@@ -226,59 +177,40 @@ public class SpringKafka {
     /** Note what the container was told of acknowledgements; it tells in its own thread. */
     private synchronized void note(Map<TopicIdPartition, Set<Long>> offsets, Exception error) {
         offsets.forEach((partition, known) -> {
-            ObjectNode said = place(partition.topic(), partition.partition(), error);
-            ArrayNode list = said.putArray("offsets");
-            for (long offset : new TreeSet<>(known)) {
-                list.add(offset);
-                unanswered.remove(new Offset(partition.topic(), partition.partition(), offset));
-            }
-            completed.add(said);
-            ObjectNode result = place(partition.topic(), partition.partition(), error);
-            refused.merge(partition.topicPartition().toString(), result,
+            complete(partition.topic(), partition.partition(), known, error);
+            known.forEach(offset -> unanswered.remove(new Offset(partition.topic(), partition.partition(), offset)));
+            refused.merge(partition.topicPartition().toString(), outcome(partition.topic(), partition.partition(), error),
                 (before, now) -> before.get("error").isNull() ? now : before);
         });
         notifyAll();
     }
 
-    private void poll(JsonNode command, ObjectNode answer) throws InterruptedException {
-        returnImplicitly();
+    @Override
+    void poll(long timeoutMs, ArrayNode records) throws InterruptedException {
+        commitAsync();
         if (!unsaid.isEmpty()) {
             throw new IllegalStateException("records are unacknowledged: the container delivers nothing");
         }
-        ArrayNode list = answer.putArray("records");
-        long wait = command.get("timeout_ms").asLong();
-        for (Delivery each = next(wait); each != null; each = (listens ? implicit : list.size() < most) ? next(AT_ONCE_MS) : null) {
-            ConsumerRecord<String, String> record = each.record();
-            Offset at = at(each);
+        for (Delivery each = next(timeoutMs); each != null;
+                each = (listens ? implicit : records.size() < most) ? next(AT_ONCE_MS) : null) {
+            Offset at = Offset.of(each.record());
             inHand.put(at, each);
             unsaid.add(at);
-            ObjectNode item = list.addObject();
-            item.put("topic", record.topic());
-            item.put("partition", record.partition());
-            item.put("offset", record.offset());
-            item.put("delivery_count", record.deliveryCount().orElse((short) 0));
-            item.put("value", record.value());
+            deliver(records, each.record());
         }
-    }
-
-    private static Offset at(Delivery delivery) {
-        ConsumerRecord<String, String> record = delivery.record();
-        return new Offset(record.topic(), record.partition(), record.offset());
     }
 
     private Delivery next(long milliseconds) throws InterruptedException {
         return arrived.poll(milliseconds, TimeUnit.MILLISECONDS);
     }
 
-    private void acknowledge(JsonNode command) {
-        Offset at = new Offset(command.get("topic").asText(), command.get("partition").asInt(),
-            command.get("offset").asLong());
+    @Override
+    void acknowledge(Offset at, int type) {
         Delivery delivery = inHand.get(at);
         if (delivery == null) {
             throw new IllegalStateException(at + " is not in hand");
         }
         unsaid.remove(at);  // Whatever becomes of it: the container does not wait for it any more.
-        int type = command.get("type").asInt();
         synchronized (this) {
             unanswered.add(at);
         }
@@ -294,12 +226,13 @@ public class SpringKafka {
     }
 
     /** Wait until the container was told of everything acknowledged; it commits by itself. */
-    private synchronized void commit(JsonNode command, ObjectNode answer) throws InterruptedException {
-        returnImplicitly();
+    @Override
+    synchronized void commit(long timeoutMs, ArrayNode results) throws InterruptedException {
+        commitAsync();
         if (listens) {
             wait(AT_ONCE_MS);
         }
-        long end = System.currentTimeMillis() + command.get("timeout_ms").asLong();
+        long end = System.currentTimeMillis() + timeoutMs;
         while (!listens && !unanswered.isEmpty()) {  // What a listener said no answer is told of.
             long left = end - System.currentTimeMillis();
             if (left <= 0) {
@@ -307,33 +240,21 @@ public class SpringKafka {
             }
             wait(left);
         }
-        ArrayNode list = answer.putArray("results");
-        refused.values().forEach(list::add);
+        refused.values().forEach(results::add);
         refused.clear();
     }
 
-    private void close() {
+    @Override
+    void close() {
         if (container != null) {
             closing = true;
-            arrived.forEach(delivery -> inHand.put(at(delivery), delivery));
+            arrived.forEach(delivery -> inHand.put(Offset.of(delivery.record()), delivery));
             if (listens) {
                 inHand.values().forEach(delivery -> delivery.acknowledgment().release());
             }
             container.stop();
             container = null;
         }
-    }
-
-    private static ObjectNode place(String topic, int partition, Exception error) {
-        ObjectNode item = JSON.createObjectNode();
-        item.put("topic", topic);
-        item.put("partition", partition);
-        item.put("error", named(error));
-        return item;
-    }
-
-    private static String named(Exception error) {
-        return error == null ? null : error.getClass().getSimpleName() + ": " + error.getMessage();
     }
 
     /** What a listener throws for the container to release or reject its record. */
@@ -399,17 +320,5 @@ public class SpringKafka {
 
         @Override
         public void close() { }
-    }
-
-    /** Refuses one value, as a deserializer does what it cannot read. */
-    public static class Refusing implements Deserializer<String> {
-        @Override
-        public String deserialize(String topic, byte[] data) {
-            String text = new String(data, StandardCharsets.UTF_8);
-            if ("unreadable".equals(text)) {
-                throw new SerializationException(text);
-            }
-            return text;
-        }
     }
 }
