@@ -47,7 +47,8 @@ class ClientCapabilities:
     call that its client does not have. ``renews``: it has RENEW. ``resubscribes``: its
     subscription may change. ``deserializes``: it fails at a value that its application refuses.
     ``recycles``: its records may share memory that is used again. ``listens``: its application may
-    be a function that is given each record, which returns or throws.
+    be a function that is given each record, which returns or throws. ``renews_itself``: unasked, it
+    renews the locks of what its application has.
     """
 
     callbacks: bool = False
@@ -59,6 +60,7 @@ class ClientCapabilities:
     deserializes: bool = False
     recycles: bool = False
     listens: bool = False
+    renews_itself: bool = False
 
 
 ClientHello: TypeAlias = Hello[ClientCapabilities]

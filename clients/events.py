@@ -253,7 +253,8 @@ class Settings:
 
     ``callbacks``: its driver tells what callbacks said of acknowledgements. ``recycles``: it gives
     the memory of records back once they are acknowledged. ``listens``: a function is given each
-    record, and acknowledges it as it returns or throws.
+    record, and acknowledges it as it returns or throws. ``renews_itself``: unasked, the client
+    renews the locks of what its application has.
     """
 
     explicit: bool = False
@@ -262,6 +263,7 @@ class Settings:
     callbacks: bool = True
     recycles: bool = False
     listens: bool = False
+    renews_itself: bool = False
 
 
 @attrs.frozen

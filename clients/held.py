@@ -74,8 +74,11 @@ class Held:
     session: int = 0
     named: Place = attrs.field(default=attrs.Factory(lambda self: self.place, takes_self=True))
 
-    def renew(self, position: int) -> None:
-        """Take note that its lock was renewed: the record is the application's still."""
+    def renew(self, position: int | None) -> None:
+        """Take note that its lock was renewed: the record is the application's still.
+
+        ``position``: None where no poll is to return it for that, as nobody asked for the renewal.
+        """
         self.fate, self.renewed = Fate.RENEWED, position
         self.passed_over = self.announced = False
         if self.due == RENEW:

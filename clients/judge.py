@@ -205,7 +205,7 @@ class _Judging:
     def _fits(self, held: Held, given: int) -> bool:
         if held.fate not in REPEATABLE and held.given != RENEW:
             return False
-        if given == RENEW and held.renewing:
+        if given == RENEW and (held.renewing or (self.settings.renews_itself and not held.due)):
             return True
         if held.is_gap:
             may_release = self.closing or held.lost is not None or not self.holdings.is_passed(held)
@@ -248,7 +248,7 @@ class _Judging:
                 held.fate = Fate.REQUEST_REFUSED
                 held.renewing += given == RENEW
             elif given == RENEW and held.fate is Fate.DONE:
-                held.renew(self.position)
+                held.renew(None if self.settings.renews_itself else self.position)
         self.sessions[broker].throttle.told(event.at_ms, event.throttle_ms)
         lost = self.position if event.number in self.outdated else None
         self.outdated.discard(event.number)

@@ -89,7 +89,8 @@ class ScriptStage(Stage[Command]):
         if mode not in can.modes:
             raise TargetError(f"its client has no {mode} mode")
         limit = script.settings.record_limit and "record_limit" in can.acquire_modes
-        settings = attrs.evolve(script.settings, callbacks=can.callbacks, record_limit=limit)
+        own = {"callbacks": can.callbacks, "renews_itself": can.renews_itself}
+        settings = attrs.evolve(script.settings, record_limit=limit, **own)
         record = play(attrs.evolve(script, settings=settings), self.start, self.pace)
         self.record, self.unjudged = record, record.full
         self.answered.update(f"event {type(each).__name__.lower()}" for each in record.events)

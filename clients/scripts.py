@@ -239,6 +239,7 @@ class _Drawing:
     trouble: tuple[Do, ...]
     says: tuple[Do, ...]
     wider: tuple[Do, ...]
+    slows: bool
 
     def happens(self, likely: float) -> bool:
         """Return true as often as that."""
@@ -291,7 +292,8 @@ def drawn(random: Random, client: ClientCapabilities) -> Script:
     wider = (*_WIDER, *(do for do, has in able.items() if has)) if is_wide else ()
     says = (_RENEWING if renews else _ACKNOWLEDGE) if explicit else ()
     partitions = random.choice((1, brokers, max(2, brokers), 2))
-    chance = _Drawing(random, brokers, partitions, trouble, says, wider)
+    slows = client.renews_itself and explicit
+    chance = _Drawing(random, brokers, partitions, trouble, says, wider, slows)
     steps: list[Step] = []
     if chance.happens(_PRODUCED):
         steps = [(Do.PRODUCE, random.randint(1, 8)) for _ in range(random.randint(1, 2))]
@@ -327,11 +329,13 @@ _MANY = 0.1
 _PRODUCES, _COMPACTED, _DRAINS, _TROUBLED, _IDLE_MS = 0.5, 0.3, 0.8, 0.35, 300
 _PARTED, _SPREAD, _SPREAD_GAPS, _HOLDS_LAST = 0.3, 0.7, 0.5, 0.4
 _AT_ONCE, _TROUBLED_LAST, _PRODUCED = 0.4, 0.3, 0.7
-_TWICE, _RECYCLES, _LATE, _LISTENS = 0.3, 0.5, 0.3, 0.5
+_TWICE, _RECYCLES, _LATE, _LISTENS, _SLOW = 0.3, 0.5, 0.3, 0.5, 0.25
 
 
 def _any_round(chance: _Drawing, *, drains: bool) -> list[Step]:
     """Draw a round of one of the kinds that fit."""
+    if chance.slows and chance.happens(_SLOW):
+        return _slow_round(chance)
     if chance.says and chance.partitions > 1 and chance.happens(_SPREAD):
         return _spread_round(chance, drains=drains)
     if chance.says and chance.happens(_PARTED):
@@ -361,6 +365,16 @@ def _spread_round(chance: _Drawing, *, drains: bool) -> list[Step]:
         (Do.RENEW if renews else chance.random.choice(chance.says), 0),
         *((Do.ANSWER_LAST, broker) for broker in late),
         *((commit, 0), *([(Do.POLL_ONCE, 0)] if commit is Do.COMMIT_BRIEFLY else [])),
+    ]
+
+
+def _slow_round(chance: _Drawing) -> list[Step]:
+    """Draw an application that is as slow with some records of a poll as their locks last."""
+    return [
+        *((Do.PRODUCE, chance.random.randint(1, 4)), (Do.POLL, 0)),
+        *([(chance.random.choice(chance.says), 1)] if chance.happens(_SPREAD) else []),
+        *[(Do.IDLE, MOST_COUNT)] * 3,
+        *((chance.random.choice(chance.says), 0), (Do.POLL, 0), (Do.ACCEPT, 0)),
     ]
 
 

@@ -36,6 +36,7 @@ VERSIONS: Mapping[str, tuple[str, ...]] = {
     "krabka": ("0.7.1",),
     "kacrab": ("0.4.0",),
     "spring-kafka": ("4.1.0", "4.1.1", "4.1.2"),
+    "smallrye": ("4.34.0", "4.36.0"),
 }
 """The releases of each client that can be driven; of librdkafka the wheels of confluent-kafka."""
 
@@ -214,4 +215,5 @@ _COMMANDS: Mapping[str, Callable[[str | None], str]] = {
     "krabka": _crate("krabka", "--ignore-rust-version"),  # It asks for 1.98.1.
     "kacrab": _crate("kacrab"),
     "spring-kafka": _java("spring-kafka", "Spring for Apache Kafka", "SpringKafka"),
+    "smallrye": _java("smallrye", "SmallRye Reactive Messaging", "SmallRye"),
 }

@@ -156,9 +156,9 @@ HELD: tuple[Event, ...] = (fetch(), gives(), returns(0))
 """A record that an application has."""
 
 
-def found(*events: Event, explicit: bool = True, of: Container[Duty] = tuple(Duty)) -> list[Duty]:
+def found(*events: Event, of: Container[Duty] = tuple(Duty), **more: bool) -> list[Duty]:
     """Return which of some duties are violated."""
-    violations = judge(ClientRecord(Settings(explicit=explicit), events))
+    violations = judge(ClientRecord(Settings(**{"explicit": True, **more}), events))
     return [duty for each in violations if (duty := Duty(each.name)) in of]
 
 
@@ -214,6 +214,20 @@ def test_a_renewal_that_did_not_arrive_may_be_sent_again_though_it_is_accepted_s
     of = (Duty.AS_SAID, Duty.HELD)
     assert found(*before, lost, *after, of=of) == []
     assert found(*before, *after, of=of) == [Duty.HELD]
+
+
+def test_a_client_may_renew_by_itself_what_its_application_has_and_has_not_acknowledged() -> None:
+    renews = (sends(2, RENEW), Answered(0, 2))
+    of = (Duty.NOTHING_UNSAID, Duty.AS_SAID, Duty.ONCE, Duty.HELD)
+
+    def judged(*events: Event, itself: bool = True) -> list[Duty]:
+        return found(*HELD, *events, of=of, renews_itself=itself)
+
+    assert judged(*renews, itself=False) == [Duty.NOTHING_UNSAID]
+    assert judged(*renews, says(ACCEPT), SAID, sends(3, ACCEPT)) == []
+    assert judged(says(ACCEPT), SAID, *renews) == [Duty.AS_SAID]
+    assert judged(*renews, POLL, returns(0)) == [Duty.ONCE]
+    assert judged(sends(2, ACCEPT), Answered(0, 2)) == [Duty.NOTHING_UNSAID]
 
 
 FAILED = (Completed(PLACE, (0,), "lost"),)

@@ -73,6 +73,18 @@ def played(start: type[ShareClient] | Any, script: Script) -> Campaign[Any]:  # 
     return alone(start, commands_of(script), FAST)
 
 
+def test_what_a_client_does_by_itself_is_judged_as_its_driver_says() -> None:
+    for itself in (False, True):
+        able = attrs.evolve(FAST.hello(ShareClient).capabilities, renews_itself=itself)
+        hello = attrs.evolve(FAST.hello(ShareClient), capabilities=able)
+        stage = FAST.stage(ShareClient, hello)
+        for command in commands_of(TWO_POLLS):
+            stage.ask(command)
+        assert stage.end() == ()
+        assert stage.record is not None
+        assert stage.record.settings.renews_itself is itself
+
+
 def duties(result: Campaign[Any]) -> list[str]:
     return [fault.deviation.name for fault in result.faults]
 

@@ -72,6 +72,14 @@ def test_a_client_is_asked_only_for_what_it_has() -> None:
     assert {(s.explicit, s.record_limit, s.callbacks) for s in settings} == {(True, False, False)}
 
 
+def test_a_client_that_renews_by_itself_has_applications_as_slow_as_locks_last() -> None:
+    able = ClientCapabilities()
+    itself = attrs.evolve(able, renews_itself=True)
+    for client, slow in ((able, 0), (itself, 3)):
+        idles = (draw(seed, client).steps.count((Do.IDLE, 10_000)) for seed in range(50))
+        assert max(idles) in (slow, 2 * slow)
+
+
 def test_what_a_script_leaves_out_has_a_default() -> None:
     assert from_object({"steps": []}) == Script(Settings(max_poll_records=1), 1, ())
 

@@ -16,7 +16,7 @@ fi
 [ -z "${BOOTSTRAP:-}" ] || arguments+=(--bootstrap "$BOOTSTRAP" --profile "${PROFILE:-kafka}")
 case "${CLIENT:-}" in
     '') ;;
-    librdkafka | kafka | kafkats | franz-go | krafka | kafkit | kafrust | krabka | kacrab | spring-kafka) command=verify-client arguments+=("$CLIENT") ;;
+    librdkafka | kafka | kafkats | franz-go | krafka | kafkit | kafrust | krabka | kacrab | spring-kafka | smallrye) command=verify-client arguments+=("$CLIENT") ;;
     *) command=verify-client arguments+=(--exec "$CLIENT") ;;
 esac
 [ -z "${SECONDS_TO_SEARCH:-}" ] || arguments+=(--seconds "$SECONDS_TO_SEARCH")
