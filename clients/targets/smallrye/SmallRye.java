@@ -46,7 +46,7 @@ import org.eclipse.microprofile.reactive.messaging.Metadata;
  * <p>The application takes messages as they come, and acknowledges each when it likes; where it listens
  * it asks for the next one only then. The connector polls, commits and renews locks by itself, and says
  * of acknowledgements only in its log what became of them. With a listener it is as it comes; otherwise it
- * waits 1 s at most to poll again, and not ever longer, and 30 s as it closes, so that there is more to see.
+ * waits 1 s at most to poll again, and not ever longer, and 5 s as it closes, so that there is more to see.
  */
 public class SmallRye extends ShareDriver {
     private static final long AT_ONCE_MS = 100;
@@ -59,6 +59,7 @@ public class SmallRye extends ShareDriver {
     private final Set<Offset> unanswered = new HashSet<>();
     private final Map<String, ObjectNode> results = new TreeMap<>();
     private Map<String, String> settings;
+    private int most;
     private boolean listens;
     private volatile Flow.Subscription subscription;
     private KafkaShareGroupSource<String, String> source;
@@ -75,11 +76,11 @@ public class SmallRye extends ShareDriver {
     void hello(ObjectNode answer) {
         String version = KafkaShareGroupSource.class.getPackage().getImplementationVersion();
         answer.put("name", "SmallRye Reactive Messaging " + version + ", KafkaShareGroupSource");
-        answer.put("callbacks", true);
         answer.put("deserializes", true);
         answer.put("listens", true);
         answer.put("renews_itself", true);
         answer.putArray("modes").add("explicit");
+        answer.putArray("without").add("refuses-a-poll-with-records-unacknowledged");
         answer.putArray("acquire_modes").add("batch_optimized").add("record_limit");
     }
 
@@ -89,6 +90,8 @@ public class SmallRye extends ShareDriver {
         inHand.clear();
         unanswered.clear();
         results.clear();
+        boolean limit = command.get("acquire_mode").asText().equals("record_limit");
+        most = limit ? command.get("max_poll_records").asInt() : Integer.MAX_VALUE;
         listens = command.path("listens").asBoolean();
         settings = new HashMap<>(Map.of(
             "channel-name", "records",
@@ -103,7 +106,7 @@ public class SmallRye extends ShareDriver {
             "tracing-enabled", "false"));
         if (!listens) {
             settings.put("retry-max-wait", "1");
-            settings.put("default.api.timeout.ms", "30000");
+            settings.put("default.api.timeout.ms", "5000");
         }
     }
 
@@ -167,7 +170,7 @@ public class SmallRye extends ShareDriver {
         if (!inHand.isEmpty()) {
             throw new IllegalStateException("records are unacknowledged: the connector polls nothing");
         }
-        for (var each = next(timeoutMs); each != null; each = listens ? null : next(AT_ONCE_MS)) {
+        for (var each = next(timeoutMs); each != null; each = listens || records.size() >= most ? null : next(AT_ONCE_MS)) {
             ConsumerRecord<String, String> record = recordOf(each);
             inHand.put(Offset.of(record), each);
             deliver(records, record);
