@@ -4,7 +4,8 @@ The rules about progress are broken many fetches after a mistake, by an answer t
 every mistake. What tells them apart is how the state came about in which the fetches found it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import attrs
 
@@ -13,8 +14,17 @@ from model.errors import ErrorCode
 from model.guards import Guard
 from model.trace import TraceEvent
 from spec.log import hole_end
-from spec.partition import SharePartition
-from spec.record import is_finished, is_held, is_lock_over
+from spec.partition import SharePartition, is_being_written
+from spec.record import (
+    Record,
+    commit,
+    finish_dead_letter,
+    is_dead_letter,
+    is_finished,
+    is_held,
+    is_lock_over,
+    roll_back,
+)
 from spec.window import first_unfinished, tracked
 
 STAYS_FULL = "a full window stays full"
@@ -28,7 +38,7 @@ ABORTED = "its start is of an aborted transaction"
 LOG_START = "the log start offset passed what was before its start"
 LOG_START_IN_GAP = "its start is the log start offset, in a gap"
 GAP = "its start is in a gap"
-HELD_BELOW = "a lock of what the log start offset passed goes on"
+UNFINISHED_BELOW = "what the log start offset passed is not finished"
 
 NOT_QUEUED = "a dead letter is not queued"
 STARTED_IN_GAP = "the log start offset came to a gap"
@@ -78,7 +88,7 @@ def _at_start(past: Sequence[Standing]) -> str:
         (isinstance(cause, ops.Acquire) and is_lacking, LACKED),
         (is_gap and _came_with_the_log(past[led + 1 :], start), LOG_START_IN_GAP),
         (isinstance(cause, ops.AdvanceLogStart), LOG_START),
-        (_is_held_below(past[led + 1 :], start), HELD_BELOW),
+        (_is_unfinished_below(past[led + 1 :]), UNFINISHED_BELOW),
         (came_later and _was_finished(past[led + 1].before, first), READ_BEHIND),
         (is_gap, GAP),
     )
@@ -104,15 +114,38 @@ def _came_with_the_log(past: Sequence[Standing], start: int) -> bool:
     return came is not None and isinstance(past[came].event.operation, ops.AdvanceLogStart)
 
 
-def _is_held_below(past: Sequence[Standing], start: int) -> bool:
-    """Return whether the log start offset passed a record whose lock has not ended."""
-    now = past[-1].before.now
+def _is_unfinished_below(past: Sequence[Standing]) -> bool:
+    """Return whether a record that the log start offset passed is held, written or ARCHIVING."""
+    passed: dict[int, Record] = {}
+    for each in past:
+        passed |= _passed_in(each, passed)
+    now = past[-1].before
     return any(
-        offset < start and is_held(record) and not is_lock_over(record, now)
-        for each in past
-        if isinstance(each.event.operation, ops.AdvanceLogStart)
-        for offset, record in each.before.window.records.items()
+        is_dead_letter(record)
+        or is_being_written(now, offset)
+        or (is_held(record) and not is_lock_over(record, now.now))
+        for offset, record in passed.items()
     )
+
+
+def _passed_in(then: Standing, passed: Mapping[int, Record]) -> dict[int, Record]:
+    """Return what an event changes of the records that the log start offset passed, or passes."""
+    operation, before = then.event.operation, then.before
+    if isinstance(operation, ops.AdvanceLogStart):
+        low = operation.log_start_offset
+        return {o: record for o, record in before.window.records.items() if o < low}
+    if isinstance(operation, ops.FinishDeadLetter):
+        ended = (range(part.first, part.last + 1) for part in operation.ranges)
+        named = {*chain.from_iterable(ended)} or {*passed}
+        letters = {o: r for o, r in passed.items() if o in named and is_dead_letter(r)}
+        return {o: finish_dead_letter(record) for o, record in letters.items()}
+    if isinstance(operation, ops.CompleteWrite) and operation.id in before.outstanding:
+        sent = before.outstanding[operation.id]
+        written = {o: record for o, record in passed.items() if o in sent.offsets}
+        if operation.status is ErrorCode.NONE:
+            return {o: commit(record) for o, record in written.items()}
+        return {o: roll_back(record, before.now) for o, record in written.items()}
+    return {}
 
 
 def _was_finished(partition: SharePartition, offsets: Sequence[int]) -> bool:

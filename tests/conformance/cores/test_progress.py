@@ -30,6 +30,7 @@ CONFIG = SharePartitionConfig(1, 4, 100)
 LEAD = asks.CoreTakeOver(CONFIG)
 LONG = asks.CoreTakeOver(attrs.evolve(CONFIG, delivery_count_limit=5))
 COMMITTED = asks.CoreTakeOver(attrs.evolve(CONFIG, isolation_level=IsolationLevel.READ_COMMITTED))
+QUEUE = asks.CoreTakeOver(attrs.evolve(CONFIG, dead_letter_queue=True))
 SIX = asks.CoreProduce(((0, 1),) * 6)
 GAP_AT_1 = asks.CoreProduce(((0, 1), (1, 1), (0, 1), (0, 1), (0, 1)))
 FETCH = asks.CoreFetch("m1", AcquireMode.BATCH_OPTIMIZED, 500, 500, 1)
@@ -63,6 +64,12 @@ def fault_of(behaviour: Behaviour, *sequence: asks.Ask) -> Fault[asks.Ask]:
 
 
 FULL: tuple[asks.Ask, ...] = (SIX, *[FETCH] * 4)
+TIMEOUT = asks.CoreAdvanceTime(100)
+FAILED = asks.CoreCompleteWrite(0, LOST)
+DELETED: tuple[asks.Ask, ...] = (asks.CoreAdvanceLogStart(1), said(1, 3))
+HELD = (LEAD, *FULL, *DELETED)
+WRITTEN = (LEAD, *FULL, said(0, 0, 1, ErrorCode.PENDING), *DELETED)
+LETTER = (QUEUE, *FULL, said(0, 0, 3), *DELETED)
 STOPPED = {
     "read at its start": (0, (LEAD, *FULL, said(0, 3), LEAD), progress.READ_FIRST),
     "read behind": (1, (LEAD, *FULL, said(1, 3), LEAD, FETCH, said(0, 0)), progress.READ_BEHIND),
@@ -96,14 +103,25 @@ STOPPED = {
         (LEAD, GAP_AT_1, FETCH, FETCH, FETCH, asks.CoreAdvanceLogStart(1)),
         progress.LOG_START_IN_GAP,
     ),
-    "what was deleted is held": (
+    "what was deleted is held": (1, HELD, progress.UNFINISHED_BELOW),
+    "what was deleted was held": (1, (*HELD, TIMEOUT), progress.SINCE),
+    "what was deleted is written": (1, WRITTEN, progress.UNFINISHED_BELOW),
+    "what was deleted was written": (
         1,
-        (LEAD, *FULL, asks.CoreAdvanceLogStart(1), said(1, 3)),
-        progress.HELD_BELOW,
+        (*WRITTEN, asks.CoreCompleteWrite(0, ErrorCode.NONE)),
+        progress.SINCE,
     ),
-    "what was deleted was held": (
+    "what was deleted is held again": (1, (*WRITTEN, FAILED), progress.UNFINISHED_BELOW),
+    "what was deleted was held again": (1, (*WRITTEN, FAILED, TIMEOUT), progress.SINCE),
+    "what was deleted is a dead letter": (1, LETTER, progress.UNFINISHED_BELOW),
+    "what was deleted was a dead letter": (
         1,
-        (LEAD, *FULL, asks.CoreAdvanceLogStart(1), said(1, 3), asks.CoreAdvanceTime(100)),
+        (*LETTER, asks.CoreFinishDeadLetter(0)),
+        progress.SINCE,
+    ),
+    "what was held is not deleted": (
+        2,
+        (LEAD, *FULL, said(0, 0), asks.CoreAdvanceLogStart(1), said(1, 3)),
         progress.SINCE,
     ),
     "read in a gap": (
@@ -121,6 +139,24 @@ def test_a_full_window_stays_full_by_what_is_at_its_start(
 ) -> None:
     deviation = fault_of(stopping(stop), *sequence, *WAIT).deviation
     assert deviation.name == "FINISHED_LEAVES_FULL_WINDOW"
+    assert deviation.probable_cause == (progress.STAYS_FULL, cause)
+
+
+@pytest.mark.parametrize(
+    ("rejected", "cause"), [(0, progress.SINCE), (1, progress.UNFINISHED_BELOW)]
+)
+def test_a_deleted_dead_letter_waits_until_it_is_named(rejected: int, cause: str) -> None:
+    def names(_partition: SharePartition, operation: Operation) -> Operation:
+        named = FinishDeadLetter((OffsetRange(0, 0),))
+        return named if isinstance(operation, FinishDeadLetter) else operation
+
+    deleted = (
+        *[said(o, o, 3 if o <= rejected else 1) for o in (0, 1)],
+        asks.CoreAdvanceLogStart(2),
+        said(2, 3),
+    )
+    sequence = (QUEUE, *FULL, *deleted, asks.CoreFinishDeadLetter(0), *WAIT)
+    deviation = fault_of(attrs.evolve(stopping(2), reads=names), *sequence).deviation
     assert deviation.probable_cause == (progress.STAYS_FULL, cause)
 
 
@@ -158,7 +194,6 @@ def forgets_the_queue(_partition: SharePartition, operation: Operation) -> Opera
 
 
 FORGETFUL = Behaviour("forgets the queue", "", Manner.LAZY, reads=forgets_the_queue)
-QUEUE = asks.CoreTakeOver(attrs.evolve(CONFIG, dead_letter_queue=True))
 REJECTED = said(3, 3, 3), asks.CoreFinishDeadLetter(0)
 AT_A_RECORD = (QUEUE, SIX, *[FETCH] * 4, asks.CoreAdvanceLogStart(1), *REJECTED)
 IN_THE_GAP = (QUEUE, GAP_AT_1, *[FETCH] * 3, asks.CoreAdvanceLogStart(1), *REJECTED)
