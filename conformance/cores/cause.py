@@ -27,7 +27,7 @@ from model.snapshot import SharePartitionSnapshot
 from model.states import TERMINAL_STATES, AcknowledgeType, RecordState
 from model.trace import TraceEvent
 from spec.partition import SharePartition
-from spec.record import UNDELIVERED, Record
+from spec.record import UNDELIVERED, Record, is_terminal
 from spec.step import apply
 
 Cause = tuple[str, ...]
@@ -41,6 +41,7 @@ _NUMBERS = (
     Difference.END_OFFSET,
 )
 _STAYS = "the change stays"
+_WITHOUT_QUEUE = RecordState.ARCHIVED.name, RecordState.ARCHIVING.name
 _NOT_IN_FLIGHT = "a record that is not in flight"
 
 AT_LIMIT = "a delivery fails at the delivery limit"
@@ -171,7 +172,8 @@ def _of_record(offset: int, judged: _Judged) -> Cause:
     before = judged.before.window.records.get(offset, UNDELIVERED)
     earlier = RecordState(before.state).name, before.delivery_count
     if _fails(offset, judged) and wrote == should:
-        stays = observed == (wrote or earlier)
+        skips_the_queue = (_name(observed), _name(wanted)) == _WITHOUT_QUEUE
+        stays = observed == (wrote or earlier) and not skips_the_queue
         return (WRITE_FAILS, _STAYS if stays else f"{_name(observed)} instead of {_name(wanted)}")
     if wrote is None and should is not None:
         if observed == wanted:
@@ -236,10 +238,20 @@ def _explaining(judged: _Judged) -> int | None:
     if observed.records is None or wanted.records is None:
         return None
     more = observed.delivery_complete_count - wanted.delivery_complete_count
-    if _complete(observed) - _complete(wanted) != more:
-        return None
     offsets = range(wanted.start_offset, wanted.end_offset)
-    return next((o for o in offsets if _held(observed, o) != _held(wanted, o)), None)
+    wrong = [o for o in offsets if _held(observed, o) != _held(wanted, o)]
+    kept = [o for o in wrong if _keeps_its_count(o, judged)]
+    if more != _complete(observed) - _complete(wanted):
+        return kept[0] if more == len(kept) else None
+    return next(iter(wrong), None)
+
+
+def _keeps_its_count(offset: int, judged: _Judged) -> bool:
+    """Return whether a write that fails had counted a record, which is wrongly still complete."""
+    before = judged.before.window.records.get(offset, UNDELIVERED)
+    states = [_held(state, offset) for state in (judged.event.after, judged.after)]
+    complete = [state is not None and RecordState[state[0]] in TERMINAL_STATES for state in states]
+    return _fails(offset, judged) and bool(is_terminal(before)) and complete == [True, False]
 
 
 def _complete(state: SharePartitionSnapshot) -> int:
