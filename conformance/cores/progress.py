@@ -32,7 +32,7 @@ READ_FIRST = "its start was finished when the leader took over, which began with
 READ_GAP = "its start was a gap before finished records when the leader took over"
 READ_BEHIND = "its start was finished when the leader took over, behind others"
 SINCE = "its start was finished since the leader took over"
-WRITE_FAILED = "its start was finished when a write failed"
+WRITE_FAILED = "a write failed that finished its start, or what was deleted before it"
 LACKED = "the log lacks its start"
 ABORTED = "its start is of an aborted transaction"
 LOG_START = "the log start offset passed what was before its start"
@@ -89,6 +89,7 @@ def _at_start(past: Sequence[Standing]) -> str:
         (is_gap and _came_with_the_log(past[led + 1 :], start), LOG_START_IN_GAP),
         (isinstance(cause, ops.AdvanceLogStart), LOG_START),
         (_is_unfinished_below(past[led + 1 :]), UNFINISHED_BELOW),
+        (_failed_below(past[led + 1 :], past[max(since - 1, led + 1) :]), WRITE_FAILED),
         (came_later and _was_finished(past[led + 1].before, first), READ_BEHIND),
         (is_gap, GAP),
     )
@@ -115,9 +116,12 @@ def _came_with_the_log(past: Sequence[Standing], start: int) -> bool:
 
 
 def _is_unfinished_below(past: Sequence[Standing]) -> bool:
-    """Return whether a record that the log start offset passed is held, written or ARCHIVING."""
+    """Return whether a record that the log start offset passed is held, written or ARCHIVING.
+
+    It is so before the last event.
+    """
     passed: dict[int, Record] = {}
-    for each in past:
+    for each in past[:-1]:
         passed |= _passed_in(each, passed)
     now = past[-1].before
     return any(
@@ -126,6 +130,17 @@ def _is_unfinished_below(past: Sequence[Standing]) -> bool:
         or (is_held(record) and not is_lock_over(record, now.now))
         for offset, record in passed.items()
     )
+
+
+def _failed_below(past: Sequence[Standing], since: Sequence[Standing]) -> bool:
+    """Return whether a write that failed has finished the last record that the log passed.
+
+    ``since``: what of it happened when the start of the window was to leave it, and later.
+    """
+    ends = range(len(past), 0, -1)
+    last = next((nth for nth in ends if _is_unfinished_below(past[:nth])), 0)
+    ended = past[last - 1].event.operation if last > len(past) - len(since) else None
+    return isinstance(ended, ops.CompleteWrite) and ended.status is not ErrorCode.NONE
 
 
 def _passed_in(then: Standing, passed: Mapping[int, Record]) -> dict[int, Record]:

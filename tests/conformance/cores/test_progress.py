@@ -113,6 +113,12 @@ STOPPED = {
     ),
     "what was deleted is held again": (1, (*WRITTEN, FAILED), progress.UNFINISHED_BELOW),
     "what was deleted was held again": (1, (*WRITTEN, FAILED, TIMEOUT), progress.SINCE),
+    "the write of what was deleted fails": (1, (*WRITTEN, TIMEOUT, FAILED), progress.WRITE_FAILED),
+    "the write of what was deleted failed": (
+        1,
+        (LONG, *WRITTEN[1:-1], TIMEOUT, FAILED, *[FETCH] * 3, said(1, 3)),
+        progress.SINCE,
+    ),
     "what was deleted is a dead letter": (1, LETTER, progress.UNFINISHED_BELOW),
     "what was deleted was a dead letter": (
         1,
