@@ -13,6 +13,8 @@ import java.util.List;
 import java.util.Queue;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.errors.SerializationException;
 import org.apache.kafka.common.serialization.Deserializer;
@@ -27,6 +29,8 @@ abstract class ShareDriver {
             return new Offset(record.topic(), record.partition(), record.offset());
         }
     }
+
+    private static final Pattern OFFSETS = Pattern.compile("([\\w.]+)-(\\d+)=\\[([\\d, ]+)]");
 
     private final Queue<ObjectNode> completed = new ConcurrentLinkedQueue<>();
 
@@ -112,6 +116,17 @@ abstract class ShareDriver {
         ArrayNode list = said.putArray("offsets");
         new TreeSet<>(offsets).forEach(list::add);
         completed.add(said);
+    }
+
+    /** Return the offsets that a line of a log names, as Java writes a map of partitions to sets of them. */
+    static List<Offset> offsetsIn(String line) {
+        List<Offset> offsets = new ArrayList<>();
+        for (Matcher named = OFFSETS.matcher(line); named.find();) {
+            for (String offset : named.group(3).split(", ")) {
+                offsets.add(new Offset(named.group(1), Integer.parseInt(named.group(2)), Long.parseLong(offset)));
+            }
+        }
+        return offsets;
     }
 
     static ObjectNode outcome(String topic, int partition, Throwable error) {

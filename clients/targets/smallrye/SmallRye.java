@@ -32,8 +32,6 @@ import java.util.logging.Handler;
 import java.util.logging.Level;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.consumer.AcknowledgeType;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -51,7 +49,6 @@ import org.eclipse.microprofile.reactive.messaging.Metadata;
 public class SmallRye extends ShareDriver {
     private static final long AT_ONCE_MS = 100;
     private static final Logger LOG = Logger.getLogger("io.smallrye.reactive.messaging.kafka");
-    private static final Pattern OFFSETS = Pattern.compile("([\\w.]+)-(\\d+)=\\[([\\d, ]+)]");
 
     private final Vertx vertx = Vertx.vertx();
     private final BlockingQueue<IncomingKafkaRecord<String, String>> arrived = new LinkedBlockingQueue<>();
@@ -240,11 +237,7 @@ public class SmallRye extends ShareDriver {
                 if (text.contains("SRMSG18287")) {
                     Set.copyOf(unanswered).forEach(each -> note(each, line.getThrown()));
                 } else if (text.contains("SRMSG18286")) {
-                    for (Matcher named = OFFSETS.matcher(String.format(text, line.getParameters())); named.find();) {
-                        for (String offset : named.group(3).split(", ")) {
-                            note(new Offset(named.group(1), Integer.parseInt(named.group(2)), Long.parseLong(offset)), null);
-                        }
-                    }
+                    offsetsIn(String.format(text, line.getParameters())).forEach(each -> note(each, null));
                 }
                 SmallRye.this.notifyAll();
             }

@@ -18,8 +18,6 @@ import java.util.logging.Handler;
 import java.util.logging.Level;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.apache.kafka.clients.consumer.AcknowledgeType;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
@@ -46,7 +44,6 @@ public class SpringKafka extends ShareDriver {
     private static final int RENEW = 4;
     private static final long AT_ONCE_MS = 100;
     private static final Logger LOG = Logger.getLogger("org.springframework.kafka");
-    private static final Pattern OFFSETS = Pattern.compile("([\\w.]+)-(\\d+)=\\[([\\d, ]+)]");
 
     private record Delivery(ConsumerRecord<String, String> record, ShareAcknowledgment acknowledgment) { }
 
@@ -296,23 +293,19 @@ public class SpringKafka extends ShareDriver {
             if (listens && line.getLevel() == Level.SEVERE && line.getMessage().contains("commit")) {
                 Exception error = new IllegalStateException(line.getMessage());
                 Map<TopicIdPartition, Set<Long>> offsets = new HashMap<>();
-                for (Matcher named = OFFSETS.matcher(line.getMessage()); named.find();) {
-                    for (String offset : named.group(3).split(", ")) {
-                        add(offsets, named.group(1), Integer.parseInt(named.group(2)), Long.parseLong(offset));
-                    }
-                }
+                offsetsIn(line.getMessage()).forEach(each -> add(offsets, each));
                 synchronized (SpringKafka.this) {
                     if (offsets.isEmpty()) {
-                        unanswered.forEach(each -> add(offsets, each.topic(), each.partition(), each.offset()));
+                        unanswered.forEach(each -> add(offsets, each));
                     }
                     note(offsets, error);
                 }
             }
         }
 
-        private static void add(Map<TopicIdPartition, Set<Long>> offsets, String topic, int partition, long offset) {
-            offsets.computeIfAbsent(new TopicIdPartition(Uuid.ZERO_UUID, partition, topic), absent -> new HashSet<>())
-                .add(offset);
+        private static void add(Map<TopicIdPartition, Set<Long>> offsets, Offset at) {
+            offsets.computeIfAbsent(new TopicIdPartition(Uuid.ZERO_UUID, at.partition(), at.topic()), absent -> new HashSet<>())
+                .add(at.offset());
         }
 
         @Override
