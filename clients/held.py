@@ -112,8 +112,9 @@ class Held:
 
     @property
     def is_idle(self) -> bool:
-        """Whether the client has it still, and neither delivered it nor sent anything of it."""
-        is_kept = self.sent is None and self.lost is None and not self.is_gap
+        """Whether the client has it still, and neither delivered it nor sent but renewals of it."""
+        is_unsaid = self.sent is None or self.given == RENEW
+        is_kept = is_unsaid and self.lost is None and not self.is_gap
         return self.delivered is None and is_kept
 
     @property

@@ -228,6 +228,8 @@ def test_a_client_may_renew_by_itself_what_its_application_has_and_has_not_ackno
     assert judged(says(ACCEPT), SAID, *renews) == [Duty.AS_SAID]
     assert judged(*renews, POLL, returns(0)) == [Duty.ONCE]
     assert judged(sends(2, ACCEPT), Answered(0, 2)) == [Duty.NOTHING_UNSAID]
+    kept = (JOINS, fetch(), gives(), *renews, fetch(3, 2), POLL, returns())
+    assert found(*kept, of=(Duty.NONE_DROPPED,), renews_itself=True) == [Duty.NONE_DROPPED]
 
 
 FAILED = (Completed(PLACE, (0,), "lost"),)
