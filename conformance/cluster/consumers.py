@@ -15,7 +15,7 @@ from conformance.cluster.run_state import NONE, MemberKey, RunState, offsets_of
 from judge.finding import Finding
 from model.states import AcknowledgeType
 
-_UNTOLD = "never told"
+_UNTOLD, _MOVED = "never told", "its leader has moved since"
 
 LIMIT_MS = 15_000
 """After how many ms polls must have returned something, or an application been told."""
@@ -47,7 +47,10 @@ def note_succeeded(run: RunState, what: LeaderAnswered) -> None:
 
 def note_said(run: RunState, what: ApplicationSaid) -> None:
     """Note what an application acknowledges."""
-    run.said |= dict.fromkeys(_keys(what), (run.ms, run.line))
+    run.said |= {
+        (what.member, what.partition, offset): (run.ms, run.line, kind)
+        for offset, kind in offsets_of(what.batches)
+    }
     if run.seen.get(what.member) != run.ms:
         run.renews.discard(what.member)
     if any(kind == AcknowledgeType.RENEW for *_range, kind in what.batches):
@@ -77,9 +80,18 @@ def judge_polled(run: RunState, what: RecordsPolled) -> Iterator[Finding]:
     if late and (what.error or len(late) > 1):
         # Polls that return nothing are of no partition: what they leave is.
         line, (run.partition, offset) = next(iter(late.items()))
-        cause = what.error or ("after a renewal" if member in run.renews else "")
+        cause = what.error or _starved_cause(run, member)
         recorded = f"nothing in {nothing_ms} ms"
         yield run.found("POLLS_GO_ON", offset, recorded, "records", line, cause=cause)
+
+
+def _starved_cause(run: RunState, member: str) -> str:
+    """Return why polls may return nothing: a renewal that is pending for good, or one before."""
+    for key, (ms, _, kind) in run.said.items():
+        is_renewed = key[0] == member and kind == AcknowledgeType.RENEW
+        if is_renewed and _untold_cause(run, key, ms) == _MOVED:
+            return f"after a renewal that is never told, as {_MOVED}"
+    return "after a renewal" if member in run.renews else ""
 
 
 def judge_told(run: RunState, what: ApplicationTold) -> Iterator[Finding]:
@@ -87,7 +99,7 @@ def judge_told(run: RunState, what: ApplicationTold) -> Iterator[Finding]:
     run.seen[what.member] = run.ms
     for offset in what.offsets:
         key = what.member, what.partition, offset
-        _ms, line = run.said.pop(key, (0, ""))
+        _, line, _ = run.said.pop(key, (0, "", 0))
         if what.error != NONE:
             continue
         run.answered[key] -= 1
@@ -98,7 +110,7 @@ def judge_told(run: RunState, what: ApplicationTold) -> Iterator[Finding]:
 
 def judge_untold(run: RunState, what: LeaderAtRest) -> Iterator[Finding]:
     """Judge what applications that go on were never told, some time after they acknowledged it."""
-    for (member, partition, offset), (ms, line) in run.said.items():
+    for (member, partition, offset), (ms, line, _) in run.said.items():
         goes_on = run.ms - run.seen[member] < LIMIT_MS
         if partition == what.partition and goes_on and run.ms - ms >= LIMIT_MS:
             # What polls that throw do not send is not answered.
@@ -115,4 +127,4 @@ def _untold_cause(run: RunState, said: MemberKey, ms: int) -> str:
         if key[:2] == (partition, offset) and holder.member == member and holder.ms <= ms
     ]
     epochs = (epoch for led, _node, epoch in run.began if led == partition)
-    return "its leader has moved since" if gave and max(gave) < max(epochs, default=-1) else _UNTOLD
+    return _MOVED if gave and max(gave) < max(epochs, default=-1) else _UNTOLD

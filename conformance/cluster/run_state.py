@@ -95,9 +95,9 @@ class RunState:
     the line: less what it acknowledges as no record; ``polled`` when polls returned something
     last; ``succeeded`` are the requests of acknowledgements that were answered without an
     error, and ``answered`` has how often those of a record were, less how often the application
-    was told so; ``said`` when an application acknowledged what it was not told of yet; ``seen``
-    when a consumer did something last; ``threw`` what its last poll threw; ``renews`` are those
-    that renewed something when they acknowledged last.
+    was told so; ``said`` when an application acknowledged what it was not told of yet, the line,
+    and the type; ``seen`` when a consumer did something last; ``threw`` what its last poll threw;
+    ``renews`` are those that renewed something when they acknowledged last.
     """
 
     name: str
@@ -146,7 +146,7 @@ class RunState:
     polled: dict[str, int] = attrs.field(factory=dict)
     succeeded: set[int] = attrs.field(factory=set)
     answered: Counter[MemberKey] = attrs.field(factory=Counter)
-    said: dict[MemberKey, tuple[int, str]] = attrs.field(factory=dict)
+    said: dict[MemberKey, tuple[int, str, int]] = attrs.field(factory=dict)
     seen: dict[str, int] = attrs.field(factory=dict)
     threw: dict[str, str] = attrs.field(factory=dict)
     renews: set[str] = attrs.field(factory=set)

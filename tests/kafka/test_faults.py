@@ -83,6 +83,9 @@ SHOWN = {
     "ShareConsumerMissingNodeTest.testAcknowledgementOfRecordOfMissingNodeIsCompleted": (
         "how often the application is told of the acknowledgement ==> expected: <1> but was: <0>"
     ),
+    "ShareConsumerMissingNodeTest.testPollsGoOnAfterRenewalOfRecordOfMissingNode": (
+        "what polls return ==> expected: <[new]> but was: <[]>"
+    ),
     "ShareConsumerUnreadableValueTest.testPollThatThrowsSendsAcknowledgements": (
         "the acknowledgements that are sent"
         " ==> expected: <{0=accept, 1=release}> but was: <{1=release}>"
@@ -106,7 +109,7 @@ CONTROLS = {
     "SharePartitionManagerLateFailureTest": 2,
     "ShareConsumerRenewalTest": 1,
     "ShareConsumerRepeatedRecordTest": 3,
-    "ShareConsumerMissingNodeTest": 2,
+    "ShareConsumerMissingNodeTest": 4,
     "ShareConsumerUnreadableValueTest": 3,
 }
 """For each class how many tests pass: nearly the same steps, without what makes the fault."""

@@ -3,7 +3,7 @@
 import pytest
 
 from conformance.cluster.rules import judge_history
-from tests.conformance.cluster.written import ACCEPT, LOCK_MS, Written, begun, broken
+from tests.conformance.cluster.written import ACCEPT, LOCK_MS, RENEW, Written, begun, broken
 
 FAULTS = {
     "polls return nothing of what was received": (
@@ -60,6 +60,32 @@ def test_a_leader_that_has_moved_is_the_cause_of_an_untold_acknowledgement(
     (finding,) = (e for e in judge_history(history.events()) if e.name == "TOLD_AS_ANSWERED")
     cause = "its leader has moved since" if epoch else "never told"
     assert finding.probable_cause == ("TOLD_AS_ANSWERED", cause)
+
+
+_KEPT = "after a renewal that is never told, as its leader has moved since"
+
+
+@pytest.mark.parametrize(
+    ("kind", "epoch", "is_told", "last", "cause"),
+    [
+        (RENEW, 1, False, ACCEPT, (_KEPT,)),
+        (RENEW, 1, False, RENEW, (_KEPT,)),
+        (RENEW, 1, True, ACCEPT, ()),
+        (RENEW, 1, True, RENEW, ("after a renewal",)),
+        (RENEW, 0, False, ACCEPT, ()),
+        (ACCEPT, 1, False, ACCEPT, ()),
+    ],
+)
+def test_a_renewal_that_waits_for_a_leader_of_before_is_a_cause_of_its_own(
+    *, kind: int, epoch: int, is_told: bool, last: int, cause: tuple[str, ...]
+) -> None:
+    history = begun().acquired([5, 5, 1]).polled(0, 5).said(0, 0, kind)
+    history.add("reads", id=9, leader_epoch=epoch).add("read", id=9, error="NONE")
+    history.told(0, error="NETWORK_EXCEPTION") if is_told else None
+    history.said(5, 5, last).told(5, error="NETWORK_EXCEPTION")
+    history.received(6, 6).received(7, 7).after(15_000).polled()
+    (finding,) = judge_history(history.events())
+    assert finding.probable_cause == ("POLLS_GO_ON", *cause)
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -103,8 +103,8 @@ class Written:
     def polled(self, *offsets: int, error: str = "") -> "Written":
         return self.add("polled", partition=0 if offsets else -1, offsets=offsets, error=error)
 
-    def said(self, first: int, last: int) -> "Written":
-        return self.add("said", batches=[[first, last, ACCEPT]])
+    def said(self, first: int, last: int, kind: int = ACCEPT) -> "Written":
+        return self.add("said", batches=[[first, last, kind]])
 
     def told(self, *offsets: int, error: str = "NONE") -> "Written":
         return self.add("told", offsets=offsets, error=error)
