@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from conformance.cluster.history import (
     LeaderAcquired,
+    LeaderReads,
     LeaderWrites,
     MemberLeft,
     StateCommitted,
@@ -145,3 +146,22 @@ def _fenced_since(
     if holder.began != began and began[0] < had_ms:
         return (LATE_READ,)  # Two objects at once read the state to begin with: one was removed.
     return ("nothing was fenced",)
+
+
+def second_object(run: RunState, read: LeaderReads) -> str:
+    """Return why the state of a second object of a leader epoch is wrong, if it is.
+
+    A node drops the first one as its last session ends: rightly, if nothing of it is to come.
+    """
+    place = read.partition, read.node, read.leader_epoch
+    began_ms, _, _ = run.began[place]
+    kinds = ("write", "read")
+    fenced = (run.fenced.get((read.partition, read.node, kind), (-1, ""))[0] for kind in kinds)
+    if max(fenced) >= began_ms or not run.tells_sessions:
+        return "two objects in one leader epoch"
+    if any((w.partition, w.node, w.leader_epoch) == place for w, _ in run.writes.values()):
+        return "the last session had ended while a write waited"
+    given = (h for (p, _, e), h in run.holders.items() if (p, e) == (place[0], place[2]))
+    if any(h.lock_ends_ms == h.ms and not h.is_over for h in given):
+        return "the last session had ended while a member that had left held records"
+    return ""

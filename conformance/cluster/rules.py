@@ -53,7 +53,6 @@ from judge.finding import Finding
 from model.states import TERMINAL_STATES, AcknowledgeType, RecordState
 
 _ENDING = (AcknowledgeType.GAP, AcknowledgeType.ACCEPT, AcknowledgeType.REJECT)
-_TWO_OBJECTS = "two objects in one leader epoch"
 _OLDER = "a write of an older leader epoch"
 _CUT = "the log begins within an aborted batch"
 _GONE = "is disconnected"
@@ -300,7 +299,9 @@ def _note_read(run: RunState, what: ReadAnswered) -> None:
     elif what.error == NONE:
         place = read.partition, read.node, read.leader_epoch
         if place in run.began:
-            run.spoilt.setdefault(read.partition, _TWO_OBJECTS)
+            run.doubled.add(read.partition)
+            if cause := deliveries.second_object(run, read):
+                run.spoilt.setdefault(read.partition, cause)
         run.began[place] = (asked_ms, run.ms, run.line)
 
 

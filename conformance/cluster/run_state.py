@@ -84,7 +84,8 @@ class RunState:
     left, and the line. ``stopped`` are partitions whose leader did not come to rest, ``gave``
     has when a leader gave out records of a partition last, ``cut``
     those whose log began within a batch that was aborted; ``spoilt`` has what makes the state
-    of a partition wrong, whatever follows from it.
+    of a partition wrong, whatever follows from it; ``doubled`` are those of which a leader epoch
+    had two objects.
 
     Of dead letters: ``wanted`` are records that a member accepted, or told are none, whatever the
     answer; ``accepted`` those that it was told it had accepted, at or above the start offset;
@@ -129,6 +130,7 @@ class RunState:
     stopped: set[int] = attrs.field(factory=set)
     gave: dict[int, int] = attrs.field(factory=dict)
     spoilt: dict[int, str] = attrs.field(factory=dict)
+    doubled: set[int] = attrs.field(factory=set)
     cut: set[int] = attrs.field(factory=set)
     began: dict[tuple[int, int, int], tuple[int, int, str]] = attrs.field(factory=dict)
     resigned: dict[tuple[int, int], tuple[int, int, str]] = attrs.field(factory=dict)
@@ -183,7 +185,7 @@ class RunState:
         leaders = sum(place[0] == partition for place in self.began)
         written = self.started.get(partition)
         lies_before = leaders > 1 if written is None else offset < written
-        anew = self.begins_late and (lies_before or partition in self.spoilt)
+        anew = self.begins_late and (lies_before or partition in self.spoilt.keys() | self.doubled)
         return "a leader began anew at latest" if anew else ""
 
     def found(

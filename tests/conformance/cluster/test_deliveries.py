@@ -2,10 +2,15 @@
 
 import pytest
 
+from conformance.cluster.rules import judge_history
+from sharespec.known_faults import known_in_cluster
 from tests.conformance.cluster.written import (
+    ACCEPT,
     ACKNOWLEDGED,
     AVAILABLE,
     LOCK_MS,
+    RELEASE,
+    RENEW,
     Written,
     begun,
     broken,
@@ -36,6 +41,54 @@ def test_what_a_member_is_given_that_has_left_has_a_rule_of_its_own(*, has_left:
     history.acquired([4, 4, 1]).after(LOCK_MS).acquired([4, 4, 1], member="m2")
     expected = ("NOTHING_AFTER_LEAVING" if has_left else "DELIVERIES_ARE_COUNTED", 4)
     assert broken(history) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("is_late", "cause"), [(True, "its read was answered since"), (False, "nothing was fenced")]
+)
+def test_what_a_removed_object_gives_of_a_renewed_lock_is_known(
+    *, is_late: bool, cause: str
+) -> None:
+    history = Written().add("reads", id=2).add("reads").add("read").acquired([4, 4, 1])
+    history.add("acknowledges", batches=[[4, 4, RENEW]])
+    if is_late:
+        history.add("read", id=2)
+    (finding,) = judge_history(history.acquired([4, 4, 1], member="m2").events())
+    assert finding.probable_cause == ("DELIVERIES_ARE_COUNTED", cause)
+    assert bool(known_in_cluster(finding)) == is_late
+
+
+WRITE = "the last session had ended while a write waited"
+GONE = "the last session had ended while a member that had left held records"
+
+
+@pytest.mark.parametrize(
+    ("how", "cause", "is_known"),
+    [
+        ("fenced", ("two objects in one leader epoch",), True),
+        ("wrote", (WRITE,), True),
+        ("held", (GONE,), True),
+        ("held, and ended", (), False),
+        ("nothing", (), False),
+    ],
+)
+def test_a_second_object_is_a_cause_by_what_is_to_come_of_the_first(
+    how: str, cause: tuple[str, ...], *, is_known: bool
+) -> None:
+    """A group without sessions drops an object rightly: what is wrong then is not known."""
+    history = Written(letters=True).add("reads").add("read").left("is disconnected", sessions=0)
+    if how != "nothing":
+        history.write(3, [9, 9, AVAILABLE, 1]).committed([9, 9, AVAILABLE, 1])
+    if how.startswith("held"):
+        history.acquired([0, 4, 1])
+    if how == "held, and ended":
+        history.add("acknowledges", id=7, batches=[[0, 4, RELEASE]])
+    if how != "wrote":
+        history.written(3, "FENCED_LEADER_EPOCH" if how == "fenced" else "NONE")
+    history.add("joined").add("reads").add("read").acquired([10, 10, 1])
+    *_, finding = judge_history(history.letter(10).acknowledged(8, [10, 10, ACCEPT]).events())
+    assert finding.probable_cause == ("DEAD_LETTERS_FAILED", *cause)
+    assert bool(known_in_cluster(finding)) == is_known
 
 
 def led(*later: int) -> Written:

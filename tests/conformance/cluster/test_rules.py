@@ -360,7 +360,7 @@ CONSEQUENCES = {
         ("TOLD_AS_ANSWERED", "IllegalStateException"),
     ),
     "the second object of a leader epoch forgets what is done": (
-        read(reads(read(reads(Written(), 1), 1).acquired([0, 4, 1]), 2), 2)
+        read(reads(fenced(read(reads(Written(), 1), 1).acquired([0, 4, 1])), 2), 2)
         .acknowledged(1, [0, 1, ACCEPT])
         .acquired([1, 1, 2]),
         ("DONE_STAYS_DONE", "two objects in one leader epoch"),
