@@ -7,6 +7,7 @@ from spec.record import is_acquirable
 
 NOTHING_AT_START = "a request across the start offset, and nothing in flight at it"
 LACKS_AVAILABLE = "a full window, and the log lacks all that is available in it"
+LACKS_GAP = "a full window, and the log lacks all of a gap in it, and nothing else is available"
 
 
 def cause_of_crash(request: Request, partition: SharePartition) -> tuple[str, ...]:
@@ -21,6 +22,9 @@ def cause_of_crash(request: Request, partition: SharePartition) -> tuple[str, ..
     limit = partition.config.partition_max_record_locks
     records = window.records.items()
     available = [offset for offset, record in records if is_acquirable(record)]
-    held = any(first <= offset <= last for first, last in request["log"] for offset in available)
-    is_full = window.end_offset - start >= limit
-    return (CRASHED, LACKS_AVAILABLE) if is_full and available and not held else ()
+    gap = [offset for offset in range(start, window.end_offset) if offset not in window.records]
+    wanted = available or gap
+    held = any(first <= offset <= last for first, last in request["log"] for offset in wanted)
+    if window.end_offset - start < limit or not wanted or held:
+        return ()
+    return CRASHED, LACKS_AVAILABLE if available else LACKS_GAP

@@ -45,6 +45,7 @@ STARTED_IN_GAP = "the log start offset came to a gap"
 
 WAITS = "an available record waits"
 READ_AGAIN = "fetches from a gap read what was finished when the leader took over"
+WENT_BACK = "fetches begin again at a gap behind which this leader has acquired"
 
 
 @attrs.frozen
@@ -62,8 +63,9 @@ def cause_of_stand(rule: str, past: Sequence[Standing]) -> tuple[str, ...]:
     """
     if rule == Guard.FINISHED_LEAVES_FULL_WINDOW.name:
         return STAYS_FULL, _at_start(past)
-    if rule == Guard.RECORD_IS_OFFERED.name and _reads_again(past):
-        return WAITS, READ_AGAIN
+    if rule == Guard.RECORD_IS_OFFERED.name:
+        causes = ((_reads_again(past), READ_AGAIN), (_went_back(past), WENT_BACK))
+        return next(((WAITS, words) for holds, words in causes if holds), ())
     if rule == Guard.DEAD_LETTER_IS_QUEUED.name and any(map(_starts_in_gap, past)):
         return NOT_QUEUED, STARTED_IN_GAP
     return ()
@@ -171,12 +173,28 @@ def _was_finished(partition: SharePartition, offsets: Sequence[int]) -> bool:
 
 def _reads_again(past: Sequence[Standing]) -> bool:
     """Return whether the fetch begins at a gap and reads nothing that this leader may deliver."""
-    fetch, now = past[-1].event.operation, past[-1].before
-    if not isinstance(fetch, ops.Acquire) or fetch.fetch_offset in now.window.records:
+    fetch = past[-1].event.operation
+    if not isinstance(fetch, ops.Acquire) or not _is_in_gap(past[-1].before, fetch.fetch_offset):
         return False
     read = [o for batch in fetch.log_batches for o in range(batch.first, batch.last + 1)]
-    is_gap = hole_end(now.log, fetch.fetch_offset) is not None
-    return is_gap and _was_finished(past[_led(past) + 1].before, read)
+    return _was_finished(past[_led(past) + 1].before, read)
+
+
+def _went_back(past: Sequence[Standing]) -> bool:
+    """Return whether the fetch begins at a gap behind which this leader acquired, and then before.
+
+    It does so at each record that is acquired before the gap, also one that is delivered again.
+    """
+    fetch = past[-1].event.operation
+    if not isinstance(fetch, ops.Acquire) or not _is_in_gap(past[-1].before, fetch.fetch_offset):
+        return False
+    given = [part.last for each in past[_led(past) :] for part in each.event.outcome.acquired]
+    behind = [nth for nth, last in enumerate(given) if last > fetch.fetch_offset]
+    return bool(behind) and any(last < fetch.fetch_offset for last in given[behind[0] :])
+
+
+def _is_in_gap(partition: SharePartition, offset: int) -> bool:
+    return offset not in partition.window.records and hole_end(partition.log, offset) is not None
 
 
 def _starts_in_gap(then: Standing) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from conformance.campaign import alone, unknown
 from conformance.cores import asks
 from conformance.cores.builtin import EngineTarget
-from conformance.cores.crash import LACKS_AVAILABLE, NOTHING_AT_START
+from conformance.cores.crash import LACKS_AVAILABLE, LACKS_GAP, NOTHING_AT_START
 from conformance.cores.kafka import KNOWN
 from conformance.cores.kit import CORES
 from conformance.cores.target import Reply, Request
@@ -24,6 +24,7 @@ FETCH = asks.CoreFetch("m1", AcquireMode.BATCH_OPTIMIZED, 500, 500, 2)
 LATER = asks.CoreAdvanceTime(100)
 ACROSS = "acknowledge-across-start-with-nothing-in-flight"
 FULL = "acquire-in-full-window-with-gap"
+GONE = "acquire-in-full-window-with-a-compacted-gap"
 
 
 def said(first: int, last: int) -> asks.Ask:
@@ -48,6 +49,8 @@ class Failing(EngineTarget):
         )
 
 
+THREE = LEAD, asks.CoreProduce(((0, 1), (0, 3), (0, 1))), FETCH, said(3, 3)
+GAP = asks.CoreCompact(0)
 IN_IT: dict[str, tuple[str, tuple[asks.Ask, ...], str]] = {
     "nothing is in flight": (
         ACROSS,
@@ -72,8 +75,15 @@ IN_IT: dict[str, tuple[str, tuple[asks.Ask, ...], str]] = {
         ),
         LACKS_AVAILABLE,
     ),
+    "the log lacks what a new leader has to deliver": (
+        GONE,
+        (*THREE, GAP, GAP, LEAD, FETCH),
+        LACKS_GAP,
+    ),
 }
 BESIDE: dict[str, tuple[str, tuple[asks.Ask, ...]]] = {
+    "the log has what a new leader has to deliver": (GONE, (*THREE, GAP, LEAD, FETCH)),
+    "the window of a new leader is finished": (GONE, (*THREE, said(0, 2), GAP, GAP, LEAD, FETCH)),
     "a record is in flight": (
         ACROSS,
         (LEAD, asks.CoreProduce(((0, 3),)), FETCH, said(0, 1), said(0, 2)),

@@ -194,6 +194,30 @@ def test_fetches_from_a_gap_are_told_from_others_that_pass_over_a_record() -> No
     assert nothing.probable_cause[0] == "RECORD_IS_OFFERED"
 
 
+def goes_back(partition: SharePartition, operation: Operation) -> Operation:
+    """Begin each fetch at the gap, once the second leader has delivered what is behind it."""
+    delivered = is_second(partition) and 2 in partition.window.records
+    if not (isinstance(operation, Acquire) and operation.fetch_offset and delivered):
+        return operation
+    return attrs.evolve(operation, fetch_offset=1, log_batches=(OffsetRange(2, 2),))
+
+
+BACK = Behaviour("goes back", "", Manner.LAZY, reads=goes_back)
+FIRST = asks.CoreTakeOver(attrs.evolve(CONFIG, delivery_count_limit=4))
+SECOND = (FIRST, GAP_AT_1, *[FETCH] * 3, said(3, 3, 2), LONG, FETCH, FETCH)
+
+
+@pytest.mark.parametrize("delivers_again", [True, False])
+def test_fetches_go_back_to_a_gap_once_a_record_before_it_is_delivered_again(
+    *, delivers_again: bool
+) -> None:
+    again = (said(0, 0, 2), FETCH) if delivers_again else ()
+    deviation = fault_of(BACK, *SECOND, *again, said(2, 2), *WAIT).deviation
+    assert deviation.name == "RECORD_IS_OFFERED"
+    went_back = deviation.probable_cause == (progress.WAITS, progress.WENT_BACK)
+    assert went_back == delivers_again
+
+
 def forgets_the_queue(_partition: SharePartition, operation: Operation) -> Operation:
     """Tell of a queue with nothing in it."""
     return FinishDeadLetter(()) if isinstance(operation, FinishDeadLetter) else operation
