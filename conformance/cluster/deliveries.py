@@ -22,7 +22,8 @@ from model.states import RecordState
 
 LATE_READ = "its read was answered since"
 RELEASED = "released"
-_WRITTEN = "being written"
+CUT_SHORT = "its batch was cut while its release was being written"
+_WRITTEN, _UNFENCED = "being written", "nothing was fenced"
 
 
 def note_emptied(run: RunState, what: MemberLeft) -> None:
@@ -112,6 +113,8 @@ def judge_holder(run: RunState, what: LeaderAcquired, offset: int, count: int) -
     holder = run.holders.get((*key, what.leader_epoch))
     if holder is not None and holder.holds(run.ms):
         cause, *between = _fenced_since(run, what, holder, began)
+        if cause == _UNFENCED and key in run.cut_short:
+            cause = CUT_SHORT
         texts = what.member, holder.member
         yield run.found("ONE_HOLDER", offset, *texts, holder.line, *between, cause=cause)
     if count > run.attempts.get(key, (0, 0))[0]:
@@ -145,7 +148,7 @@ def _fenced_since(
             return LATE_READ, line
     if holder.began != began and began[0] < had_ms:
         return (LATE_READ,)  # Two objects at once read the state to begin with: one was removed.
-    return ("nothing was fenced",)
+    return (_UNFENCED,)
 
 
 def second_object(run: RunState, read: LeaderReads) -> str:

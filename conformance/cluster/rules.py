@@ -54,7 +54,7 @@ from model.states import TERMINAL_STATES, AcknowledgeType, RecordState
 
 _ENDING = (AcknowledgeType.GAP, AcknowledgeType.ACCEPT, AcknowledgeType.REJECT)
 _OLDER = "a write of an older leader epoch"
-_CUT = "the log begins within an aborted batch"
+_CUT = "the log or the window begins within an aborted batch"
 _GONE = "is disconnected"
 
 
@@ -130,10 +130,24 @@ def _note_left(run: RunState, what: MemberLeft) -> None:
 
 
 def _note_deleted(run: RunState, what: RecordsDeleted) -> None:
-    partition, start = what.partition, what.log_start_offset
-    run.log_starts[partition] = start
+    run.log_starts[what.partition] = what.log_start_offset
+    _note_cut(run, what.partition, what.log_start_offset)
+    for write in (each for each, _ in run.writes.values() if each.partition == what.partition):
+        _note_cut_short(run, write)
+
+
+def _note_cut(run: RunState, partition: int, start: int) -> None:
+    """Note whether the log, or a window, begins within a batch of aborted records."""
     if {(partition, start - 1), (partition, start)} <= run.aborted:
         run.cut.add(partition)
+
+
+def _note_cut_short(run: RunState, write: LeaderWrites) -> None:
+    """Note a release of which the log start offset passes some, while it is being written."""
+    start = run.log_starts.get(write.partition, 0)
+    for first, last, state, _count in write.batches:
+        if state == RecordState.AVAILABLE and first < start <= last:
+            run.cut_short |= keys_of(write.partition, [(start, last)])
 
 
 def _note_untold(run: RunState, what: RecordsEndedUntold) -> None:
@@ -307,11 +321,13 @@ def _note_read(run: RunState, what: ReadAnswered) -> None:
 
 def _note_write(run: RunState, what: LeaderWrites) -> None:
     run.writes[what.id] = what, []
+    _note_cut_short(run, what)
 
 
 def _note_committed(run: RunState, what: StateCommitted) -> None:
     if what.start_offset >= 0:
         run.started.setdefault(what.partition, what.start_offset)
+        _note_cut(run, what.partition, what.start_offset)
     ended = (each for each in what.batches if each[2] in TERMINAL_STATES)
     run.saved |= keys_of(what.partition, ended)
     for write, committed in run.writes.values():
@@ -411,7 +427,7 @@ def _judge_finished(run: RunState, what: LeaderAtRest) -> Iterator[Finding]:
         if not excused and attempts < limit:
             cause = "after some attempts" if attempts else "no member ever had it"
             if key in run.cut_short:
-                cause = "compaction cut its batch while its release was being written"
+                cause = deliveries.CUT_SHORT
             elif run.reads_committed and what.partition in run.cut:
                 cause = _CUT
             recorded = f"passed after {attempts} attempts"

@@ -115,8 +115,44 @@ def test_what_was_given_is_lost_where_a_leader_begins_anew(history: Written, cau
 @pytest.mark.parametrize("is_cut", [True, False])
 def test_what_fails_at_an_aborted_batch_is_lost_for_a_known_cause(*, is_cut: bool) -> None:
     history = Written().acquired([5, 7, 1]).aborted([2, 4]).deleted(3 if is_cut else 5)
-    cause = "the log begins within an aborted batch" if is_cut else "after some attempts"
+    cause = (
+        "the log or the window begins within an aborted batch" if is_cut else "after some attempts"
+    )
     assert caused(history.rest(20, 0, 20)) == [("EVERY_RECORD_IS_FINISHED", cause)]
+
+
+@pytest.mark.parametrize(("start", "is_cut"), [(3, True), (5, False)])
+def test_a_window_may_begin_within_an_aborted_batch(start: int, *, is_cut: bool) -> None:
+    history = Written().acquired([5, 7, 1]).aborted([2, 4])
+    history.add("durable", kind="update", start_offset=start, batches=[])
+    cause = (
+        "the log or the window begins within an aborted batch"
+        if is_cut
+        else "no member ever had it"
+    )
+    assert caused(history.rest(20, 0, 20)) == [("EVERY_RECORD_IS_FINISHED", cause)]
+
+
+@pytest.mark.parametrize(
+    ("log_start", "first", "is_cut"),
+    [(3, "deleted", True), (3, "written", True), (5, "written", False), (0, "written", False)],
+)
+def test_a_release_that_is_cut_as_it_is_written_ends_the_next_lock(
+    log_start: int, first: str, *, is_cut: bool
+) -> None:
+    history = begun()
+    if first == "deleted":
+        history.deleted(log_start)
+    history.write(1, [0, 4, AVAILABLE, 1])
+    if first == "written":
+        history.deleted(log_start)
+    history.acquired([4, 4, 2], member="m2").acquired([4, 4, 3], member="m3")
+    *_, finding = judge_history(history.events())
+    cause = (
+        "its batch was cut while its release was being written" if is_cut else "nothing was fenced"
+    )
+    assert finding.probable_cause == ("ONE_HOLDER", cause)
+    assert bool(known_in_cluster(finding)) == is_cut
 
 
 @pytest.mark.parametrize("state", [ACKNOWLEDGED, AVAILABLE])

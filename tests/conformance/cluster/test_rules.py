@@ -386,7 +386,7 @@ CONSEQUENCES = {
     ),
     "an aborted batch that the log start cuts is counted whole": (
         finished(20).aborted([20, 25]).deleted(22).rest(25, 0, 25).reported(22, 1),
-        ("REPORTED_LAG_COMES_TO_REST", "the log begins within an aborted batch"),
+        ("REPORTED_LAG_COMES_TO_REST", "the log or the window begins within an aborted batch"),
     ),
 }
 
