@@ -70,6 +70,12 @@ DELETED: tuple[asks.Ask, ...] = (asks.CoreAdvanceLogStart(1), said(1, 3))
 HELD = (LEAD, *FULL, *DELETED)
 WRITTEN = (LEAD, *FULL, said(0, 0, 1, ErrorCode.PENDING), *DELETED)
 LETTER = (QUEUE, *FULL, said(0, 0, 3), *DELETED)
+NATURAL = (
+    *(LONG, GAP_AT_1, *[FETCH] * 3, said(2, 2, 2), asks.CoreAdvanceLogStart(1)),
+    *(LONG, *[FETCH] * 3),
+)
+"""The log start offset has come to a gap that the log always had, and the leader has changed."""
+
 STOPPED = {
     "read at its start": (0, (LEAD, *FULL, said(0, 3), LEAD), progress.READ_FIRST),
     "read behind": (1, (LEAD, *FULL, said(1, 3), LEAD, FETCH, said(0, 0)), progress.READ_BEHIND),
@@ -135,6 +141,7 @@ STOPPED = {
         (LEAD, *FULL, asks.CoreCompact(0), said(1, 1), LEAD, FETCH, FETCH, said(2, 3)),
         progress.READ_GAP,
     ),
+    "read in a natural gap": (1, (*NATURAL, said(2, 4)), progress.READ_GAP),
     "a gap": (1, (LEAD, GAP_AT_1, FETCH, FETCH, FETCH, said(0, 0)), progress.GAP),
 }
 
@@ -261,3 +268,8 @@ def test_no_known_deviation_of_kafka_hides_another_cause(name: str) -> None:
     weaker = attrs.evolve(entry, needs=frozenset(needs), difference=())
     assert unknown([fault], [weaker]) == []
     assert unknown([fault], known) == [fault]
+
+
+def test_a_leader_that_begins_in_a_gap_stops_whether_compaction_made_it_or_not() -> None:
+    fault = fault_of(stopping(1), *NATURAL, said(2, 4), *WAIT)
+    assert unknown([fault], read_known(KNOWN, CORES.read)) == []
