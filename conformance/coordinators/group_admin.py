@@ -5,7 +5,8 @@ from collections.abc import Collection, Mapping
 import attrs
 from immutables import Map
 
-from conformance.coordinators.group_belief import GroupBelief, first_offsets, without, world
+from conformance.coordinators.group_belief import GroupBelief, first_offsets, less, without, world
+from conformance.coordinators.group_causes import counted_cause, left_cause, taken_now
 from conformance.coordinators.group_checks import (
     NONE,
     PENDING,
@@ -51,7 +52,12 @@ def offsets_altered(belief: GroupBelief, request: Request, reply: GroupReply) ->
     untold = [f"{n}:{part}" for n, part, _start in asked if not failed and (n, part) not in told_of]
     require(not untold, "REQUEST_ANSWER", f"nothing of {untold}", "an answer for each")
     altered = {key: start for key, start in offsets.items() if key not in plan.refused}
+    vain = {belief.names[name] for name, _part, _start in asked if name in belief.names}
+    belief = attrs.evolve(belief, vain=belief.vain | (vain - {key.topic_id for key in altered}))
     if not altered:
+        kind = "nothing is altered of a topic that exists" if vain else ""
+        none = "a group" if reply.group else "no group"
+        require(belief.exists or not reply.group, "MEMBERS", none, "no group", kind)
         return refused(belief, reply)
     after = raised(attrs.evolve(belief, exists=True), reply, must=True)
     begun = {each.topic_partition for each in plan.effects if isinstance(each, CallInitialize)}
@@ -63,12 +69,13 @@ def offsets_altered(belief: GroupBelief, request: Request, reply: GroupReply) ->
             f"calls for {keys_text(begun)}",
         )
         starts = {altered[call.key]} if call.key in altered else first_offsets(belief, call.key)
-        offset_is(call, starts)
+        offset_is(belief, call, starts)
     missing = set(altered) - {call.key for call in reply.calls}
     require(not missing, "NEW_IS_INITIALIZED", f"no call for {keys_text(missing)}", "a call")
     known = Map({(n, p): p >= 0 and _key(belief, n, p) in altered for n, p, _start in asked})
     late = dict.fromkeys((call.id for call in reply.calls if reply.result.status == PENDING), known)
-    return attrs.evolve(served(after, reply), altering=belief.altering.update(late))
+    after = attrs.evolve(served(after, reply), altering=belief.altering.update(late))
+    return attrs.evolve(after, altered=after.altered | altered.keys())
 
 
 def alteration_answered(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:
@@ -97,6 +104,10 @@ def offsets_deleted(belief: GroupBelief, request: Request, reply: GroupReply) ->
         return refused(belief, reply)
     called, after = {call.key for call in reply.calls}, belief
     told, waits = dict(reply.result.topics), _waits(reply)
+    # Where the call fails with an exception, all that the request names has its error.
+    all_fail = reply.result.status != NONE and any(call.status != NONE for call in reply.calls)
+    is_silent = reply.result.status == NONE and not (told or listed(belief.metadata))
+    silent = "nothing is told, and there are none" if is_silent else ""
     for name, topic in ids.items():
         status = told.get(name, reply.result.status)
         keys = listed(belief.metadata, (topic,))
@@ -104,17 +115,24 @@ def offsets_deleted(belief: GroupBelief, request: Request, reply: GroupReply) ->
         failed = any(c.status != NONE for c in reply.calls if c.topic == topic)
         allowed = {_UNKNOWN} if not certain else set()
         allowed |= {NONE} if keys and not failed else set()
-        holds = status in allowed or ((failed or waits) and status != NONE)
-        require(holds, "REQUEST_ANSWER", f"{name} {status}", any_text(allowed or {"an error"}))
+        holds = status in allowed or ((failed or all_fail) and status != NONE)
+        expected = any_text(allowed or {"an error"})
+        require(holds, "REQUEST_ANSWER", f"{name} {status}", expected, silent)
         gone = certain | (keys & called)
         left = (certain & set(belief.states)) - called if waits or status == NONE else ()
         require(not left, "STATE_IS_DELETED", f"state left of {keys_text(left)}", "none")
         if failed:
             now = after.metadata
             stages = now.initializing - gone, now.initialized - gone, now.deleting | gone
-            after = attrs.evolve(after, metadata=PartitionMetadata(*stages), changed=True)
+            after = attrs.evolve(
+                after,
+                metadata=PartitionMetadata(*stages),
+                failed=less(after.failed, gone),
+                changed=True,
+            )
         elif status == NONE:
             after = without(after, gone, states=keys & called)
+    after = taken_now(belief, after, "its offsets were deleted", called)
     return _ending(after, reply, frozenset(called)) if waits else after
 
 
@@ -124,11 +142,13 @@ def group_deleted(belief: GroupBelief, _request: Request, reply: GroupReply) -> 
         return refused(belief, reply)
     keys = listed(belief.metadata)
     left = set(belief.states) - {call.key for call in reply.calls}
-    kind = "what was initialized" if left & keys else "what an error left"
+    kind = left_cause(belief, left)
     if any(call.status != NONE for call in reply.calls):
         require(reply.result.status != NONE, "REQUEST_ANSWER", NONE, "an error")
         metadata = PartitionMetadata(deleting=keys)
-        after = attrs.evolve(belief, metadata=metadata, widths=Map(), begun=Map())
+        failed = less(belief.failed, {call.key for call in reply.calls})
+        after = attrs.evolve(belief, metadata=metadata, widths=Map(), begun=Map(), failed=failed)
+        after = taken_now(belief, after, "a deletion of the group has begun")
         if not _waits(reply):
             return after
         _nothing_left(left, kind)
@@ -143,7 +163,8 @@ def _nothing_left(left: Collection[TopicPartition], kind: str) -> None:
 
 def _without_group(belief: GroupBelief) -> GroupBelief:
     after = without(belief, listed(belief.metadata), states=frozenset(belief.states))
-    return attrs.evolve(after, exists=False, epoch=0, seen=frozenset(), changed=False)
+    after = attrs.evolve(after, exists=False, epoch=0, seen=frozenset(), changed=False)
+    return taken_now(belief, attrs.evolve(after, failed=Map()), "the group was deleted")
 
 
 def _waits(reply: GroupReply) -> bool:
@@ -179,7 +200,8 @@ def deletion_answered(belief: GroupBelief, request: Request, reply: GroupReply) 
     require(served, "REQUEST_ANSWER", "the group is deleted", "an error")
     members = f"members {', '.join(sorted(belief.members))}"
     require(not belief.members, "MEMBERS", "no group", members, "a late answer")
-    _nothing_left(set(belief.states), "a late answer")
+    is_ours = request["id"] not in belief.former
+    _nothing_left(set(belief.states), "a late answer" if is_ours else "")
     return _without_group(after)
 
 
@@ -187,8 +209,10 @@ def _offsets_deleted_late(
     belief: GroupBelief, keys: Partitions, reply: GroupReply, *, served: bool, is_due: bool
 ) -> GroupBelief:
     """Judge what is told of topics, of which nobody may have begun one anew meanwhile."""
-    named = all(name is not None for name, _status in reply.result.topics)
-    require(named, "REQUEST_ANSWER", "a topic without a name", "its name", "no name")
+    nameless = sum(name is None for name, _status in reply.result.topics)
+    gone = {key.topic_id for key in keys} - {*belief.topics}
+    kind = "no name of a topic that is gone" if nameless <= len(gone) else ""
+    require(not nameless, "REQUEST_ANSWER", "a topic without a name", "its name", kind)
     told = {belief.names.get(str(name), name): status for name, status in reply.result.topics}
     deleting = belief.metadata.deleting
     for topic in sorted({key.topic_id for key in keys}):
@@ -209,7 +233,10 @@ def offsets_described(belief: GroupBelief, _request: Request, reply: GroupReply)
     told = {TopicPartition(topic, part): start for topic, part, start in reply.result.offsets}
     durable = describe_offsets(world(belief)).items()
     expected = {key: -1 if start is None else start for key, start in durable}
-    require(told == expected, "OFFSETS_DESCRIBED", _starts(told), _starts(expected))
+    extra = told.keys() - expected.keys()
+    others = {key: start for key, start in told.items() if key in expected}
+    kind = "a late answer" if others == expected and counted_cause(belief, extra) else ""
+    require(told == expected, "OFFSETS_DESCRIBED", _starts(told), _starts(expected), kind)
     return belief
 
 

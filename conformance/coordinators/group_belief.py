@@ -1,6 +1,7 @@
 """What the kit knows of a group coordinator, its group and what share coordinators hold of it."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from typing import TypeVar
 
 import attrs
 from immutables import Map
@@ -10,6 +11,8 @@ from model.share_messages import TopicPartition
 from spec.coordinator import Durable
 from spec.group_membership import SESSION_MS, Members, beat, restarted
 from spec.share_group import Coordinators, PartitionMetadata, Partitions, ShareGroup
+
+V = TypeVar("V")
 
 RETRY_MS = 30_000
 """How long an initialization may wait for its answer before it must be tried again, as
@@ -40,6 +43,12 @@ class GroupBelief:
     session timeout has changed since, KIP-932 leaves open which holds: ``earliest`` is when a
     session may end, and ``members`` when it must. ``told`` is what each member was last told that
     it is assigned. ``group`` is the last description.
+
+    To tell causes apart: ``taken`` is why a call no longer initializes a share-partition, since
+    that was deleted; ``counted`` the same of what a late answer to it has named; ``failed`` which
+    error the last initialization of a share-partition had, by a heartbeat; ``altered`` are those
+    last begun as they were altered, and ``vain`` topics of which only partitions were to be altered
+    that do not exist.
     """
 
     initializes: bool = True
@@ -63,6 +72,11 @@ class GroupBelief:
     waiting: Map[int, Partitions] = Map()
     ending: Map[int, Partitions | None] = Map()
     former: frozenset[int] = frozenset()
+    taken: Map[tuple[int, TopicPartition], str] = Map()
+    counted: Map[TopicPartition, str] = Map()
+    failed: Map[TopicPartition, str] = Map()
+    altered: Partitions = frozenset()
+    vain: frozenset[str] = frozenset()
     altering: Map[int, Map[tuple[str, int], bool]] = Map()
     seen: frozenset[tuple[str, int]] = frozenset()
     changed: bool = False
@@ -110,6 +124,11 @@ def first_offsets(belief: GroupBelief, key: TopicPartition) -> frozenset[int]:
     return frozenset({0} | again) if known else frozenset({0, -1} | again)
 
 
+def less(of: Map[TopicPartition, V], keys: Collection[TopicPartition]) -> Map[TopicPartition, V]:
+    """Return what is known of share-partitions without some of them."""
+    return Map({key: value for key, value in of.items() if key not in keys})
+
+
 def without(belief: GroupBelief, keys: Partitions, *, states: Partitions) -> GroupBelief:
     """Return the belief without share-partitions in the group's metadata, and without states."""
     now = belief.metadata
@@ -120,9 +139,11 @@ def without(belief: GroupBelief, keys: Partitions, *, states: Partitions) -> Gro
     return attrs.evolve(
         belief,
         metadata=metadata,
-        states=Map({k: v for k, v in belief.states.items() if k not in states}),
+        states=less(belief.states, states),
         widths=Map({topic: n for topic, n in belief.widths.items() if topic in left}),
-        begun=Map({k: v for k, v in belief.begun.items() if k not in keys}),
+        begun=less(belief.begun, keys),
+        failed=less(belief.failed, keys),
+        counted=less(belief.counted, keys | states),
         changed=belief.changed or metadata.initialized != now.initialized,
     )
 
@@ -135,7 +156,8 @@ def initialized_now(belief: GroupBelief, keys: Partitions) -> GroupBelief:
     metadata = PartitionMetadata(
         now.initializing - keys, now.initialized | keys, now.deleting - keys
     )
-    return attrs.evolve(belief, metadata=metadata, changed=True, beats=Map())
+    failed = less(belief.failed, keys)
+    return attrs.evolve(belief, metadata=metadata, failed=failed, changed=True, beats=Map())
 
 
 def begun_now(belief: GroupBelief, key: TopicPartition, start_offset: int) -> GroupBelief:
@@ -151,6 +173,10 @@ def begun_now(belief: GroupBelief, key: TopicPartition, start_offset: int) -> Gr
         metadata=metadata,
         widths=widths,
         begun=belief.begun.set(key, belief.now_ms),
+        failed=less(belief.failed, (key,)),
+        counted=less(belief.counted, (key,)),
+        altered=belief.altered - {key},
+        vain=belief.vain - {topic},
         starts=belief.starts.set(key, start_offset),
     )
 

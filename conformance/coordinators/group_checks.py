@@ -12,6 +12,7 @@ from conformance.coordinators.group_belief import (
     subscribed,
     world,
 )
+from conformance.coordinators.group_causes import failed_now, start_cause
 from conformance.coordinators.group_reply import GroupReply, StateCall
 from model.errors import ErrorCode
 from model.rules import RULES, RuleKind
@@ -44,19 +45,20 @@ def require(holds: object, rule: str, recorded: object, expected: object, kind: 
 def raised(belief: GroupBelief, reply: GroupReply, *, must: bool, may: bool = False) -> GroupBelief:
     """Take up the group epoch: higher if it must be, the same unless it may be higher."""
     epoch, known = (reply.group.epoch if reply.group else -1), belief.epoch
-    require(epoch > known or not must, "GROUP_EPOCH_RISES", f"epoch {epoch}", f"above {known}")
+    kind = "it stays" if epoch == known else "it falls"
+    rises = epoch > known or not must
+    require(rises, "GROUP_EPOCH_RISES", f"epoch {epoch}", f"above {known}", kind)
     holds = epoch == known or (epoch > known and (must or may))
     require(holds, "GROUP_EPOCH_STAYS", f"epoch {epoch}", f"epoch {known}")
     seen = subscribed(belief) if epoch > known else belief.seen
     return attrs.evolve(belief, epoch=epoch, seen=seen)
 
 
-def offset_is(call: StateCall, offsets: Collection[int]) -> None:
+def offset_is(belief: GroupBelief, call: StateCall, offsets: Collection[int]) -> None:
     """Check the start offset of an initialization."""
     expected = any_text(f"start offset {offset}" for offset in offsets)
-    holds = call.start_offset in offsets
-    kind = f"{expected} is due" if {0, -1}.issuperset(offsets) else "an altered one is due"
-    require(holds, "FIRST_OFFSET", call_text(call), expected, kind)
+    kind = start_cause(belief, call, offsets)
+    require(call.start_offset in offsets, "FIRST_OFFSET", call_text(call), expected, kind)
 
 
 def served(belief: GroupBelief, reply: GroupReply) -> GroupBelief:
@@ -64,8 +66,9 @@ def served(belief: GroupBelief, reply: GroupReply) -> GroupBelief:
     for call in reply.calls:
         expected = f"state epoch {belief.epoch}"
         require(call.state_epoch == belief.epoch, "STATE_EPOCH", call_text(call), expected)
-        belief = begun_now(belief, call.key, call.start_offset)
+        before, belief = belief, begun_now(belief, call.key, call.start_offset)
         if call.status not in (NONE, PENDING):
+            belief = failed_now(before, belief, call.key)
             continue
         effect = CallInitialize(call.key, call.start_offset, call.state_epoch)
         error, after = perform(world(belief), effect)

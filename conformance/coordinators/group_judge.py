@@ -31,6 +31,7 @@ from conformance.coordinators.group_belief import (
     without,
     world,
 )
+from conformance.coordinators.group_causes import answered_now, counted_cause
 from conformance.coordinators.group_checks import (
     NONE,
     BrokenRuleError,
@@ -192,13 +193,14 @@ def _initialized(belief: GroupBelief, plan: GroupPlan, reply: GroupReply) -> Gro
     for call in reply.calls:
         known = call.call == "initialize" and call.key in due
         require(known, "NEW_IS_INITIALIZED", call_text(call), f"calls for {keys_text(due)}")
-        offset_is(call, first_offsets(belief, call.key))
+        offset_is(belief, call, first_offsets(belief, call.key))
     topics = {topic for topic, _partitions in subscribed(belief)}
     since = belief.now_ms - RETRY_MS
     called = {call.key for call in reply.calls}
     late = {key for key in due - called if belief.begun.get(key, since) <= since}
     late = {key for key in late if key.topic_id in topics}
-    require(not late, "NEW_IS_INITIALIZED", f"no call for {keys_text(late)}", "a call")
+    kind = counted_cause(belief, late)
+    require(not late, "NEW_IS_INITIALIZED", f"no call for {keys_text(late)}", "a call", kind)
     return served(belief, reply)
 
 
@@ -232,11 +234,12 @@ def _call_answered(belief: GroupBelief, request: Request, reply: GroupReply) -> 
     no_calls(reply)
     if request["id"] in belief.ending:
         return deletion_answered(belief, request, reply)
-    if request["id"] in belief.altering:
+    failed, alters = request["status"] != NONE, request["id"] in belief.altering
+    if alters:
         belief = alteration_answered(belief, request, reply)
-    failed = request["status"] != NONE
     keys = belief.waiting.get(request["id"], frozenset()) & belief.metadata.initializing
-    after = attrs.evolve(belief, waiting=belief.waiting.delete(request["id"]))
+    after = answered_now(belief, request["id"], failed=failed, alters=alters)
+    after = attrs.evolve(after, waiting=belief.waiting.delete(request["id"]))
     return initialized_now(after, keys) if belief.exists and not failed else after
 
 

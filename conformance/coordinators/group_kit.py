@@ -51,10 +51,11 @@ def _with_less(ask: asks.GroupAsk) -> Iterator[asks.GroupAsk]:
 class GroupCoordinators(
     Kit[asks.GroupAsk, DriverTarget[GroupCapabilities], GroupHello, GroupScene]
 ):
-    """The kit for group coordinators."""
+    """The kit. What is known is told apart before it is shrunk: each fault is a cause."""
 
     commands = asks.GroupAsk
     goals_of = "group"
+    passes_over_known = True
     sequences = 1000
     longer = 3
     examples = 3

@@ -151,6 +151,18 @@ def test_a_deletion_of_offsets_that_waited_is_told_of_each_topic() -> None:
     assert shown(Told(["t0", ErrorCode.NONE.name]), *waits, failed) == ["REQUEST_ANSWER"]
 
 
+def test_a_deletion_of_offsets_that_fails_may_give_every_topic_its_error() -> None:
+    class Failing(GroupCoordinatorDouble):
+        def _delete_offsets(self, request: dict[str, Any]) -> dict[str, Any]:
+            super()._delete_offsets(request)
+            return {"status": ErrorCode.UNKNOWN_SERVER_ERROR.name}
+
+    both = asks.DeleteOffsets((0, 1), (ErrorCode.UNKNOWN_SERVER_ERROR,))
+    assert shown(Failing(), asks.Leave(1), both) == []
+    assert shown(Failing(), asks.Leave(1), asks.DeleteOffsets((0, 1))) == ["REQUEST_ANSWER"]
+    assert shown(Failing(), asks.Leave(1), asks.DeleteOffsets((1,))) == ["REQUEST_ANSWER"]
+
+
 def test_an_answer_that_cannot_be_read_stops_the_run() -> None:
     class Odd(GroupCoordinatorDouble):
         def ask(self, message: dict[str, Any], /) -> dict[str, Any]:

@@ -1,0 +1,93 @@
+"""What tells apart the causes of deviations that break one rule, from what the kit knows."""
+
+from collections.abc import Collection
+
+import attrs
+from immutables import Map
+
+from conformance.coordinators.group_belief import GroupBelief, less
+from conformance.coordinators.group_reply import StateCall
+from model.share_messages import TopicPartition
+
+_ERROR, _LATE_ERROR = "an error", "a late error"
+_HIDES = "an error where a deletion has failed"
+
+
+def taken_now(
+    belief: GroupBelief,
+    after: GroupBelief,
+    why: str,
+    keys: Collection[TopicPartition] | None = None,
+) -> GroupBelief:
+    """Take up that calls without an answer initialize nothing of some keys any more, or of all."""
+    taken = {
+        (call, key): why
+        for call, waiting in belief.waiting.items()
+        for key in waiting
+        if keys is None or key in keys
+    }
+    counted = Map[TopicPartition, str]() if keys is None else less(after.counted, keys)
+    vain = frozenset[str]() if keys is None else after.vain
+    return attrs.evolve(after, taken=after.taken.update(taken), counted=counted, vain=vain)
+
+
+def answered_now(belief: GroupBelief, call: int, *, failed: bool, alters: bool) -> GroupBelief:
+    """Take up what a late answer to an initialization names, before that is initialized."""
+    keys, metadata = belief.waiting.get(call, frozenset()), belief.metadata
+    if not belief.exists or (failed and alters):
+        return belief
+    why = {key: belief.taken.get((call, key), "") for key in keys}
+    if failed:
+        late = {key: _to(_LATE_ERROR, why[key]) for key in keys & metadata.initializing}
+        return attrs.evolve(belief, failed=belief.failed.update(late))
+    gone = keys - metadata.initializing - metadata.initialized
+    return attrs.evolve(belief, counted=belief.counted.update({key: why[key] for key in gone}))
+
+
+def _to(answer: str, why: str) -> str:
+    return f"{answer} to what was taken, as {why}" if why else answer
+
+
+def failed_now(before: GroupBelief, belief: GroupBelief, key: TopicPartition) -> GroupBelief:
+    """Take up that an initialization by a heartbeat was answered with an error at once."""
+    if not belief.members or key not in belief.metadata.initializing:
+        return belief
+    hides = key in before.metadata.deleting or before.failed.get(key) == _HIDES
+    return attrs.evolve(belief, failed=belief.failed.set(key, _HIDES if hides else _ERROR))
+
+
+def left_cause(belief: GroupBelief, left: Collection[TopicPartition]) -> str:
+    """Return why durable state is left: after which error of an initialization, if any."""
+    errors = [belief.failed.get(key, "") for key in sorted(left)]
+    return errors[0] if errors and all(errors) else "what was initialized"
+
+
+def counted_cause(belief: GroupBelief, keys: Collection[TopicPartition]) -> str:
+    """Return why a late answer to an initialization must not count; nothing if none has come."""
+    why = [belief.counted.get(key, "") for key in sorted(keys)]
+    return f"a late answer, as {why[0]}" if why and all(why) else ""
+
+
+def start_cause(belief: GroupBelief, call: StateCall, offsets: Collection[int]) -> str:
+    """Return which start offset is due, and what starts where instead."""
+    exact = " or ".join(f"start offset {offset}" for offset in sorted(offsets))
+    due = exact if {0, -1}.issuperset(offsets) else "an altered one"
+    return f"{due} is due, and {_stage(belief, call.key)} starts at {call.start_offset}"
+
+
+def _stage(belief: GroupBelief, key: TopicPartition) -> str:
+    """Return how far a share-partition is, and what else the group has begun of the topic.
+
+    One whose initialization failed is none of these.
+    """
+    metadata, failed = belief.metadata, {*belief.failed}
+    if key in metadata.initializing - failed:
+        return "one that is tried again"
+    listed = {*metadata.initializing, *metadata.initialized, *belief.counted} - failed
+    others = {other for other in listed if other != key and other.topic_id == key.topic_id}
+    if others and others <= belief.altered:
+        return "one beside altered ones"
+    if not others and key.topic_id in belief.vain:
+        return "one of a topic that was altered in vain"
+    was = "failed" if key in failed else "was deleted" if key in belief.starts else "is new"
+    return f"one that {was}{' beside others' * bool(others)}"
