@@ -145,8 +145,11 @@ def group_deleted(belief: GroupBelief, _request: Request, reply: GroupReply) -> 
     kind = left_cause(belief, left)
     if any(call.status != NONE for call in reply.calls):
         require(reply.result.status != NONE, "REQUEST_ANSWER", NONE, "an error")
-        metadata = PartitionMetadata(deleting=keys)
-        failed = less(belief.failed, {call.key for call in reply.calls})
+        called = {call.key for call in reply.calls}
+        # What a heartbeat could not initialize may be there no more.
+        open_ = belief.metadata.initializing - called
+        metadata = PartitionMetadata(initializing=open_, deleting=keys - open_)
+        failed = less(belief.failed, called)
         after = attrs.evolve(belief, metadata=metadata, widths=Map(), begun=Map(), failed=failed)
         after = taken_now(belief, after, "a deletion of the group has begun")
         if not _waits(reply):

@@ -14,8 +14,9 @@ from conformance.cores.protocol import DriverTarget
 from conformance.goals import GoalKind
 from conformance.target import TargetError
 from model.errors import ErrorCode
+from model.share_messages import TopicPartition
 from spec.group_lifecycle import GroupPlan
-from spec.share_group import CallDelete
+from spec.share_group import CallDelete, group_of
 from tests.doubles.group_coordinator import FAULTS, GroupCoordinatorDouble
 
 
@@ -161,6 +162,33 @@ def test_a_deletion_of_offsets_that_fails_may_give_every_topic_its_error() -> No
     assert shown(Failing(), asks.Leave(1), both) == []
     assert shown(Failing(), asks.Leave(1), asks.DeleteOffsets((0, 1))) == ["REQUEST_ANSWER"]
     assert shown(Failing(), asks.Leave(1), asks.DeleteOffsets((1,))) == ["REQUEST_ANSWER"]
+
+
+class Undoing(GroupCoordinatorDouble):
+    """It has no more of a share-partition whose initialization failed."""
+
+    def _call(self, starts: dict[TopicPartition, int], epoch: int) -> str:
+        status = super()._call(starts, epoch)
+        if status == ErrorCode.NOT_COORDINATOR.name:
+            known = group_of(self.world).metadata
+            self._metadata(attrs.evolve(known, initializing=known.initializing - {*starts}))
+        return status
+
+
+class Unknowing(Undoing):
+    """It does not know any topic whose offsets are to be deleted."""
+
+    def _delete_offsets(self, request: dict[str, Any]) -> dict[str, Any]:
+        return {"topics": [[name, "UNKNOWN_TOPIC_OR_PARTITION"] for name in request["topics"]]}
+
+
+def test_a_group_may_have_nothing_of_an_initialization_that_failed() -> None:
+    failed = (ErrorCode.NOT_COORDINATOR,)
+    fails = asks.CreateTopic(1, 1), asks.MemberHeartbeat(1, topics=(0, 1), answers=failed)
+    deletes = asks.Leave(1), asks.DeleteGroup(failed)
+    for double in (GroupCoordinatorDouble(), Undoing(), Unknowing()):
+        assert shown(double, *fails, *deletes, asks.DeleteOffsets((1,))) == []
+    assert shown(Unknowing(), *fails, *deletes, asks.DeleteOffsets((0,))) == ["REQUEST_ANSWER"]
 
 
 def test_an_answer_that_cannot_be_read_stops_the_run() -> None:
