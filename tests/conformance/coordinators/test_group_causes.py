@@ -126,6 +126,13 @@ CASES: dict[str, list[tuple[Double, tuple[asks.GroupAsk, ...]]]] = {
     "partitions-beside-altered-ones-start-at-0": [
         (lambda: Starting(0), (asks.AlterOffsets(((0, 0, 0),)), joins(1))),
     ],
+    "topic-that-was-altered-in-vain-starts-at-0": [
+        (lambda: Starting(0), (asks.AlterOffsets(((0, 1, 0),)), joins(1))),
+        (lambda: Starting(7), (joins(1), LEAVES, asks.AlterOffsets(((0, 1, 0),)), joins(0))),
+    ],
+    "partitions-whose-offsets-were-deleted-start-at-0": [
+        (lambda: Starting(0), (asks.DeleteOffsets((0,)), asks.AddPartitions(0, 1), joins(0))),
+    ],
     "error-that-comes-late-leaves-state": [
         (
             lambda: GroupCoordinatorDouble(OF_STATE),
@@ -152,6 +159,15 @@ CASES: dict[str, list[tuple[Double, tuple[asks.GroupAsk, ...]]]] = {
             lambda: GroupCoordinatorDouble(AGAIN),
             (
                 *(joins(0, answers=(PENDING,)), LEAVES, asks.DeleteGroup(), SERVED),
+                *(joins(0, answers=(FAILED,)), LATE, BEATS),
+            ),
+        ),
+    ],
+    "late-answer-reaches-a-group-that-is-being-deleted": [
+        (
+            lambda: GroupCoordinatorDouble(AGAIN),
+            (
+                *(joins(0), LEAVES, asks.DeleteGroup((PENDING,)), SERVED),
                 *(joins(0, answers=(FAILED,)), LATE, BEATS),
             ),
         ),
