@@ -6,7 +6,14 @@ import attrs
 from immutables import Map
 
 from conformance.coordinators.group_belief import GroupBelief, first_offsets, less, without, world
-from conformance.coordinators.group_causes import counted_cause, left_cause, taken_now
+from conformance.coordinators.group_causes import (
+    OFFSETS_DELETED,
+    PARTED,
+    counted_cause,
+    left_cause,
+    parted_now,
+    taken_now,
+)
 from conformance.coordinators.group_checks import (
     NONE,
     PENDING,
@@ -16,6 +23,7 @@ from conformance.coordinators.group_checks import (
     is_answered,
     is_refused,
     keys_text,
+    noted,
     offset_is,
     raised,
     refused,
@@ -57,9 +65,14 @@ def offsets_altered(belief: GroupBelief, request: Request, reply: GroupReply) ->
     if not altered:
         kind = "nothing is altered of a topic that exists" if vain else ""
         none = "a group" if reply.group else "no group"
-        require(belief.exists or not reply.group, "MEMBERS", none, "no group", kind)
-        return refused(belief, reply)
-    after = raised(attrs.evolve(belief, exists=True), reply, must=True)
+        after = noted(belief, belief.exists or not reply.group, "MEMBERS", none, "no group", kind)
+        if reply.group and not belief.exists:
+            after = attrs.evolve(after, exists=True, epoch=reply.group.epoch)
+        return refused(after, reply)
+    epoch, above = reply.group.epoch if reply.group else -1, f"above {belief.epoch}"
+    stays = epoch == belief.epoch
+    after = noted(belief, not stays, "GROUP_EPOCH_RISES", f"epoch {epoch}", above, "it stays")
+    after = raised(attrs.evolve(after, exists=True), reply, must=not stays)
     begun = {each.topic_partition for each in plan.effects if isinstance(each, CallInitialize)}
     for call in reply.calls:
         require(
@@ -69,13 +82,15 @@ def offsets_altered(belief: GroupBelief, request: Request, reply: GroupReply) ->
             f"calls for {keys_text(begun)}",
         )
         starts = {altered[call.key]} if call.key in altered else first_offsets(belief, call.key)
-        offset_is(belief, call, starts)
+        after = offset_is(after, call, starts)
     missing = set(altered) - {call.key for call in reply.calls}
     require(not missing, "NEW_IS_INITIALIZED", f"no call for {keys_text(missing)}", "a call")
     known = Map({(n, p): p >= 0 and _key(belief, n, p) in altered for n, p, _start in asked})
     late = dict.fromkeys((call.id for call in reply.calls if reply.result.status == PENDING), known)
     after = attrs.evolve(served(after, reply), altering=belief.altering.update(late))
-    return attrs.evolve(after, altered=after.altered | altered.keys())
+    held = frozenset(call.key for call in reply.calls if call.status != NONE)
+    after = attrs.evolve(after, altered=after.altered | altered.keys(), held=after.held | held)
+    return parted_now(after, altered.keys())
 
 
 def alteration_answered(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:
@@ -117,28 +132,37 @@ def offsets_deleted(belief: GroupBelief, request: Request, reply: GroupReply) ->
         allowed |= {NONE} if keys and not failed else set()
         holds = status in allowed or ((failed or all_fail) and status != NONE)
         expected = any_text(allowed or {"an error"})
-        require(holds, "REQUEST_ANSWER", f"{name} {status}", expected, silent)
+        late = counted_cause(belief, {call.key for call in reply.calls if call.topic == topic})
+        parted = certain and all(belief.lost.get(key) == PARTED for key in certain)
+        kind = "a late answer" if late and not keys else PARTED if parted else silent
+        require(holds or kind, "REQUEST_ANSWER", f"{name} {status}", expected)
+        after = noted(after, holds, "REQUEST_ANSWER", f"{name} {status}", expected, kind)
         gone = certain | (keys & called)
-        left = (certain & set(belief.states)) - called if waits or status == NONE else ()
-        require(not left, "STATE_IS_DELETED", f"state left of {keys_text(left)}", "none")
+        is_done = waits or status == NONE
+        left = (certain & set(belief.states)) - called if is_done else set[TopicPartition]()
+        _nothing_left(left, left_cause(belief, left))
         if failed:
             now = after.metadata
             stages = now.initializing - gone, now.initialized - gone, now.deleting | gone
             after = attrs.evolve(
                 after,
                 metadata=PartitionMetadata(*stages),
-                failed=less(after.failed, gone),
+                lost=less(after.lost, keys & called),
                 changed=True,
             )
         elif status == NONE:
             after = without(after, gone, states=keys & called)
-    after = taken_now(belief, after, "its offsets were deleted", called)
+    after = taken_now(belief, after, OFFSETS_DELETED, called)
     return _ending(after, reply, frozenset(called)) if waits else after
 
 
 def group_deleted(belief: GroupBelief, _request: Request, reply: GroupReply) -> GroupBelief:
     """Judge the answer to the deletion of the group. Raises BrokenRuleError."""
-    if is_refused(delete_group(world(belief)), reply):
+    plan, status = delete_group(world(belief)), reply.result.status
+    fails = belief.vain and status == ErrorCode.UNKNOWN_SERVER_ERROR.name and not reply.calls
+    kind = "a topic was altered in vain"
+    require(not fails or plan.error is not ErrorCode.NONE, "REQUEST_ANSWER", status, NONE, kind)
+    if is_refused(plan, reply):
         return refused(belief, reply)
     keys = listed(belief.metadata)
     left = set(belief.states) - {call.key for call in reply.calls}
@@ -149,8 +173,8 @@ def group_deleted(belief: GroupBelief, _request: Request, reply: GroupReply) -> 
         # What a heartbeat could not initialize may be there no more.
         open_ = belief.metadata.initializing - called
         metadata = PartitionMetadata(initializing=open_, deleting=keys - open_)
-        failed = less(belief.failed, called)
-        after = attrs.evolve(belief, metadata=metadata, widths=Map(), begun=Map(), failed=failed)
+        lost = less(belief.lost, called)
+        after = attrs.evolve(belief, metadata=metadata, widths=Map(), begun=Map(), lost=lost)
         after = taken_now(belief, after, "a deletion of the group has begun")
         if not _waits(reply):
             return after
@@ -167,7 +191,7 @@ def _nothing_left(left: Collection[TopicPartition], kind: str) -> None:
 def _without_group(belief: GroupBelief) -> GroupBelief:
     after = without(belief, listed(belief.metadata), states=frozenset(belief.states))
     after = attrs.evolve(after, exists=False, epoch=0, seen=frozenset(), changed=False)
-    return taken_now(belief, attrs.evolve(after, failed=Map()), "the group was deleted")
+    return taken_now(belief, attrs.evolve(after, lost=Map()), "the group was deleted")
 
 
 def _waits(reply: GroupReply) -> bool:
@@ -215,7 +239,9 @@ def _offsets_deleted_late(
     nameless = sum(name is None for name, _status in reply.result.topics)
     gone = {key.topic_id for key in keys} - {*belief.topics}
     kind = "no name of a topic that is gone" if nameless <= len(gone) else ""
-    require(not nameless, "REQUEST_ANSWER", "a topic without a name", "its name", kind)
+    belief = noted(
+        belief, not nameless, "REQUEST_ANSWER", "a topic without a name", "its name", kind
+    )
     told = {belief.names.get(str(name), name): status for name, status in reply.result.topics}
     deleting = belief.metadata.deleting
     for topic in sorted({key.topic_id for key in keys}):
@@ -239,8 +265,9 @@ def offsets_described(belief: GroupBelief, _request: Request, reply: GroupReply)
     extra = told.keys() - expected.keys()
     others = {key: start for key, start in told.items() if key in expected}
     kind = "a late answer" if others == expected and counted_cause(belief, extra) else ""
-    require(told == expected, "OFFSETS_DESCRIBED", _starts(told), _starts(expected), kind)
-    return belief
+    expected |= {key: told[key] for key in belief.unclear if key in expected and key in told}
+    holds = told == expected
+    return noted(belief, holds, "OFFSETS_DESCRIBED", _starts(told), _starts(expected), kind)
 
 
 def _key(belief: GroupBelief, name: str, partition: int) -> TopicPartition:

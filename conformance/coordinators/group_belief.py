@@ -7,6 +7,7 @@ import attrs
 from immutables import Map
 
 from conformance.coordinators.group_reply import DescribedGroup
+from model.rules import RULES, RuleKind
 from model.share_messages import TopicPartition
 from spec.coordinator import Durable
 from spec.group_membership import SESSION_MS, Members, beat, restarted
@@ -27,6 +28,19 @@ SETTLED = 2
 The first raises the group epoch, the second brings each member what the first has computed."""
 
 
+class BrokenRuleError(Exception):
+    """An answer breaks a rule: its name, its sentence, what was recorded and what was expected.
+
+    ``kind`` tells apart what breaks one rule with different causes; empty where nothing does.
+    """
+
+    def __init__(self, rule: str, recorded: str, expected: str, kind: str = "") -> None:
+        """Take the sentence of the rule from the table."""
+        super().__init__(rule)
+        self.rule, self.recorded, self.expected, self.kind = rule, recorded, expected, kind
+        self.sentence = RULES[RuleKind.GROUP][rule].sentence
+
+
 @attrs.frozen
 class GroupBelief:
     """A group as it must be now, and the cluster around it. Times in ms of virtual time.
@@ -42,13 +56,14 @@ class GroupBelief:
     counts heartbeats since anything changed. ``heard`` is when each member last sent one. Where the
     session timeout has changed since, KIP-932 leaves open which holds: ``earliest`` is when a
     session may end, and ``members`` when it must. ``told`` is what each member was last told that
-    it is assigned. ``group`` is the last description.
+    it is assigned. ``group`` is the last description. ``noted`` are the rules that the last answer
+    broke and that end no sequence; of share-partitions that are ``unclear`` the start offset is.
 
     To tell causes apart: ``taken`` is why a call no longer initializes a share-partition, since
-    that was deleted; ``counted`` the same of what a late answer to it has named; ``failed`` which
-    error the last initialization of a share-partition had, by a heartbeat; ``altered`` are those
-    last begun as they were altered, and ``vain`` topics of which only partitions were to be altered
-    that do not exist.
+    that was deleted; ``counted`` the same of what a late answer to it has named; ``lost`` why a
+    coordinator may not know a share-partition any more; ``altered`` are those last begun as they
+    were altered, ``held`` of these those that are not initialized since, and ``vain`` topics of
+    which only partitions were to be altered that do not exist.
     """
 
     initializes: bool = True
@@ -74,8 +89,11 @@ class GroupBelief:
     former: frozenset[int] = frozenset()
     taken: Map[tuple[int, TopicPartition], str] = Map()
     counted: Map[TopicPartition, str] = Map()
-    failed: Map[TopicPartition, str] = Map()
+    lost: Map[TopicPartition, str] = Map()
+    noted: tuple[BrokenRuleError, ...] = ()
+    unclear: Partitions = frozenset()
     altered: Partitions = frozenset()
+    held: Partitions = frozenset()
     vain: frozenset[str] = frozenset()
     altering: Map[int, Map[tuple[str, int], bool]] = Map()
     seen: frozenset[tuple[str, int]] = frozenset()
@@ -142,7 +160,7 @@ def without(belief: GroupBelief, keys: Partitions, *, states: Partitions) -> Gro
         states=less(belief.states, states),
         widths=Map({topic: n for topic, n in belief.widths.items() if topic in left}),
         begun=less(belief.begun, keys),
-        failed=less(belief.failed, keys),
+        lost=less(belief.lost, keys),
         counted=less(belief.counted, keys | states),
         changed=belief.changed or metadata.initialized != now.initialized,
     )
@@ -156,8 +174,8 @@ def initialized_now(belief: GroupBelief, keys: Partitions) -> GroupBelief:
     metadata = PartitionMetadata(
         now.initializing - keys, now.initialized | keys, now.deleting - keys
     )
-    failed = less(belief.failed, keys)
-    return attrs.evolve(belief, metadata=metadata, failed=failed, changed=True, beats=Map())
+    lost, held = less(belief.lost, keys), belief.held - keys
+    return attrs.evolve(belief, metadata=metadata, lost=lost, held=held, changed=True, beats=Map())
 
 
 def begun_now(belief: GroupBelief, key: TopicPartition, start_offset: int) -> GroupBelief:
@@ -173,9 +191,11 @@ def begun_now(belief: GroupBelief, key: TopicPartition, start_offset: int) -> Gr
         metadata=metadata,
         widths=widths,
         begun=belief.begun.set(key, belief.now_ms),
-        failed=less(belief.failed, (key,)),
+        lost=less(belief.lost, (key,)),
         counted=less(belief.counted, (key,)),
+        unclear=belief.unclear - {key},
         altered=belief.altered - {key},
+        held=belief.held - {key},
         vain=belief.vain - {topic},
         starts=belief.starts.set(key, start_offset),
     )

@@ -10,6 +10,8 @@ from conformance.coordinators.group_reply import StateCall
 from model.share_messages import TopicPartition
 
 _ERROR, _LATE_ERROR = "an error", "a late error"
+OFFSETS_DELETED = "its offsets were deleted"
+PARTED = "others of the topic are there again"
 _HIDES = "an error where a deletion has failed"
 
 
@@ -27,8 +29,8 @@ def taken_now(
         if keys is None or key in keys
     }
     counted = Map[TopicPartition, str]() if keys is None else less(after.counted, keys)
-    vain = frozenset[str]() if keys is None else after.vain
-    return attrs.evolve(after, taken=after.taken.update(taken), counted=counted, vain=vain)
+    after = attrs.evolve(after, taken=after.taken.update(taken), counted=counted)
+    return attrs.evolve(after, held=frozenset(), vain=frozenset()) if keys is None else after
 
 
 def answered_now(belief: GroupBelief, call: int, *, failed: bool, alters: bool) -> GroupBelief:
@@ -39,9 +41,17 @@ def answered_now(belief: GroupBelief, call: int, *, failed: bool, alters: bool) 
     why = {key: belief.taken.get((call, key), "") for key in keys}
     if failed:
         late = {key: _to(_LATE_ERROR, why[key]) for key in keys & metadata.initializing}
-        return attrs.evolve(belief, failed=belief.failed.update(late))
+        return attrs.evolve(belief, lost=belief.lost.update(late))
     gone = keys - metadata.initializing - metadata.initialized
-    return attrs.evolve(belief, counted=belief.counted.update({key: why[key] for key in gone}))
+    counted = belief.counted.update({key: why[key] for key in gone})
+    return parted_now(attrs.evolve(belief, counted=counted, held=belief.held - keys), gone)
+
+
+def parted_now(belief: GroupBelief, keys: Collection[TopicPartition]) -> GroupBelief:
+    """Take up that some of what is being deleted of a topic is there again."""
+    topics = {key.topic_id for key in keys}
+    rest = {key for key in belief.metadata.deleting if key.topic_id in topics} - {*keys}
+    return attrs.evolve(belief, lost=belief.lost.update(dict.fromkeys(rest, PARTED)))
 
 
 def _to(answer: str, why: str) -> str:
@@ -52,18 +62,23 @@ def failed_now(before: GroupBelief, belief: GroupBelief, key: TopicPartition) ->
     """Take up that an initialization by a heartbeat was answered with an error at once."""
     if not belief.members or key not in belief.metadata.initializing:
         return belief
-    hides = key in before.metadata.deleting or before.failed.get(key) == _HIDES
-    return attrs.evolve(belief, failed=belief.failed.set(key, _HIDES if hides else _ERROR))
+    hides = key in before.metadata.deleting or before.lost.get(key) == _HIDES
+    return attrs.evolve(belief, lost=belief.lost.set(key, _HIDES if hides else _ERROR))
 
 
 def left_cause(belief: GroupBelief, left: Collection[TopicPartition]) -> str:
-    """Return why durable state is left: after which error of an initialization, if any."""
-    errors = [belief.failed.get(key, "") for key in sorted(left)]
+    """Return why durable state is left: since what a coordinator may not know of it, if so."""
+    errors = [belief.lost.get(key, "") for key in sorted(left)]
     return errors[0] if errors and all(errors) else "what was initialized"
 
 
 def counted_cause(belief: GroupBelief, keys: Collection[TopicPartition]) -> str:
-    """Return why a late answer to an initialization must not count; nothing if none has come."""
+    """Return why a late answer to an initialization must not count; nothing if none has come.
+
+    An alteration of which none has come holds up the initialization that is due.
+    """
+    if keys and belief.held >= {*keys}:
+        return "an alteration that is not over"
     why = [belief.counted.get(key, "") for key in sorted(keys)]
     return f"a late answer, as {why[0]}" if why and all(why) else ""
 
@@ -80,10 +95,12 @@ def _stage(belief: GroupBelief, key: TopicPartition) -> str:
 
     One whose initialization failed is none of these.
     """
-    metadata, failed = belief.metadata, {*belief.failed}
+    metadata, failed = belief.metadata, {*belief.lost}
     if key in metadata.initializing - failed:
         return "one that is tried again"
-    listed = {*metadata.initializing, *metadata.initialized, *belief.counted} - failed
+    listed = {*metadata.initializing, *metadata.initialized, *belief.counted, *belief.held} - failed
+    calls = {each for each in belief.taken if belief.taken[each] == OFFSETS_DELETED}
+    listed |= {taken for call, taken in calls if call in belief.waiting}
     others = {other for other in listed if other != key and other.topic_id == key.topic_id}
     if others and others <= belief.altered:
         return "one beside altered ones"

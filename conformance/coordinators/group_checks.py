@@ -6,6 +6,7 @@ from typing import Any
 import attrs
 
 from conformance.coordinators.group_belief import (
+    BrokenRuleError,
     GroupBelief,
     begun_now,
     initialized_now,
@@ -15,25 +16,11 @@ from conformance.coordinators.group_belief import (
 from conformance.coordinators.group_causes import failed_now, start_cause
 from conformance.coordinators.group_reply import GroupReply, StateCall
 from model.errors import ErrorCode
-from model.rules import RULES, RuleKind
 from spec.group_lifecycle import GroupPlan
 from spec.share_group import CallInitialize, perform
 
 Request = Mapping[str, Any]
 NONE, PENDING = ErrorCode.NONE.name, ErrorCode.PENDING.name
-
-
-class BrokenRuleError(Exception):
-    """An answer breaks a rule: its name, its sentence, what was recorded and what was expected.
-
-    ``kind`` tells apart what breaks one rule with different causes; empty where nothing does.
-    """
-
-    def __init__(self, rule: str, recorded: str, expected: str, kind: str = "") -> None:
-        """Take the sentence of the rule from the table."""
-        super().__init__(rule)
-        self.rule, self.recorded, self.expected, self.kind = rule, recorded, expected, kind
-        self.sentence = RULES[RuleKind.GROUP][rule].sentence
 
 
 def require(holds: object, rule: str, recorded: object, expected: object, kind: str = "") -> None:
@@ -42,23 +29,32 @@ def require(holds: object, rule: str, recorded: object, expected: object, kind: 
         raise BrokenRuleError(rule, str(recorded), str(expected), kind)
 
 
+def noted(  # noqa: PLR0913, PLR0917 - as of ``require``
+    belief: GroupBelief, holds: object, rule: str, recorded: object, expected: object, kind: str
+) -> GroupBelief:
+    """Take up whether a rule holds after whose breach the judge can follow: it ends no sequence."""
+    if holds:
+        return belief
+    error = BrokenRuleError(rule, str(recorded), str(expected), kind)
+    return attrs.evolve(belief, noted=(*belief.noted, error))
+
+
 def raised(belief: GroupBelief, reply: GroupReply, *, must: bool, may: bool = False) -> GroupBelief:
     """Take up the group epoch: higher if it must be, the same unless it may be higher."""
     epoch, known = (reply.group.epoch if reply.group else -1), belief.epoch
-    kind = "it stays" if epoch == known else "it falls"
-    rises = epoch > known or not must
-    require(rises, "GROUP_EPOCH_RISES", f"epoch {epoch}", f"above {known}", kind)
+    require(epoch > known or not must, "GROUP_EPOCH_RISES", f"epoch {epoch}", f"above {known}")
     holds = epoch == known or (epoch > known and (must or may))
     require(holds, "GROUP_EPOCH_STAYS", f"epoch {epoch}", f"epoch {known}")
     seen = subscribed(belief) if epoch > known else belief.seen
     return attrs.evolve(belief, epoch=epoch, seen=seen)
 
 
-def offset_is(belief: GroupBelief, call: StateCall, offsets: Collection[int]) -> None:
+def offset_is(belief: GroupBelief, call: StateCall, offsets: Collection[int]) -> GroupBelief:
     """Check the start offset of an initialization."""
     expected = any_text(f"start offset {offset}" for offset in offsets)
     kind = start_cause(belief, call, offsets)
-    require(call.start_offset in offsets, "FIRST_OFFSET", call_text(call), expected, kind)
+    holds = call.start_offset in offsets
+    return noted(belief, holds, "FIRST_OFFSET", call_text(call), expected, kind)
 
 
 def served(belief: GroupBelief, reply: GroupReply) -> GroupBelief:
@@ -72,7 +68,13 @@ def served(belief: GroupBelief, reply: GroupReply) -> GroupBelief:
             continue
         effect = CallInitialize(call.key, call.start_offset, call.state_epoch)
         error, after = perform(world(belief), effect)
-        require(error is ErrorCode.NONE, "STATE_EPOCH", call_text(call), f"not {error.name}")
+        was = belief.states.get(call.key)
+        wrong = belief.noted or call.key in before.unclear
+        if wrong and was and was.state_epoch == call.state_epoch:
+            # Either start offset may hold: within a state epoch there is none that is altered.
+            belief = attrs.evolve(belief, unclear=belief.unclear | {call.key})
+        else:
+            require(error is ErrorCode.NONE, "STATE_EPOCH", call_text(call), f"not {error.name}")
         belief = attrs.evolve(belief, states=after.states)
         if call.status == NONE:
             belief = initialized_now(belief, frozenset({call.key}))

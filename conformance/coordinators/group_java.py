@@ -40,7 +40,7 @@ class LastRequest:
 
 
 def _steps(scene: GroupScene, deviation: Finding, _hello: object) -> JavaSteps:
-    *before, last = scene.exchanges
+    *before, last = scene.exchanges[: scene.length_of(deviation)]
     waiting: Waiting = {}
     steps = [(f"open({scene.belief.max_members});", "")]
     for exchange in before:

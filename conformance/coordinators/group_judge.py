@@ -20,6 +20,7 @@ from conformance.coordinators.group_admin import (
 from conformance.coordinators.group_belief import (
     RETRY_MS,
     SETTLED,
+    BrokenRuleError,
     GroupBelief,
     configured_now,
     first_offsets,
@@ -34,7 +35,6 @@ from conformance.coordinators.group_belief import (
 from conformance.coordinators.group_causes import answered_now, counted_cause
 from conformance.coordinators.group_checks import (
     NONE,
-    BrokenRuleError,
     Request,
     any_text,
     call_text,
@@ -193,7 +193,7 @@ def _initialized(belief: GroupBelief, plan: GroupPlan, reply: GroupReply) -> Gro
     for call in reply.calls:
         known = call.call == "initialize" and call.key in due
         require(known, "NEW_IS_INITIALIZED", call_text(call), f"calls for {keys_text(due)}")
-        offset_is(belief, call, first_offsets(belief, call.key))
+        belief = offset_is(belief, call, first_offsets(belief, call.key))
     topics = {topic for topic, _partitions in subscribed(belief)}
     since = belief.now_ms - RETRY_MS
     called = {call.key for call in reply.calls}

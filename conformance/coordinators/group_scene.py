@@ -1,14 +1,19 @@
 """One sequence of commands: what they ask of a group coordinator, and its answers judged."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
 
 from conformance.coordinators import group_asks as asks
-from conformance.coordinators.group_belief import HEARTBEAT_MS, SETTLED, GroupBelief
-from conformance.coordinators.group_checks import BrokenRuleError, Request, call_text
+from conformance.coordinators.group_belief import (
+    HEARTBEAT_MS,
+    SETTLED,
+    BrokenRuleError,
+    GroupBelief,
+)
+from conformance.coordinators.group_checks import Request, call_text
 from conformance.coordinators.group_judge import judged
 from conformance.coordinators.group_reply import GroupReply, StateCall, reply_from
 from conformance.coordinators.share_asks import FailOver, PassTime
@@ -74,6 +79,7 @@ class GroupScene(Stage[asks.GroupAsk]):
         self.steps: list[StepText] = []
         self.answered, self.exercised = Counter[str](), Counter[str]()
         self.exchanges: list[GroupExchange] = []
+        self._noted: dict[tuple[str, ...], tuple[Finding, int]] = {}
         self._created = 0
 
     def ask(self, command: asks.GroupAsk) -> Finding | None:
@@ -100,12 +106,26 @@ class GroupScene(Stage[asks.GroupAsk]):
         try:
             self.belief = judged(before, request, reply)
         except BrokenRuleError as error:
-            texts = printable(error.recorded), printable(error.expected)
-            found = target_finding(error.rule, operation, error.sentence, *texts)
-            cause = (error.rule, operation, error.kind) if error.kind else ()
-            return attrs.evolve(found, cause=cause)
+            return _finding(error, operation)
+        for broken in self.belief.noted:
+            found = _finding(broken, operation)
+            self._noted.setdefault(found.probable_cause, (found, len(self.steps)))
+        self.belief = attrs.evolve(self.belief, noted=())
         self.exercised.update(_exercised(before, request, reply, self.belief))
         return None
+
+    def end(self) -> Sequence[Finding]:
+        """Return what was noted and ended nothing: each cause once, where it showed first."""
+        return [found for found, _steps in self._noted.values()]
+
+    def length_of(self, deviation: Finding) -> int:
+        """Return how many requests led to a deviation."""
+        noted = (steps for found, steps in self._noted.values() if found is deviation)
+        return next(noted, len(self.steps))
+
+    def steps_of(self, deviation: Finding, /) -> tuple[StepText, ...]:
+        """Return the steps that led to a deviation."""
+        return tuple(self.steps[: self.length_of(deviation)])
 
     def _note(self, request: Request, answer: str, reply: GroupReply | None) -> None:
         words = ", ".join(f"{k} {v}" for k, v in request.items() if k not in ("op", "id"))
@@ -136,6 +156,13 @@ class GroupScene(Stage[asks.GroupAsk]):
         self._created += 1
         name, topic_id = f"t{topic}", f"t{topic}.{self._created}"
         return {"op": "create_topic", "topic": name, "id": topic_id, "partitions": partitions}
+
+
+def _finding(error: BrokenRuleError, operation: str) -> Finding:
+    texts = printable(error.recorded), printable(error.expected)
+    found = target_finding(error.rule, operation, error.sentence, *texts)
+    cause = (error.rule, operation, error.kind) if error.kind else ()
+    return attrs.evolve(found, cause=cause)
 
 
 def _altering(_belief: GroupBelief, ask: asks.AlterOffsets) -> Request:

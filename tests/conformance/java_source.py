@@ -10,8 +10,8 @@ from conformance.releases import NEWEST
 
 
 def method_of(java: JavaWriter, kit: AnyKit, target: Any, sequence: tuple[Any, ...]) -> str:  # noqa: ANN401 - of any kit
-    """Return the test of the only deviation that a sequence shows."""
-    (found,) = alone(target, sequence, kit).faults
+    """Return the test of the first deviation that a sequence shows."""
+    found, *_others = alone(target, sequence, kit).faults
     return java.method(target, kit, JavaCase("a fault", found))[1]
 
 

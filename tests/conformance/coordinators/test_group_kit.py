@@ -95,6 +95,13 @@ class Sparing(GroupCoordinatorDouble):
         return super()._delete(attrs.evolve(plan, effects=tuple(calls)))
 
 
+class Leaving(GroupCoordinatorDouble):
+    """It deletes no state with a group."""
+
+    def _delete(self, plan: GroupPlan) -> str:
+        return super()._delete(attrs.evolve(plan, effects=()))
+
+
 class AtOnce(GroupCoordinatorDouble):
     """It ends the sessions that there are by the new timeout."""
 
@@ -189,6 +196,36 @@ def test_a_group_may_have_nothing_of_an_initialization_that_failed() -> None:
     for double in (GroupCoordinatorDouble(), Undoing(), Unknowing()):
         assert shown(double, *fails, *deletes, asks.DeleteOffsets((1,))) == []
     assert shown(Unknowing(), *fails, *deletes, asks.DeleteOffsets((0,))) == ["REQUEST_ANSWER"]
+
+
+def test_a_sequence_goes_on_after_what_the_judge_can_follow() -> None:
+    def played(double: GroupCoordinatorDouble, *commands: asks.GroupAsk) -> Campaign[object]:
+        target = DriverTarget(double, GroupCapabilities)
+        return alone(target, (*JOINED, *commands), GROUP_COORDINATORS)
+
+    stays = "the group epoch stays when offsets are altered"
+    altered = asks.Leave(1), asks.AlterOffsets(((0, 0, 0),))
+    result = played(GroupCoordinatorDouble(stays), *altered, asks.DescribeOffsets(), *altered)
+    (fault,) = result.faults
+    assert fault.deviation.name == "GROUP_EPOCH_RISES"
+    assert fault.steps[-1].asked.startswith("alter_offsets")
+    assert result.asked["alter_offsets NONE"] == 2
+    again = *JOINED[1:], asks.Leave(1), asks.DeleteGroup()
+    (other,) = played(Leaving(stays), *altered, *again).faults
+    assert other.deviation.name == "STATE_IS_DELETED"
+
+
+def test_an_initialization_that_is_tried_again_may_be_so_twice() -> None:
+    class Retrying(GroupCoordinatorDouble):
+        def _initialize(self) -> None:
+            self.starts = dict.fromkeys(self.starts, 0)
+            super()._initialize()
+
+    late, waits = PassTime(31_003), (ErrorCode.PENDING,)
+    subscribes = asks.CreateTopic(1, 1), asks.MemberHeartbeat(1, topics=(0, 1), answers=waits)
+    again = late, asks.MemberHeartbeat(1, answers=waits), late, asks.MemberHeartbeat(1)
+    assert shown(GroupCoordinatorDouble(), *subscribes, *again) == []
+    assert shown(Retrying(), *subscribes, *again, asks.DescribeOffsets()) == ["FIRST_OFFSET"]
 
 
 def test_an_answer_that_cannot_be_read_stops_the_run() -> None:

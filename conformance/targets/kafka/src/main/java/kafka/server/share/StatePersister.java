@@ -94,6 +94,10 @@ final class StatePersister implements Persister {
     @Override
     public CompletableFuture<DeleteShareGroupStateResult> deleteState(DeleteShareGroupStateParameters request) {
         List<TopicData<PartitionIdData>> topics = request.groupTopicPartitionData().topicsData();
+        if (topics.stream().anyMatch(topic -> topic.partitions().isEmpty())) {
+            // DefaultStatePersister calls no share coordinator then.
+            return CompletableFuture.failedFuture(new IllegalArgumentException("partitions cannot be null or empty"));
+        }
         String status = next(topics);
         int id = nextId++;
         for (TopicData<PartitionIdData> topic : topics) {
