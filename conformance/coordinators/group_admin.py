@@ -11,7 +11,6 @@ from conformance.coordinators.group_causes import (
     PARTED,
     counted_cause,
     left_cause,
-    parted_now,
     taken_now,
 )
 from conformance.coordinators.group_checks import (
@@ -89,8 +88,7 @@ def offsets_altered(belief: GroupBelief, request: Request, reply: GroupReply) ->
     late = dict.fromkeys((call.id for call in reply.calls if reply.result.status == PENDING), known)
     after = attrs.evolve(served(after, reply), altering=belief.altering.update(late))
     held = frozenset(call.key for call in reply.calls if call.status != NONE)
-    after = attrs.evolve(after, altered=after.altered | altered.keys(), held=after.held | held)
-    return parted_now(after, altered.keys())
+    return attrs.evolve(after, altered=after.altered | altered.keys(), held=after.held | held)
 
 
 def alteration_answered(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBelief:

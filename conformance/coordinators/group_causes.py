@@ -48,9 +48,9 @@ def answered_now(belief: GroupBelief, call: int, *, failed: bool, alters: bool) 
 
 
 def parted_now(belief: GroupBelief, keys: Collection[TopicPartition]) -> GroupBelief:
-    """Take up that some of what is being deleted of a topic is there again."""
+    """Take up that a part of a topic that is being deleted may be there again."""
     topics = {key.topic_id for key in keys}
-    rest = {key for key in belief.metadata.deleting if key.topic_id in topics} - {*keys}
+    rest = {key for key in belief.metadata.deleting if key.topic_id in topics} - {*belief.counted}
     return attrs.evolve(belief, lost=belief.lost.update(dict.fromkeys(rest, PARTED)))
 
 

@@ -13,7 +13,7 @@ from conformance.coordinators.group_belief import (
     subscribed,
     world,
 )
-from conformance.coordinators.group_causes import failed_now, start_cause
+from conformance.coordinators.group_causes import failed_now, parted_now, start_cause
 from conformance.coordinators.group_reply import GroupReply, StateCall
 from model.errors import ErrorCode
 from spec.group_lifecycle import GroupPlan
@@ -81,7 +81,10 @@ def served(belief: GroupBelief, reply: GroupReply) -> GroupBelief:
         else:
             keys = belief.waiting.get(call.id, frozenset())
             belief = attrs.evolve(belief, waiting=belief.waiting.set(call.id, keys | {call.key}))
-    return belief
+    begun = {call.key for call in reply.calls}
+    return (
+        parted_now(belief, begun | belief.held | belief.metadata.initializing) if begun else belief
+    )
 
 
 def is_refused(plan: GroupPlan, reply: GroupReply) -> bool:

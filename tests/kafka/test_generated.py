@@ -155,6 +155,13 @@ COORDINATORS = (
                 "the deletion of a group that has the state of t0.1:0"
                 " ==> expected: not equal but was: <NONE>"
             ),
+            "TopicThatWasAlteredInVainStartsAt0": (
+                "the start offset of t0.1:0 ==> expected: <-1> but was: <0>"
+            ),
+            "AlteredPartitionHidesTheRestOfATopic": (
+                "the state of t0.1:1 is to be deleted, and the calls are [t0.1:0]"
+                " ==> expected: <true> but was: <false>"
+            ),
             "TopicsThatAreNotThereAreNotAnswered": (
                 "the answer about t0 ==> expected: <UNKNOWN_TOPIC_OR_PARTITION> but was: <NONE>"
             ),
@@ -162,7 +169,10 @@ COORDINATORS = (
         {
             "failed-deletion-of-offsets-names-no-topic": (
                 "GroupCoordinatorService answers what waited, and not the class"
-            )
+            ),
+            "deleting-a-group-fails-after-altering-nothing": (
+                "DefaultStatePersister refuses the deletion, and not the class"
+            ),
         },
     ),
 )

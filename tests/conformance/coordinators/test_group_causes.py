@@ -82,6 +82,29 @@ class Silent(GroupCoordinatorDouble):
         return {**super()._delete_offsets(request), "topics": []}
 
 
+class Knowing(GroupCoordinatorDouble):
+    """It has deleted all offsets that are to be."""
+
+    def _delete_offsets(self, request: dict[str, Any]) -> dict[str, Any]:
+        return {"topics": [[name, "NONE"] for name in request["topics"]]}
+
+
+class Refusing(GroupCoordinatorDouble):
+    """It does not know what is being deleted."""
+
+    def _delete_offsets(self, request: dict[str, Any]) -> dict[str, Any]:
+        reply = super()._delete_offsets(request)
+        unknown = [[name, "UNKNOWN_TOPIC_OR_PARTITION"] for name in request["topics"]]
+        return {**reply, "topics": unknown}
+
+
+class Failing(GroupCoordinatorDouble):
+    """It deletes no group."""
+
+    def _delete_group(self, _request: dict[str, Any]) -> dict[str, Any]:
+        return {"status": ErrorCode.UNKNOWN_SERVER_ERROR.name}
+
+
 class Widely(GroupCoordinatorDouble):
     """Altering offsets initializes a partition that the topic does not have."""
 
@@ -109,6 +132,8 @@ LATE, SERVED = PassTime(31_003), asks.AnswerCall(0)
 REFUSED = asks.AnswerCall(0, FAILED)
 AGAIN = "a failed initialization is not tried again"
 OF_STATE = "deleting a group leaves its state"
+ALTERS = asks.AlterOffsets(((0, 0, 0),), (PENDING,))
+DELETES_IN_VAIN = asks.DeleteOffsets((0,), (FAILED,))
 CASES: dict[str, list[tuple[Double, tuple[asks.GroupAsk, ...]]]] = {
     "altered-offsets-keep-the-group-epoch": [
         (Falling, (joins(0), LEAVES, asks.AlterOffsets(((0, 0, 0),)))),
@@ -143,6 +168,18 @@ CASES: dict[str, list[tuple[Double, tuple[asks.GroupAsk, ...]]]] = {
         (
             Leaving,
             (joins(0), LEAVES, asks.DeleteGroup((FAILED,)), joins(0), LEAVES, asks.DeleteGroup()),
+        ),
+    ],
+    "altered-partition-hides-the-rest-of-a-topic": [
+        (
+            lambda: GroupCoordinatorDouble(OF_STATE),
+            (joins(0), LEAVES, DELETES_IN_VAIN, ALTERS, asks.DeleteGroup()),
+        ),
+    ],
+    "deletion-of-offsets-leaves-the-rest-of-a-topic": [
+        (
+            lambda: GroupCoordinatorDouble("deleting offsets leaves their state"),
+            (joins(0, 1), LEAVES, ALTERS, asks.DeleteOffsets((1,))),
         ),
     ],
     "deletion-that-waited-leaves-what-came-since": [
@@ -182,6 +219,18 @@ CASES: dict[str, list[tuple[Double, tuple[asks.GroupAsk, ...]]]] = {
             ),
         ),
     ],
+    "alteration-that-is-not-over-holds-up-an-initialization": [
+        (
+            lambda: GroupCoordinatorDouble(AGAIN),
+            (joins(0), LEAVES, ALTERS, joins(1, answers=(FAILED,)), LATE, BEATS),
+        ),
+    ],
+    "late-answer-shows-when-offsets-are-deleted": [
+        (Knowing, (joins(1), LEAVES, asks.DeleteOffsets((0,)))),
+    ],
+    "deletion-of-offsets-does-not-know-what-is-left": [
+        (Refusing, (joins(0), LEAVES, DELETES_IN_VAIN, asks.DeleteOffsets((0,)))),
+    ],
     "late-answer-shows-in-the-offsets-of-the-next-group": [
         (
             lambda: GroupCoordinatorDouble("a description leaves out what was altered"),
@@ -193,6 +242,9 @@ CASES: dict[str, list[tuple[Double, tuple[asks.GroupAsk, ...]]]] = {
     ],
     "altering-nothing-creates-a-group": [
         (Making, (asks.AlterOffsets(((7, 0, 0),)),)),
+    ],
+    "deleting-a-group-fails-after-altering-nothing": [
+        (Failing, (joins(0), LEAVES, asks.AlterOffsets(((7, 0, 0),)), asks.DeleteGroup())),
     ],
     "altering-a-partition-below-0-initializes-it": [
         (Widely, (asks.AlterOffsets(((0, 0, 0),)),)),
