@@ -13,10 +13,11 @@ from tools.documents.findings import known_of
 SHARE, GROUP = "kafka-coordinator", "kafka-group-coordinator"
 KITS = {name: TargetChoice(name).kit for name in (SHARE, GROUP)}
 KNOWN = {name: known_of(name) for name in KITS}
+ADDED = "start offset 0 is due, and one that is new beside others starts at -1"
 MENDED = {
     SHARE: {"FindPartition: a key is refused"},
     GROUP: {
-        "FIRST_OFFSET: heartbeat: start offset 0 is due, and a new one beside others starts at -1",
+        f"FIRST_OFFSET: heartbeat: {ADDED}",
         "GROUP_EPOCH_STAYS: heartbeat",
     },
 }
