@@ -46,8 +46,11 @@ class GroupCapabilities:
 
 GroupHello = Hello[GroupCapabilities]
 
-_NOISE = ("now_ms", "group", "beats", "seen", "changed", "heard", "earliest", "starts")
-"""What of a belief changes with nearly every request."""
+_NOISE = (
+    *("now_ms", "group", "beats", "seen", "changed", "heard", "earliest", "starts", "noted"),
+    *("unclear", "taken", "counted", "lost", "altered", "held", "vain"),
+)
+"""What of a belief changes with nearly every request, or tells causes apart."""
 
 
 @attrs.frozen
