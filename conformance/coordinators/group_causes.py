@@ -62,8 +62,8 @@ def failed_now(before: GroupBelief, belief: GroupBelief, key: TopicPartition) ->
     """Take up that an initialization by a heartbeat was answered with an error at once."""
     if not belief.members or key not in belief.metadata.initializing:
         return belief
-    hides = key in before.metadata.deleting or before.lost.get(key) == _HIDES
-    return attrs.evolve(belief, lost=belief.lost.set(key, _HIDES if hides else _ERROR))
+    why = _HIDES if key in before.metadata.deleting else before.lost.get(key, _ERROR)
+    return attrs.evolve(belief, lost=belief.lost.set(key, why))
 
 
 def left_cause(belief: GroupBelief, left: Collection[TopicPartition]) -> str:
@@ -75,12 +75,18 @@ def left_cause(belief: GroupBelief, left: Collection[TopicPartition]) -> str:
 def counted_cause(belief: GroupBelief, keys: Collection[TopicPartition]) -> str:
     """Return why a late answer to an initialization must not count; nothing if none has come.
 
-    An alteration of which none has come holds up the initialization that is due.
+    One of which none has come holds up the one that is due.
     """
-    if keys and belief.held >= {*keys}:
-        return "an alteration that is not over"
+    if keys and _pending(belief) >= {*keys}:
+        return "one before that is not over"
     why = [belief.counted.get(key, "") for key in sorted(keys)]
     return f"a late answer, as {why[0]}" if why and all(why) else ""
+
+
+def _pending(belief: GroupBelief) -> set[TopicPartition]:
+    """Return what was deleted, or altered, while an initialization of it is not over."""
+    deleted = (each for each, why in belief.taken.items() if why == OFFSETS_DELETED)
+    return {*belief.held, *(key for call, key in deleted if call in belief.waiting)}
 
 
 def start_cause(belief: GroupBelief, call: StateCall, offsets: Collection[int]) -> str:
@@ -95,12 +101,10 @@ def _stage(belief: GroupBelief, key: TopicPartition) -> str:
 
     One whose initialization failed is none of these.
     """
-    metadata, failed = belief.metadata, {*belief.lost}
-    if key in metadata.initializing - failed:
+    metadata, failed, pending = belief.metadata, {*belief.lost}, _pending(belief)
+    if key in metadata.initializing - failed or key in pending:
         return "one that is tried again"
-    listed = {*metadata.initializing, *metadata.initialized, *belief.counted, *belief.held} - failed
-    calls = {each for each in belief.taken if belief.taken[each] == OFFSETS_DELETED}
-    listed |= {taken for call, taken in calls if call in belief.waiting}
+    listed = {*metadata.initializing, *metadata.initialized, *belief.counted, *pending} - failed
     others = {other for other in listed if other != key and other.topic_id == key.topic_id}
     if others and others <= belief.altered:
         return "one beside altered ones"

@@ -62,7 +62,7 @@ def judged(belief: GroupBelief, request: Request, reply: GroupReply) -> GroupBel
     """Return what is known after an answer. Raises BrokenRuleError."""
     after = _JUDGES[request["op"]](belief, request, reply)
     _described(belief, after, request, reply)
-    if after.metadata != belief.metadata or request["op"] in _WRITING:
+    if after.metadata != belief.metadata or request["op"] in _WRITING or reply.calls:
         # Apache Kafka counts anew whenever it writes the record, which KIP-932 leaves open.
         begun = Map(dict.fromkeys(after.metadata.initializing, after.now_ms))
         after = attrs.evolve(after, begun=begun)

@@ -215,6 +215,29 @@ def test_a_sequence_goes_on_after_what_the_judge_can_follow() -> None:
     assert other.deviation.name == "STATE_IS_DELETED"
 
 
+def test_the_time_of_all_initializations_may_count_anew_with_each() -> None:
+    class Subscribed(GroupCoordinatorDouble):
+        anew = False
+
+        def _call(self, starts: dict[TopicPartition, int], epoch: int) -> str:
+            topics = {self.names[name] for names in self.subscriptions.values() for name in names}
+            status = super()._call({k: v for k, v in starts.items() if k.topic_id in topics}, epoch)
+            self.begun = dict.fromkeys(self.begun, self.now) if self.anew else self.begun
+            return status
+
+    class Anew(Subscribed):
+        anew = True
+
+    def beats(*topics: int) -> asks.MemberHeartbeat:
+        return asks.MemberHeartbeat(1, topics=topics, answers=(ErrorCode.PENDING,))
+
+    both, late = (asks.CreateTopic(1, 1), asks.CreateTopic(2, 1)), PassTime(31_003)
+    sequence = *both, beats(1, 2), late, beats(2), beats(1)
+    assert shown(Anew(), *sequence) == shown(Subscribed(), *sequence) == []
+    never = GroupCoordinatorDouble("a failed initialization is not tried again")
+    assert shown(never, *sequence[:-1]) == ["NEW_IS_INITIALIZED"]
+
+
 def test_an_initialization_that_is_tried_again_may_be_so_twice() -> None:
     class Retrying(GroupCoordinatorDouble):
         def _initialize(self) -> None:
