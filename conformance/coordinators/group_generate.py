@@ -140,14 +140,19 @@ def _awaited(random: Random, mix: GroupMixture) -> asks.Answers:
 
 
 def _alter(random: Random, mix: GroupMixture, belief: GroupBelief) -> asks.GroupAsk:
-    topic = random.randint(0, mix.topics)
+    """Choose partitions of a topic, and sometimes of another."""
+    topics = random.sample(range(mix.topics + 1), 2 if random.random() < _BESIDE else 1)
+    offsets = (each for topic in sorted(topics) for each in _altered(random, topic, belief))
+    return asks.AlterOffsets(tuple(offsets), _awaited(random, mix))
+
+
+def _altered(random: Random, topic: int, belief: GroupBelief) -> list[tuple[int, int, int]]:
     width, beside = belief.topics.get(belief.names.get(f"t{topic}", ""), 1), random.random()
     width += beside < _BESIDE
     parts = random.sample(range(width), random.randint(1, width))
     if beside < _BESIDE / 2:
         parts = [-1 if part == width - 1 else part for part in parts]
-    offsets = tuple((topic, part, random.choice((0, 1, 100))) for part in sorted(parts))
-    return asks.AlterOffsets(offsets, _awaited(random, mix))
+    return [(topic, part, random.choice((0, 1, 100))) for part in sorted(parts)]
 
 
 def _delete(random: Random, mix: GroupMixture, belief: GroupBelief) -> asks.GroupAsk:
