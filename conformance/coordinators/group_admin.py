@@ -7,7 +7,6 @@ from immutables import Map
 
 from conformance.coordinators.group_belief import GroupBelief, first_offsets, less, without, world
 from conformance.coordinators.group_causes import (
-    OFFSETS_DELETED,
     PARTED,
     counted_cause,
     left_cause,
@@ -150,7 +149,8 @@ def offsets_deleted(belief: GroupBelief, request: Request, reply: GroupReply) ->
             )
         elif status == NONE:
             after = without(after, gone, states=keys & called)
-    after = taken_now(belief, after, OFFSETS_DELETED, called)
+    after = taken_now(belief, after, "its offsets were deleted", called)
+    after = attrs.evolve(after, held=after.held | (called & belief.metadata.initializing))
     return _ending(after, reply, frozenset(called)) if waits else after
 
 

@@ -62,8 +62,9 @@ class GroupBelief:
     To tell causes apart: ``taken`` is why a call no longer initializes a share-partition, since
     that was deleted; ``counted`` the same of what a late answer to it has named; ``lost`` why a
     coordinator may not know a share-partition any more; ``altered`` are those last begun as they
-    were altered, ``held`` of these those that are not initialized since, and ``vain`` topics of
-    which only partitions were to be altered that do not exist.
+    were altered, ``held`` those that were altered, or deleted while they were being initialized,
+    and of which that is not over, and ``vain`` topics of which only partitions were to be altered
+    that do not exist.
     """
 
     initializes: bool = True

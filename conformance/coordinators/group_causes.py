@@ -10,7 +10,6 @@ from conformance.coordinators.group_reply import StateCall
 from model.share_messages import TopicPartition
 
 _ERROR, _LATE_ERROR = "an error", "a late error"
-OFFSETS_DELETED = "its offsets were deleted"
 PARTED = "others of the topic are there again"
 _HIDES = "an error where a deletion has failed"
 
@@ -41,7 +40,7 @@ def answered_now(belief: GroupBelief, call: int, *, failed: bool, alters: bool) 
     why = {key: belief.taken.get((call, key), "") for key in keys}
     if failed:
         late = {key: _to(_LATE_ERROR, why[key]) for key in keys & metadata.initializing}
-        return attrs.evolve(belief, lost=belief.lost.update(late))
+        return attrs.evolve(belief, lost=belief.lost.update(late), held=belief.held - keys)
     gone = keys - metadata.initializing - metadata.initialized
     counted = belief.counted.update({key: why[key] for key in gone})
     return parted_now(attrs.evolve(belief, counted=counted, held=belief.held - keys), gone)
@@ -77,16 +76,10 @@ def counted_cause(belief: GroupBelief, keys: Collection[TopicPartition]) -> str:
 
     One of which none has come holds up the one that is due.
     """
-    if keys and _pending(belief) >= {*keys}:
+    if keys and belief.held >= {*keys}:
         return "one before that is not over"
     why = [belief.counted.get(key, "") for key in sorted(keys)]
     return f"a late answer, as {why[0]}" if why and all(why) else ""
-
-
-def _pending(belief: GroupBelief) -> set[TopicPartition]:
-    """Return what was deleted, or altered, while an initialization of it is not over."""
-    deleted = (each for each, why in belief.taken.items() if why == OFFSETS_DELETED)
-    return {*belief.held, *(key for call, key in deleted if call in belief.waiting)}
 
 
 def start_cause(belief: GroupBelief, call: StateCall, offsets: Collection[int]) -> str:
@@ -101,10 +94,10 @@ def _stage(belief: GroupBelief, key: TopicPartition) -> str:
 
     One whose initialization failed is none of these.
     """
-    metadata, failed, pending = belief.metadata, {*belief.lost}, _pending(belief)
-    if key in metadata.initializing - failed or key in pending:
+    metadata, failed = belief.metadata, {*belief.lost}
+    if key in metadata.initializing - failed or key in belief.held:
         return "one that is tried again"
-    listed = {*metadata.initializing, *metadata.initialized, *belief.counted, *pending} - failed
+    listed = {*metadata.initializing, *metadata.initialized, *belief.counted, *belief.held} - failed
     others = {other for other in listed if other != key and other.topic_id == key.topic_id}
     if others and others <= belief.altered:
         return "one beside altered ones"
