@@ -15,6 +15,7 @@ from tests.serve.served import Client, acquired, offsets_of, part
 pytestmark = pytest.mark.broker
 
 _NONE, _FENCED_LEADER_EPOCH = 0, 74
+_UNKNOWN_SERVER_ERROR, _UNKNOWN_TOPIC_OR_PARTITION = -1, 3
 
 
 def test_the_last_write_of_a_request_answers_for_all() -> None:
@@ -133,3 +134,41 @@ def test_a_fetch_that_waits_takes_what_its_lost_member_held(*, waits: bool) -> N
         given = acquired(client.fetch(0, part(topic), member="n", max_wait_ms=3000))
         later = acquired(client.fetch(1, member="n", max_wait_ms=9500))
     assert (given, later) == (([], [(0, 0, 3)]) if waits else ([(0, 0, 2)], []))
+
+
+IN_VAIN = [{"topic_name": "u", "partitions": [{"partition_index": 7, "start_offset": 0}]}]
+"""Topic u has no partition 7."""
+
+
+def left(client: Client, *, vain: bool) -> UUID:
+    """Leave group g of topic t, and perhaps alter nothing of topic u; return the id of that."""
+    t, u = str(created(client)), client.admin.create_topic("u", 1)
+    client.fill("u", 5)
+    client.admin.join("g", "m", "t", t, 1)
+    client.admin.leave("g", "m")
+    if vain:
+        answer = client.ask("alter_share_group_offsets", 0, group_id="g", topics=IN_VAIN)
+        assert answer.responses[0].partitions[0].error_code == _UNKNOWN_TOPIC_OR_PARTITION
+    return UUID(u)
+
+
+@pytest.mark.parametrize(("vain", "given"), [(True, [0, 1, 2, 3, 4]), (False, [])])
+def test_a_group_at_latest_reads_all_of_a_topic_that_was_altered_in_vain(
+    *, vain: bool, given: list[int]
+) -> None:
+    with kafka_client() as client:
+        topic = left(client, vain=vain)
+        client.admin.join("g", "m", "u", str(topic), 1)
+        assert offsets_of(client.fetch(0, part(topic), max_wait_ms=3000)) == given
+
+
+@pytest.mark.parametrize(
+    ("vain", "errors"), [(True, [_UNKNOWN_SERVER_ERROR, _NONE]), (False, [_NONE])]
+)
+def test_a_group_is_deleted_at_the_second_try_once_it_was_altered_in_vain(
+    *, vain: bool, errors: list[int]
+) -> None:
+    with kafka_client() as client:
+        left(client, vain=vain)
+        ask = partial(client.admin.one, "delete_groups", groups_names=["g"])
+        assert [ask().error_code for _ in errors] == errors
