@@ -247,7 +247,7 @@ def unknown(faults: Sequence[Fault[C]], known: Sequence[KnownDeviation]) -> list
 
     A known deviation accounts for a fault if it names the vector, or if both have the same
     signature and the sequence of the fault has every feature that the known one needs; and if the
-    fault has the probable cause that it names, if any. Or if it obscures such sequences.
+    fault has the probable cause that it names, if any. Or if it obscures what has such a cause.
     """
     return [fault for fault in faults if not any(_accounts(each, fault) for each in known)]
 
@@ -258,7 +258,7 @@ def _accounts(known: KnownDeviation, fault: Fault[Any]) -> bool:
     alike = known.signature == deviation.signature and known.needs <= kinds
     comes_after = not known.after or bool(known.after & kinds)
     exactly = (named or (alike and comes_after)) and _differs_so(deviation, known)
-    return exactly or bool(known.obscures & kinds)
+    return exactly or not known.obscures.isdisjoint(deviation.probable_cause)
 
 
 def _differs_so(deviation: Finding, known: KnownDeviation) -> bool:

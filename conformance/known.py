@@ -27,12 +27,12 @@ class KnownDeviation:
 
     ``sequence`` is a shortest sequence that shows it; ``needs`` are features that every such
     sequence has, to exclude other deviations with the same signature, and of the features
-    ``after`` it has one, if any are named. Whatever a sequence shows that has one of the features
-    ``obscures`` may follow from it, and is not told apart from it. ``vectors`` names test vectors
-    that show it. ``difference``, if it is there, is the probable cause as the kit words it, which
-    every such deviation has. ``consequence`` is what it means to an operator, ``cause`` its origin,
-    ``page`` where it is explained. ``loses`` is what a user loses by it, one of ``LOSSES``; empty:
-    not said. ``mended`` is the first release that has it no more; empty: none has mended it.
+    ``after`` it has one, if any are named. Whatever has one of the texts ``obscures`` in its
+    probable cause follows from it. ``vectors`` names test vectors that show it. ``difference``, if
+    it is there, is the probable cause as the kit words it, which every such deviation has.
+    ``consequence`` is what it means to an operator, ``cause`` its origin, ``page`` where it is
+    explained. ``loses`` is what a user loses by it, one of ``LOSSES``; empty: not said. ``mended``
+    is the first release that has it no more; empty: none has mended it.
     """
 
     name: str

@@ -1,5 +1,7 @@
 """In which state a core failed instead of answering, where its text fits several states."""
 
+from collections.abc import Iterable
+
 from conformance.cores.target import Request
 from judge.finding import CRASHED
 from spec.partition import SharePartition
@@ -10,13 +12,23 @@ LACKS_AVAILABLE = "a full window, and the log lacks all that is available in it"
 LACKS_GAP = "a full window, and the log lacks all of a gap in it, and nothing else is available"
 
 
+def nothing_at_start(partition: SharePartition, extents: Iterable[tuple[int, int]]) -> bool:
+    """Whether a batch of acknowledgements is across the start offset, with nothing in flight there.
+
+    ``extents``: the first and the last offset of each batch.
+    """
+    start = partition.window.start_offset
+    is_across = any(first < start <= last for first, last in extents)
+    return is_across and start not in partition.window.records
+
+
 def cause_of_crash(request: Request, partition: SharePartition) -> tuple[str, ...]:
     """Return the state in which a request met the share-partition; nothing where it is no other."""
     window = partition.window
     start = window.start_offset
     if request["op"] == "acknowledge":
-        is_across = any(first < start <= last for first, last, _types in request["batches"])
-        return (CRASHED, NOTHING_AT_START) if is_across and start not in window.records else ()
+        extents = ((first, last) for first, last, _types in request["batches"])
+        return (CRASHED, NOTHING_AT_START) if nothing_at_start(partition, extents) else ()
     if request["op"] != "acquire":
         return ()
     limit = partition.config.partition_max_record_locks

@@ -89,7 +89,8 @@ class WireDifference(Enum):
 class AnswerMismatch:
     """Why an answer is not possible: the guard or difference, and both sides in words.
 
-    ``about`` is the part of the request that got it: fetch, acknowledge, session, describe.
+    ``about`` is the part of the request that got it: fetch, acknowledge, session, describe. ``odd``
+    is what is odd about it, where that tells causes apart.
     """
 
     rule: Enum
@@ -97,6 +98,7 @@ class AnswerMismatch:
     observed: str
     expected: str
     topic_partition: TopicPartition | None = None
+    odd: str = ""
 
 
 def explained(

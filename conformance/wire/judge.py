@@ -1,7 +1,7 @@
 """The judge of a broker: which states explain all its answers; a deviation, if none does."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise, product
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 
 import attrs
 
@@ -20,6 +20,7 @@ from conformance.wire.belief import (
     uncertain,
     unkept,
 )
+from conformance.wire.cause import AT_LATEST, KEPT, Met, oddity, starving
 from conformance.wire.explain import (
     AnswerMismatch,
     WireDifference,
@@ -28,19 +29,26 @@ from conformance.wire.explain import (
     past_aborted,
 )
 from conformance.wire.target import BatchOrigin, Described, Exchange, GroupTopic
-from conformance.wire.visible import MOST_HASTY, altered, hasty, ill_described, is_empty
-from conformance.wire.words import acquired_text
+from conformance.wire.visible import (
+    MOST_HASTY,
+    altered,
+    data,
+    hasty,
+    ill_acquired,
+    ill_described,
+    is_empty,
+    twice,
+)
 from conformance.wire.written import WrittenLog, committed_only, deliverable, free_of_aborted
 from judge.finding import Finding
 from judge.view import snapshot
-from judge.words import printable, ranges_text, snapshot_text
-from model.config import SharePartitionConfig
+from judge.words import printable, snapshot_text
+from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
 from model.profile import Profile
-from model.ranges import OffsetRange, offsets
+from model.ranges import OffsetRange
 from model.share_messages import (
     FINAL_EPOCH,
-    PartitionResponse,
     ShareFetch,
     ShareRequest,
     ShareResponse,
@@ -52,7 +60,7 @@ from spec.partition import SharePartition
 from spec.record import UNDELIVERED
 from spec.share_broker import PartitionKey
 from spec.share_request import acquirable
-from spec.share_session import SessionKey, key_of
+from spec.share_session import key_of
 from spec.window import first_unfinished
 
 MOST_BELIEFS = 400
@@ -76,12 +84,18 @@ _LATE_MS = 2
 """How much earlier than its duration a lock may end (ms): clocks count whole ms."""
 
 
+_After = dict[Belief, tuple[Belief, Belief]]
+"""What a broker may be in after an answer, each with the beliefs before, as in ``explanation``."""
+_Refused = list[tuple[Belief, AnswerMismatch]]
+
+
 class Judge:
     """The beliefs about one group and its topic. ``over``: the judge cannot follow any more.
 
     ``beliefs`` has the most plausible one first. ``explanation`` is what led to it: the belief
     before the last answer, without and with the hidden events. ``refused`` is the share-partition
-    before an answer that is a deviation; None where that concerns none or several.
+    before an answer that is a deviation; None where that concerns none or several. ``others`` has
+    beliefs about a broker with a fault, by what it is: they explain every answer since as well.
     """
 
     def __init__(  # noqa: PLR0913 - what a judge knows from the beginning
@@ -105,6 +119,10 @@ class Judge:
         self._timing = attrs.evolve(timing, lock_ms=config.record_lock_duration_ms)
         topic = place.topic_id, place.partitions
         self.beliefs = beginnings(profile, place.group, topic, config)
+        self.others: dict[str, tuple[Belief, ...]] = {}
+        if config.auto_offset_reset is AutoOffsetReset.BY_DURATION:
+            latest = attrs.evolve(config, auto_offset_reset=AutoOffsetReset.LATEST)
+            self.others[AT_LATEST] = beginnings(profile, place.group, topic, latest)
         self.logs = {
             TopicPartition(place.topic_id, p): WrittenLog() for p in range(place.partitions)
         }
@@ -149,20 +167,20 @@ class Judge:
         topic_partition = self.key(partition)[1]
         log = self.logs[topic_partition]
         log.append(batches, origin)
-        self.beliefs = tuple(appended(b, topic_partition, batches, log) for b in self.beliefs)
+        self._each(lambda belief: appended(belief, topic_partition, batches, log))
 
     def ended(self, partition: int, *, committed: bool) -> None:
         """Note that the open transaction has ended, with a marker at the end of the log."""
         topic_partition = self.key(partition)[1]
         log = self.logs[topic_partition]
         log.ended(committed=committed)
-        self.beliefs = tuple(appended(belief, topic_partition, (), log) for belief in self.beliefs)
+        self._each(lambda belief: appended(belief, topic_partition, (), log))
 
     def deleted(self, partition: int, before: int) -> None:
         """Note that the log lost its records below an offset."""
         key = self.key(partition)
         self.logs[key[1]].start = before
-        self.beliefs = tuple(lost_records(belief, key, before) for belief in self.beliefs)
+        self._each(lambda belief: lost_records(belief, key, before))
 
     def may_have_session(self, member: str) -> bool:
         """Return whether a member has a session in some belief."""
@@ -174,20 +192,35 @@ class Judge:
         how = self._profile, place, self._config, self._timing, self._names
         return Judge(*how, tells_lag=self._tells_lag)
 
-    def begun_again(self, key: PartitionKey, state: Durable) -> None:
-        """Note that a share-partition without sessions has another durable state (KIP-932).
+    def begun_again(self, states: Mapping[PartitionKey, Durable], *, connected: bool) -> None:
+        """Note that share-partitions without sessions have another durable state (KIP-932).
 
-        Its leader reads it when there is a session again.
+        Their leader reads it when there is a session again. ``connected``: no connection was closed
+        before.
         """
-        log = self.logs[key[1]]
-        self.beliefs = tuple(
-            {begun_again(b, key, self._config, state, log): 0 for b in self.beliefs}
-        )
+
+        def begun(belief: Belief, *, unnoticed: bool = False) -> Belief:
+            for key, state in states.items():
+                known = belief.broker.partitions[key]
+                if not (unnoticed and known.ready):
+                    belief = begun_again(belief, key, known.config, state, self.logs[key[1]])
+            return belief
+
+        might = (*self.others.pop(KEPT, ()), *self.beliefs) if connected else ()
+        kept = [b for b in might if any(b.broker.partitions[key].ready for key in states)]
+        self._each(begun)
+        self.others |= {KEPT: tuple({begun(b, unnoticed=True): 0 for b in kept})} if kept else {}
+
+    def _each(self, change: Callable[[Belief], Belief]) -> None:
+        """Change the beliefs, those about a broker with a fault, too."""
+        self.beliefs = tuple({change(belief): 0 for belief in self.beliefs})
+        for name, beliefs in self.others.items():
+            self.others[name] = tuple({change(belief): 0 for belief in beliefs})
 
     def disconnected(self, connection: str, now: float) -> None:
         """Note that a connection was closed at ``now`` (ms)."""
         until = now + DISCONNECT_MS
-        self.beliefs = tuple(lost_connection(b, connection, until) for b in self.beliefs)
+        self._each(lambda belief: lost_connection(belief, connection, until))
 
     def exchange(
         self, request: ShareRequest, connection: str, exchange: Exchange
@@ -199,21 +232,45 @@ class Judge:
             return None
         for wrong in self._seen_wrong(exchange):
             return self._deviation(wrong, self.beliefs[0])
-        sent, received = exchange.sent_ms, exchange.received_ms
         self._exchanges += 1
+        for name, beliefs in [*self.others.items()]:
+            explaining, _ = self._answered(beliefs, request, connection, exchange)
+            self.others[name] = tuple(merged(explaining))[:MOST_BELIEFS]
+        sent = exchange.sent_ms
+        self._blur(sent, exchange.received_ms)
+        after, refused = self._answered(self.beliefs, request, connection, exchange)
+        how = request, exchange, connection, self.logs
+        odd = (oddity(wrong, Met(before, *how)) for before, wrong in refused)
+        still = (name for name, beliefs in self.others.items() if beliefs)
+        return self._concluded(after, refused, sent, chain(still, odd))
+
+    def _answered(
+        self,
+        beliefs: tuple[Belief, ...],
+        request: ShareRequest,
+        connection: str,
+        exchange: Exchange,
+    ) -> tuple[_After, _Refused]:
+        """Return the beliefs that explain a response, and why each of the others does not."""
+        sent, received = exchange.sent_ms, exchange.received_ms
         times = (sent - _LATE_MS, received, self._exchanges)
-        after: dict[Belief, tuple[Belief, Belief]] = {}
-        refused: list[tuple[Belief, AnswerMismatch]] = []
-        for belief, before in self._before(request, sent, received, after):
-            brokers, wrong = explained(before, request, response, connection, self.logs)
+        after: _After = {}
+        refused: _Refused = []
+        for belief, before in self._before(beliefs, request, (sent, received), after):
+            how = request, exchange.response, connection, self.logs
+            brokers, wrong = explained(before, *how)
             refused.append((before, wrong))
             for broker in brokers:
                 now = relocked(before, broker, self._timing, times)
                 after.setdefault(now, (belief, before))
-        return self._concluded(after, refused, sent)
+        return after, refused
 
     def _before(
-        self, request: ShareRequest, sent: float, received: float, after: Mapping[Belief, object]
+        self,
+        beliefs: tuple[Belief, ...],
+        request: ShareRequest,
+        times: tuple[float, float],
+        after: _After,
     ) -> Iterator[tuple[Belief, Belief]]:
         """Yield each belief with one that hidden events make of it before a request.
 
@@ -221,7 +278,7 @@ class Judge:
         over the aborted records at the start of their windows, too.
         """
         closing = key_of(request) if request.session_epoch == FINAL_EPOCH else None
-        events = [*self._possible(sent, received, closing)]
+        events = [(each, before) for each in beliefs for before in possible(each, *times, closing)]
         yield from events
         if committed_only(self._config) and not after:
             for belief, before in events:
@@ -229,29 +286,35 @@ class Judge:
                 if passed != before:
                     yield belief, passed
 
-    def _possible(
-        self, sent: float, received: float, closing: SessionKey | None = None
-    ) -> Iterator[tuple[Belief, Belief]]:
-        for belief in self.beliefs:
-            self._blurred_until = max(self._blurred_until, uncertain(belief, sent, received))
-            yield from ((belief, before) for before in possible(belief, sent, received, closing))
+    def _blur(self, sent: float, received: float) -> None:
+        until = (uncertain(belief, sent, received) for belief in self.beliefs)
+        self._blurred_until = max(self._blurred_until, *until)
 
     def described(self, partition: int, reported: Described) -> Finding | None:
         """Judge a reported start offset and lag, and keep the beliefs that explain them."""
         if ill := next(ill_described(self.key(partition)[1], reported), None):
             return self._deviation(ill, self.beliefs[0])
+        self._blur(reported.sent_ms, reported.received_ms)
+        after, refused = self._told(self.beliefs, partition, reported)
+        told = (n for n, each in self.others.items() if self._told(each, partition, reported)[0])
+        return self._concluded(after, refused, reported.sent_ms, told)
+
+    def _told(
+        self, beliefs: Sequence[Belief], partition: int, reported: Described
+    ) -> tuple[_After, _Refused]:
+        """Return the beliefs that explain a description, and why each of the others does not."""
         key, log = self.key(partition), self.logs[self.key(partition)[1]]
-        after: dict[Belief, tuple[Belief, Belief]] = {}
-        refused: list[tuple[Belief, AnswerMismatch]] = []
-        for belief, before in self._possible(reported.sent_ms, reported.received_ms):
-            wrong = described_wrong(
-                before.broker.partitions[key], log, reported, key[1], tells_lag=self._tells_lag
-            )
-            if wrong is None:
-                after.setdefault(unkept(before), (belief, before))
-            else:
-                refused.append((before, wrong))
-        return self._concluded(after, refused, reported.sent_ms)
+        after: _After = {}
+        refused: _Refused = []
+        for belief in beliefs:
+            for before in possible(belief, reported.sent_ms, reported.received_ms):
+                known = before.broker.partitions[key]
+                wrong = described_wrong(known, log, reported, key[1], tells_lag=self._tells_lag)
+                if wrong is None:
+                    after.setdefault(unkept(before), (belief, before))
+                else:
+                    refused.append((before, wrong))
+        return after, refused
 
     def first(self, wrongs: Iterator[AnswerMismatch]) -> Finding | None:
         """Return the first of these as a deviation, whatever state the broker is in."""
@@ -289,7 +352,13 @@ class Judge:
                 offset = min(o for o in free if o is not None)
                 kind = WireDifference.AVAILABLE_RECORDS_ARE_DELIVERED
                 wanted = f"offset {offset} of partition {place.partition}, or another"
-                wrong = AnswerMismatch(kind, "fetch", "nothing acquired", wanted, place)
+                others = (
+                    name
+                    for name, beliefs in self.others.items()
+                    if any(self._free(belief, request, place) is None for belief in beliefs)
+                )
+                odd = next(others, starving(self._config, self.logs[place], offset))
+                wrong = AnswerMismatch(kind, "fetch", "nothing acquired", wanted, place, odd)
                 return self._deviation(wrong, self.beliefs[0])
         return None
 
@@ -315,10 +384,7 @@ class Judge:
         return text
 
     def _concluded(
-        self,
-        after: Mapping[Belief, tuple[Belief, Belief]],
-        refused: list[tuple[Belief, AnswerMismatch]],
-        sent: float,
+        self, after: _After, refused: _Refused, sent: float, odd: Iterator[str]
     ) -> Finding | None:
         if after:
             self.explanation = next(iter(after.values()))
@@ -330,20 +396,20 @@ class Judge:
             self.over = True
             return None
         before, wrong = refused[0]
-        return self._deviation(wrong, before)
+        return self._deviation(attrs.evolve(wrong, odd=next(filter(None, odd), "")), before)
 
     def _seen_wrong(self, exchange: Exchange) -> Iterator[AnswerMismatch]:
         """Yield what no state of a broker allows: wrong offsets, records and lock durations."""
         read = dict(exchange.read)
         lock_ms = exchange.lock_timeout_ms
-        yield from _twice(exchange)
+        yield from twice(exchange)
         for part in exchange.response.partitions:
             log = self.logs.get(part.topic_partition)
             if log is None or not part.acquired:
                 continue
             sent = read.get(part.topic_partition, ())
-            yield from _ill_acquired(part, log, sent, committed=committed_only(self._config))
-            yield from altered(part, {*_data(part, log)}, exchange)
+            yield from ill_acquired(part, log, sent, committed=committed_only(self._config))
+            yield from altered(part, {*data(part, log)}, exchange)
             if lock_ms not in (None, self._timing.lock_ms):
                 kind = WireDifference.LOCK_TIMEOUT
                 texts = f"{lock_ms} ms", f"{self._timing.lock_ms} ms"
@@ -369,7 +435,7 @@ class Judge:
 
     def _deviation(self, wrong: AnswerMismatch, belief: Belief) -> Finding:
         self.refused = self._state(belief, wrong.topic_partition)
-        return target_finding(
+        found = target_finding(
             wrong.rule.name,
             wrong.about,
             wrong.rule.value,
@@ -377,6 +443,7 @@ class Judge:
             printable(wrong.expected),
             before=self.state_text(belief),
         )
+        return attrs.evolve(found, cause=(wrong.rule.name, wrong.odd) if wrong.odd else ())
 
     def _state(
         self, belief: Belief, topic_partition: TopicPartition | None
@@ -397,50 +464,3 @@ def is_passing(response: ShareResponse) -> bool:
     """Return whether a response has an error of a leader that is not ready."""
     parts = (error for p in response.partitions for error in (p.error, p.acknowledge_error))
     return response.error in PASSING or any(error in PASSING for error in parts)
-
-
-def _twice(exchange: Exchange) -> Iterator[AnswerMismatch]:
-    named = [part.topic_partition for part in exchange.response.partitions]
-    if doubled := next((place for place in named if named.count(place) > 1), None):
-        kind = WireDifference.ANSWERED_ONCE
-        texts = f"partition {doubled.partition} {named.count(doubled)} times", "once"
-        yield AnswerMismatch(kind, "fetch", *texts, doubled)
-    for place, read in exchange.read:
-        if any(after.first <= before.last for before, after in pairwise(read)):
-            kind = WireDifference.SENT_ONCE
-            texts = f"records {ranges_text(read)}", "each batch once, ascending"
-            yield AnswerMismatch(kind, "fetch", *texts, place)
-
-
-def _ill_acquired(
-    answer: PartitionResponse, log: WrittenLog, read: tuple[OffsetRange, ...], *, committed: bool
-) -> Iterator[AnswerMismatch]:
-    """Yield why no broker acquires this, of a log of which the response has what was ``read``.
-
-    ``committed``: only what is committed may be acquired.
-    """
-    acquired, place = acquired_text(answer.acquired), answer.topic_partition
-    if any(part.first < log.start or part.last >= log.end for part in answer.acquired):
-        kind = WireDifference.ONLY_LOGGED_IS_ACQUIRED
-        allowed = f"offsets of the log, {log.start} to {log.end - 1}"
-        yield AnswerMismatch(kind, "fetch", acquired, allowed, place)
-    if committed and not set(offsets(log.aborted)).isdisjoint(offsets(answer.acquired)):
-        kind = WireDifference.COMMITTED_IS_DELIVERED
-        allowed = f"nothing of {ranges_text(log.aborted)}"
-        yield AnswerMismatch(kind, "fetch", acquired, allowed, place)
-    if committed and any(part.last >= log.stable for part in answer.acquired):
-        kind = WireDifference.STABLE_IS_DELIVERED
-        allowed = f"offsets below the last stable offset, which is {log.stable}"
-        yield AnswerMismatch(kind, "fetch", acquired, allowed, place)
-    for offset in _data(answer, log):
-        if not any(batch.first <= offset <= batch.last for batch in read):
-            kind = WireDifference.ACQUIRED_IS_SENT
-            texts = f"records {ranges_text(read)}", f"record {offset} among them"
-            yield AnswerMismatch(kind, "fetch", *texts, place)
-
-
-def _data(answer: PartitionResponse, log: WrittenLog) -> Iterator[int]:
-    """Yield the acquired offsets that have a record."""
-    for acquired, batch in product(answer.acquired, log.batches):
-        first, last = max(batch.first, acquired.first), min(batch.last, acquired.last)
-        yield from range(first, last + 1)

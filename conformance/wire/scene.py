@@ -223,26 +223,28 @@ class WireScene(Stage[asks.Ask]):
         if self.over or (open_ and isinstance(ask, asks.WireRecreate)):
             return None
         if isinstance(ask, asks.WireAlterOffset):
-            self._alter(ask.partition % self.partitions, ask.to)
+            self._alter(ask)
         else:
-            self._recreate(topic=ask.topic)
+            self._recreate(ask)
         return None
 
-    def _alter(self, partition: int, to: int) -> None:
+    def _alter(self, ask: asks.WireAlterOffset) -> None:
+        partition = ask.partition % self.partitions
         log = self.log(partition)
-        offset = log.start + to % (log.end - log.start + 1)
+        offset = log.start + ask.to % (log.end - log.start + 1)
         self._target.alter_offset(self._place, partition, offset)
-        self.judge.begun_again(self.judge.key(partition), Durable(offset, 0))
+        states = {self.judge.key(partition): Durable(offset, 0)}
+        self.judge.begun_again(states, connected=not ask.hang_up)
         text = f"alter the start offset of partition {partition} to {offset}"
         self._note("alter_offset", text)
 
-    def _recreate(self, *, topic: bool) -> None:
-        self._place = self._target.recreate(self._place, topic=topic)
-        if topic:
+    def _recreate(self, ask: asks.WireRecreate) -> None:
+        self._place = self._target.recreate(self._place, topic=ask.topic)
+        if ask.topic:
             self._judge = self.judge.anew(self._place)
-        for partition in range(self.partitions):
-            self.judge.begun_again(self.judge.key(partition), Durable())
-        what = "the group and the topic" if topic else "the group"
+        states = {self.judge.key(partition): Durable() for partition in range(self.partitions)}
+        self.judge.begun_again(states, connected=not ask.hang_up)
+        what = "the group and the topic" if ask.topic else "the group"
         self._note("recreate", f"delete {what} and create them again under the same names")
 
     def _disconnect(self, member: str) -> None:

@@ -2,16 +2,85 @@
 
 import base64
 from collections.abc import Collection, Iterator
+from itertools import pairwise, product
 from uuid import UUID
 
 from conformance.wire.asks import Key
 from conformance.wire.explain import AnswerMismatch, WireDifference
 from conformance.wire.target import Described, Exchange, NamedNode
+from conformance.wire.words import acquired_text
+from conformance.wire.written import WrittenLog
+from judge.words import ranges_text
 from model.errors import ErrorCode
+from model.ranges import OffsetRange, offsets
 from model.share_messages import PartitionResponse, ShareFetch, TopicPartition
+
+NODE_0 = "node 0 for what does not exist"
+NAMES_A_NODE = "it names a node"
+BELOW_LOG, BELOW_IN_BATCH = "deleted records", "deleted records of a log batch that is still there"
+REFUSED_AND_GIVEN = "a refusal, and records"
 
 MOST_HASTY = 6
 """How many fetches in a row may get nothing at once: each may have met a change of what waits."""
+
+
+def twice(exchange: Exchange) -> Iterator[AnswerMismatch]:
+    """Yield where a response has a share-partition or a log batch twice."""
+    named = [part.topic_partition for part in exchange.response.partitions]
+    if doubled := next((place for place in named if named.count(place) > 1), None):
+        kind = WireDifference.ANSWERED_ONCE
+        texts = f"partition {doubled.partition} {named.count(doubled)} times", "once"
+        parts = [p for p in exchange.response.partitions if p.topic_partition == doubled]
+        said = {(p.acknowledge_error is not ErrorCode.NONE, bool(p.acquired)) for p in parts}
+        odd = REFUSED_AND_GIVEN if said == {(True, False), (False, True)} else ""
+        yield AnswerMismatch(kind, "fetch", *texts, doubled, odd)
+    for place, read in exchange.read:
+        if any(after.first <= before.last for before, after in pairwise(read)):
+            kind = WireDifference.SENT_ONCE
+            texts = f"records {ranges_text(read)}", "each batch once, ascending"
+            yield AnswerMismatch(kind, "fetch", *texts, place)
+
+
+def ill_acquired(
+    answer: PartitionResponse, log: WrittenLog, read: tuple[OffsetRange, ...], *, committed: bool
+) -> Iterator[AnswerMismatch]:
+    """Yield why no broker acquires this, of a log of which the response has what was ``read``.
+
+    ``committed``: only what is committed may be acquired.
+    """
+    acquired, place = acquired_text(answer.acquired), answer.topic_partition
+    if any(part.first < log.start or part.last >= log.end for part in answer.acquired):
+        kind = WireDifference.ONLY_LOGGED_IS_ACQUIRED
+        allowed = f"offsets of the log, {log.start} to {log.end - 1}"
+        yield AnswerMismatch(kind, "fetch", acquired, allowed, place, _deleted(answer, log))
+    if committed and not set(offsets(log.aborted)).isdisjoint(offsets(answer.acquired)):
+        kind = WireDifference.COMMITTED_IS_DELIVERED
+        allowed = f"nothing of {ranges_text(log.aborted)}"
+        yield AnswerMismatch(kind, "fetch", acquired, allowed, place)
+    if committed and any(part.last >= log.stable for part in answer.acquired):
+        kind = WireDifference.STABLE_IS_DELIVERED
+        allowed = f"offsets below the last stable offset, which is {log.stable}"
+        yield AnswerMismatch(kind, "fetch", acquired, allowed, place)
+    for offset in data(answer, log):
+        if not any(batch.first <= offset <= batch.last for batch in read):
+            kind = WireDifference.ACQUIRED_IS_SENT
+            texts = f"records {ranges_text(read)}", f"record {offset} among them"
+            yield AnswerMismatch(kind, "fetch", *texts, place)
+
+
+def _deleted(answer: PartitionResponse, log: WrittenLog) -> str:
+    outside = [o for o in offsets(answer.acquired) if not log.start <= o < log.end]
+    if outside[-1] >= log.end:
+        return ""
+    batch = next((b for b in log.batches if b.first < log.start <= b.last), None)
+    return BELOW_IN_BATCH if batch and outside[0] >= batch.first else BELOW_LOG
+
+
+def data(answer: PartitionResponse, log: WrittenLog) -> Iterator[int]:
+    """Yield the acquired offsets that have a record."""
+    for acquired, batch in product(answer.acquired, log.batches):
+        first, last = max(batch.first, acquired.first), min(batch.last, acquired.last)
+        yield from range(first, last + 1)
 
 
 def ill_described(place: TopicPartition, said: Described) -> Iterator[AnswerMismatch]:
@@ -47,7 +116,8 @@ def misled(
     for place, node in exchange.leaders:
         texts = f"node {node} as the leader of {_named(place, exist)}", "-1: no leader is known"
         if place not in exist or (nodes and node not in nodes and errors[place] & moved):
-            yield AnswerMismatch(kind, about, *texts, None)
+            odd = "" if node or place in exist else NODE_0
+            yield AnswerMismatch(kind, about, *texts, None, odd)
 
 
 def _named(place: TopicPartition, exist: Collection[TopicPartition]) -> str:
@@ -92,7 +162,8 @@ def ill_coordinated(key: Key, found: NamedNode, nodes: Collection[int]) -> Itera
     kind, refused = WireDifference.COORDINATOR, ErrorCode.INVALID_REQUEST
     told = found.error.name if found.error is not ErrorCode.NONE else f"node {found.node}"
     if key and found.error is not refused:
-        yield AnswerMismatch(kind, f"a key with {key}", told, refused.name)
+        odd = NAMES_A_NODE if found.error is ErrorCode.NONE else ""
+        yield AnswerMismatch(kind, f"a key with {key}", told, refused.name, odd=odd)
     elif not key and (found.error is not ErrorCode.NONE or (nodes and found.node not in nodes)):
         wanted = f"node {' or '.join(map(str, sorted(nodes)))}" if nodes else "a node"
         yield AnswerMismatch(kind, "a whole key", told, wanted)

@@ -1,0 +1,162 @@
+"""The probable cause of a broker's deviation: what is odd where its answer is wrong.
+
+An answer may be wrong in the same way for several reasons. What is odd about the request, the
+answer or the state in which they met tells them apart, as far as a response shows it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+
+import attrs
+
+from conformance.cores.crash import NOTHING_AT_START, nothing_at_start
+from conformance.wire.belief import Belief
+from conformance.wire.explain import (
+    AnswerMismatch,
+    Logs,
+    WireDifference,
+    explained,
+    loaded,
+)
+from conformance.wire.target import Exchange
+from conformance.wire.visible import is_empty
+from conformance.wire.written import WrittenLog, committed_only
+from model.config import AutoOffsetReset, SharePartitionConfig
+from model.errors import ErrorCode
+from model.ranges import offsets
+from model.share_messages import (
+    PartitionRequest,
+    ShareAcknowledge,
+    ShareFetch,
+    ShareRequest,
+    TopicPartition,
+)
+from spec.partition import SharePartition
+
+KEPT = "its leader keeps what was altered or deleted"
+AT_LATEST = "a group that begins at latest would do so"
+AT_MINUS_ONE = "a batch at offset -1 is taken for one at 0"
+WITHIN_ABORTED = "the start offset or the log's is within a batch of an aborted transaction"
+FULL_OF_ABORTED = "as many aborted records as the window may have come before"
+NOT_AVAILABLE = "OFFSET_NOT_AVAILABLE from a log without a young record"
+GETS_NOTHING = "it came with a fetch that waits and gets nothing"
+JOINS_WITH_RENEWAL = "a fetch that renews names a partition without acknowledgements"
+NEVER_FETCHED = "nobody has fetched"
+AT_MOST_NONE = "the fetch asks for at most 0 records"
+OVER_ABORTED = "it reaches too far by no more than the aborted records in it"
+
+_NOT_MODELLED = "OFFSET_NOT_AVAILABLE"
+
+
+@attrs.frozen
+class Met:
+    """A request and its answer, and a state in which a broker may have served it."""
+
+    before: Belief
+    request: ShareRequest
+    exchange: Exchange
+    connection: str
+    logs: Logs
+
+    def partition(self, place: TopicPartition) -> SharePartition | None:
+        """Return a share-partition, in memory if it can be; None if there is no such partition."""
+        key = self.request.group_id, place
+        if key not in self.before.broker.partitions:
+            return None
+        return loaded(self.before.broker, key, self.logs).partitions[key]
+
+
+def oddity(wrong: AnswerMismatch, met: Met) -> str:
+    """Return what is odd where an answer is wrong; empty if nothing is known to be."""
+    of_guards = () if isinstance(wrong.rule, WireDifference) else (_lost_refusal, _over_aborted)
+    odd = _ODD.get(wrong.rule, of_guards)
+    return next((text for each in odd for text in each(wrong, met)), "")
+
+
+def starving(config: SharePartitionConfig, log: WrittenLog, offset: int) -> str:
+    """Return what is odd where an available record is not delivered; empty if nothing is."""
+    aborted, held = {*offsets(log.aborted)}, {*offsets(log.batches)}
+    last = next((before for before in range(offset - 1, -1, -1) if before in held), -1)
+    full = range(last - config.partition_max_record_locks + 1, last + 1)
+    return FULL_OF_ABORTED if committed_only(config) and aborted.issuperset(full) else ""
+
+
+def _failed_whole(_wrong: AnswerMismatch, met: Met) -> Iterator[str]:
+    request, error = met.request, met.exchange.response.error
+    renews = isinstance(request, ShareFetch) and request.is_renew_ack
+    if error is ErrorCode.UNKNOWN_SERVER_ERROR and not met.exchange.unknown_errors:
+        yield from (NOTHING_AT_START for asked in request.partitions if _across(asked, met))
+    if error is ErrorCode.INVALID_REQUEST and renews:
+        yield from (JOINS_WITH_RENEWAL for asked in request.partitions if not asked.batches)
+    broker = met.before.broker
+    in_memory = broker.sessions or any(each.ready for each in broker.partitions.values())
+    if isinstance(request, ShareAcknowledge) and not in_memory:
+        yield NEVER_FETCHED
+
+
+def _across(asked: PartitionRequest, met: Met) -> bool:
+    partition = met.partition(asked.topic_partition)
+    extents = ((batch.first, batch.last) for batch in asked.batches)
+    return partition is not None and partition.ready and nothing_at_start(partition, extents)
+
+
+def _failed_fetch(wrong: AnswerMismatch, met: Met) -> Iterator[str]:
+    place, unknown = wrong.topic_partition, met.exchange.unknown_errors
+    partition = met.partition(place) if place else None
+    if place is None or partition is None:
+        return
+    log = met.logs[place]
+    starts = {partition.window.start_offset, partition.log.start_offset}
+    within = any(b.first < start <= b.last for b in log.aborted for start in starts)
+    if within and committed_only(partition.config) and not unknown:
+        yield WITHIN_ABORTED
+    by_duration = partition.config.auto_offset_reset is AutoOffsetReset.BY_DURATION
+    fresh = not met.before.broker.partitions[met.request.group_id, place].ready
+    if by_duration and fresh and log.first_young == log.end and {*unknown} == {_NOT_MODELLED}:
+        yield NOT_AVAILABLE
+
+
+def _at_minus_one(wrong: AnswerMismatch, met: Met) -> Iterator[str]:
+    """Yield that the answer is right for batches that begin at offset 0 in place of -1."""
+    asked = next(p for p in met.request.partitions if p.topic_partition == wrong.topic_partition)
+    mended = tuple(
+        attrs.evolve(each, first=0) if each.first == -1 else each for each in asked.batches
+    )
+    if mended != asked.batches:
+        parts = {p.topic_partition: p for p in met.request.partitions}
+        parts[asked.topic_partition] = attrs.evolve(asked, batches=mended)
+        request = attrs.evolve(met.request, partitions=tuple(parts.values()))
+        said = met.exchange.response, met.connection, met.logs
+        if explained(met.before, request, *said)[0]:
+            yield AT_MINUS_ONE
+
+
+def _lost_refusal(wrong: AnswerMismatch, met: Met) -> Iterator[str]:
+    accepted = wrong.about == f"acknowledge answered {ErrorCode.NONE.name}"
+    if accepted and isinstance(met.request, ShareFetch) and is_empty(met.request, met.exchange):
+        yield GETS_NOTHING
+
+
+def _asks_for_none(_wrong: AnswerMismatch, met: Met) -> Iterator[str]:
+    if isinstance(met.request, ShareFetch) and met.request.max_records == 0:
+        yield AT_MOST_NONE
+
+
+def _over_aborted(_wrong: AnswerMismatch, met: Met) -> Iterator[str]:
+    for part in met.exchange.response.partitions:
+        partition = met.partition(part.topic_partition)
+        if partition is not None and part.acquired:
+            start, last = partition.window.start_offset, part.acquired[-1].last
+            aborted = sum(
+                start <= o <= last for o in offsets(met.logs[part.topic_partition].aborted)
+            )
+            limit = partition.config.partition_max_record_locks
+            if last + 1 - start - aborted <= limit < last + 1 - start:
+                yield OVER_ABORTED
+
+
+_ODD: Mapping[object, tuple[Callable[[AnswerMismatch, Met], Iterator[str]], ...]] = {
+    WireDifference.SESSION_ERROR: (_failed_whole,),
+    WireDifference.FETCH_ERROR: (_failed_fetch,),
+    WireDifference.ACKNOWLEDGE_ERROR: (_at_minus_one, _lost_refusal),
+    WireDifference.ACQUIRED: (_asks_for_none,),
+}
