@@ -18,7 +18,7 @@ from model.share_messages import PartitionResponse, ShareFetch, TopicPartition
 NODE_0 = "node 0 for what does not exist"
 NAMES_A_NODE = "it names a node"
 BELOW_LOG, BELOW_IN_BATCH = "deleted records", "deleted records of a log batch that is still there"
-REFUSED_AND_GIVEN = "a refusal, and records"
+REFUSED_APART = "a refusal has an entry of its own"
 
 MOST_HASTY = 6
 """How many fetches in a row may get nothing at once: each may have met a change of what waits."""
@@ -31,8 +31,9 @@ def twice(exchange: Exchange) -> Iterator[AnswerMismatch]:
         kind = WireDifference.ANSWERED_ONCE
         texts = f"partition {doubled.partition} {named.count(doubled)} times", "once"
         parts = [p for p in exchange.response.partitions if p.topic_partition == doubled]
-        said = {(p.acknowledge_error is not ErrorCode.NONE, bool(p.acquired)) for p in parts}
-        odd = REFUSED_AND_GIVEN if said == {(True, False), (False, True)} else ""
+        refusals = [p for p in parts if p.acknowledge_error is not ErrorCode.NONE]
+        apart = len(refusals) == 1 and not refusals[0].acquired
+        odd = REFUSED_APART if apart and refusals[0].error is ErrorCode.NONE else ""
         yield AnswerMismatch(kind, "fetch", *texts, doubled, odd)
     for place, read in exchange.read:
         if any(after.first <= before.last for before, after in pairwise(read)):

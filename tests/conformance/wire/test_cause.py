@@ -252,6 +252,10 @@ CASES: dict[str, tuple[Callable[[], Finding], Callable[[], Finding]]] = {
         lambda: by_duration(FAILED, "OFFSET_NOT_AVAILABLE", origin=BatchOrigin.PLAIN),
     ),
     "kfake/deleted-records-are-acquired": (lambda: deleted(0, 4), lambda: deleted(4, 5)),
+    "kfake/deleted-records-are-acquired-with-their-batch": (
+        lambda: deleted(3, 4),
+        lambda: deleted(0, 4),
+    ),
     "kfake/refusal-is-lost-while-waiting": (
         lambda: lost(fetch("a", 1, (2, 2, ACCEPT))),
         lambda: lost(fetch("a", 1, (2, 2, ACCEPT)), (3, 3, 1)),
@@ -263,6 +267,10 @@ CASES: dict[str, tuple[Callable[[], Finding], Callable[[], Finding]]] = {
     "kfake/malformed-is-accepted-while-waiting": (
         lambda: lost(fetch("a", 1, (0, 1, 9))),
         lambda: lost(acknowledge("a", 1, (0, 1, 9))),
+    ),
+    "kfake/batch-at-offset-minus-one-is-accepted-while-waiting": (
+        lambda: lost(fetch("a", 1, (-1, 1, ACCEPT))),
+        lambda: lost(fetch("a", 1, (-1, 2, ACCEPT))),
     ),
     "kfake/partition-is-answered-twice": (
         lambda: twice(REFUSAL, GIVEN),
