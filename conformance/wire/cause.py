@@ -14,6 +14,7 @@ from conformance.wire.explain import (
     AnswerMismatch,
     Logs,
     WireDifference,
+    acknowledged_first,
     explained,
     loaded,
 )
@@ -21,7 +22,7 @@ from conformance.wire.target import Exchange
 from conformance.wire.written import WrittenLog, committed_only
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
-from model.ranges import offsets
+from model.ranges import OffsetRange, offsets
 from model.share_messages import (
     PartitionRequest,
     ShareAcknowledge,
@@ -35,6 +36,9 @@ KEPT = "its leader keeps what was altered or deleted"
 AT_LATEST = "a group that begins at latest would do so"
 AT_MINUS_ONE = "a batch at offset -1 is taken for one at 0"
 WITHIN_ABORTED = "the start offset or the log's is within a batch of an aborted transaction"
+OTHER_WITHIN = (
+    "another share-partition of the fetch fails, within a batch of an aborted transaction"
+)
 FULL_OF_ABORTED = "as many aborted records as the window may have come before"
 NOT_AVAILABLE = "OFFSET_NOT_AVAILABLE from a log without a young record"
 GETS_NOTHING = "it came with a fetch that waits and gets nothing"
@@ -67,7 +71,7 @@ class Met:
 def oddity(wrong: AnswerMismatch, met: Met) -> str:
     """Return what is odd where an answer is wrong; empty if nothing is known to be."""
     of_guards = () if isinstance(wrong.rule, WireDifference) else (_lost_refusal, _over_aborted)
-    odd = _ODD.get(wrong.rule, of_guards)
+    odd = _at_minus_one, *_ODD.get(wrong.rule, of_guards)
     return next((text for each in odd for text in each(wrong, met)), "")
 
 
@@ -104,28 +108,41 @@ def _failed_fetch(wrong: AnswerMismatch, met: Met) -> Iterator[str]:
     if place is None or partition is None:
         return
     log = met.logs[place]
-    starts = {partition.window.start_offset, partition.log.start_offset}
-    within = any(b.first < start <= b.last for b in log.aborted for start in starts)
-    if within and committed_only(partition.config) and not unknown:
-        yield WITHIN_ABORTED
+    if wrong.observed == ErrorCode.UNKNOWN_SERVER_ERROR.name and not unknown:
+        yield from (WITHIN_ABORTED for _ in _within_aborted(place, met))
+        failed = (
+            p for p in met.exchange.response.partitions if p.error is ErrorCode.UNKNOWN_SERVER_ERROR
+        )
+        others = (p.topic_partition for p in failed if p.topic_partition != place)
+        yield from (OTHER_WITHIN for other in others for _ in _within_aborted(other, met))
     by_duration = partition.config.auto_offset_reset is AutoOffsetReset.BY_DURATION
     fresh = not met.before.broker.partitions[met.request.group_id, place].ready
     if by_duration and fresh and log.first_young == log.end and {*unknown} == {_NOT_MODELLED}:
         yield NOT_AVAILABLE
 
 
-def _at_minus_one(wrong: AnswerMismatch, met: Met) -> Iterator[str]:
+def _within_aborted(place: TopicPartition, met: Met) -> Iterator[OffsetRange]:
+    """Yield each aborted batch within which a share-partition or its log begins."""
+    partition = met.partition(place)
+    if partition is not None and committed_only(partition.config):
+        starts = {partition.window.start_offset, partition.log.start_offset}
+        batches = met.logs[place].aborted
+        yield from (b for b in batches for start in starts if b.first < start <= b.last)
+
+
+def _at_minus_one(_wrong: AnswerMismatch, met: Met) -> Iterator[str]:
     """Yield that the answer is right for batches that begin at offset 0 in place of -1."""
-    asked = next(p for p in met.request.partitions if p.topic_partition == wrong.topic_partition)
+    asked = met.request.partitions
     mended = tuple(
-        attrs.evolve(each, first=0) if each.first == -1 else each for each in asked.batches
+        attrs.evolve(
+            part,
+            batches=tuple(attrs.evolve(b, first=0) if b.first == -1 else b for b in part.batches),
+        )
+        for part in asked
     )
-    if mended != asked.batches:
-        parts = {p.topic_partition: p for p in met.request.partitions}
-        parts[asked.topic_partition] = attrs.evolve(asked, batches=mended)
-        request = attrs.evolve(met.request, partitions=tuple(parts.values()))
-        said = met.exchange.response, met.connection, met.logs
-        if explained(met.before, request, *said)[0]:
+    if mended != asked:
+        request = attrs.evolve(met.request, partitions=mended)
+        if explained(met.before, request, met.exchange.response, met.connection, met.logs)[0]:
             yield AT_MINUS_ONE
 
 
@@ -142,13 +159,15 @@ def _asks_for_none(_wrong: AnswerMismatch, met: Met) -> Iterator[str]:
 
 
 def _over_aborted(_wrong: AnswerMismatch, met: Met) -> Iterator[str]:
-    for part in met.exchange.response.partitions:
-        partition = met.partition(part.topic_partition)
+    said = {part.topic_partition: part for part in met.exchange.response.partitions}
+    how = met.request, said, met.connection, met.logs
+    acknowledged = acknowledged_first(met.before.broker, *how)
+    met = attrs.evolve(met, before=attrs.evolve(met.before, broker=acknowledged))
+    for place, part in said.items():
+        partition = met.partition(place)
         if partition is not None and part.acquired:
             start, last = partition.window.start_offset, part.acquired[-1].last
-            aborted = sum(
-                start <= o <= last for o in offsets(met.logs[part.topic_partition].aborted)
-            )
+            aborted = sum(start <= each <= last for each in offsets(met.logs[place].aborted))
             limit = partition.config.partition_max_record_locks
             if last + 1 - start - aborted <= limit < last + 1 - start:
                 yield OVER_ABORTED
@@ -157,6 +176,6 @@ def _over_aborted(_wrong: AnswerMismatch, met: Met) -> Iterator[str]:
 _ODD: Mapping[object, tuple[Callable[[AnswerMismatch, Met], Iterator[str]], ...]] = {
     WireDifference.SESSION_ERROR: (_failed_whole,),
     WireDifference.FETCH_ERROR: (_failed_fetch,),
-    WireDifference.ACKNOWLEDGE_ERROR: (_at_minus_one, _lost_refusal),
+    WireDifference.ACKNOWLEDGE_ERROR: (_lost_refusal,),
     WireDifference.ACQUIRED: (_asks_for_none,),
 }

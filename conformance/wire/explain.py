@@ -232,7 +232,7 @@ def _conducts(
     answers = {part.topic_partition: part for part in response.partitions}
     places = sorted(place for group, place in broker.partitions if group == request.group_id)
     most = request.max_records if isinstance(request, ShareFetch) else 0
-    broker_then = _acknowledged(broker, request, answers, connection, logs)
+    broker_then = acknowledged_first(broker, request, answers, connection, logs)
     giving, choices = {place for place, part in answers.items() if part.acquired}, []
     for place in places:
         key, log = (request.group_id, place), logs.get(place, _EMPTY)
@@ -244,7 +244,7 @@ def _conducts(
             yield Conduct(tuple(zip(places, chosen, strict=True)), order)
 
 
-def _acknowledged(
+def acknowledged_first(
     broker: ShareBroker,
     request: ShareRequest,
     answers: Mapping[TopicPartition, PartitionResponse],

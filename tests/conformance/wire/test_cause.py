@@ -13,6 +13,7 @@ import pytest
 import conformance
 from conformance.known import KnownDeviation, read_known
 from conformance.wire.asks import Key
+from conformance.wire.cause import OVER_ABORTED
 from conformance.wire.judge import Judge
 from conformance.wire.target import BatchOrigin, Exchange, NamedNode
 from conformance.wire.visible import ill_coordinated, misled
@@ -46,7 +47,7 @@ from tests.conformance.wire.worlds import (
 TARGETS = Path(conformance.__file__).parent / "targets"
 NONE, REFUSED = ErrorCode.NONE, ErrorCode.INVALID_RECORD_STATE
 ILL, FAILED = ErrorCode.INVALID_REQUEST, ErrorCode.UNKNOWN_SERVER_ERROR
-ACCEPT, RENEW = 1, 4
+ACCEPT, RELEASE, RENEW = 1, 2, 4
 BY_DURATION = attrs.evolve(CONFIG, auto_offset_reset=AutoOffsetReset.BY_DURATION)
 ABORTED, OLD = BatchOrigin.ABORTED, BatchOrigin.OLD
 NOTHING = dict.fromkeys(("max_records", "max_bytes", "min_bytes", "max_wait_ms"), 0)
@@ -122,6 +123,15 @@ def of_aborted(start: int, *, altered: bool = False, unknown: Sequence[str] = ()
     return shown(judge, (fetch("a", 0), erring(FAILED, *unknown)))
 
 
+def with_another(start: int) -> Finding:
+    """Return that partition 0 fails with partition 1, whose log begins at an offset."""
+    judge = made(1, config=COMMITTED)
+    judge.produced(1, [OffsetRange(0, 2)], ABORTED)
+    judge.deleted(1, start)
+    parts = (PartitionResponse(P0, FAILED), PartitionResponse(P1, FAILED))
+    return shown(judge, (fetch("a", 0), Exchange(ShareResponse(partitions=parts), 0, 1)))
+
+
 def full(aborted: int) -> Finding:
     judge = produced(made(config=COMMITTED), aborted, origin=ABORTED)
     judge.produced(0, [OffsetRange(aborted + 1, aborted + 2)])
@@ -183,6 +193,17 @@ def beyond(origin: BatchOrigin) -> Finding:
     return shown(judge, (request, answer((last if origin is ABORTED else 1, last, 1))))
 
 
+def test_the_records_in_a_window_count_after_what_the_fetch_acknowledges() -> None:
+    judge = made(1, 3, config=COMMITTED)
+    first = fetch("a", 0), answer((0, 0, 1))
+    second = fetch("a", 1), answer((1, 3, 1))
+    assert not any(judge.exchange(request, "a", said) for request, said in (first, second))
+    produced(judge, 3, origin=ABORTED)
+    request: ShareFetch = attrs.evolve(fetch("a", 2, (0, 0, ACCEPT)), acquire_mode=STRICT)
+    found = shown(judge, (request, answer((7, 7, 1))))
+    assert found.probable_cause[-1] == OVER_ABORTED
+
+
 def unfetched(*asked: Asked) -> Finding:
     wrong = acknowledge("b", 1), answer(error=ErrorCode.GROUP_ID_NOT_FOUND)
     return shown(made(3), *asked, wrong)
@@ -218,6 +239,10 @@ CASES: dict[str, tuple[Callable[[], Finding], Callable[[], Finding]]] = {
     ),
     "kafka-broker/deleted-record-is-acquired": (lambda: deleted(3, 4), lambda: deleted(2, 4)),
     "kafka-broker/aborted-batch-across-log-start": (lambda: of_aborted(2), lambda: of_aborted(4)),
+    "kafka-broker/aborted-batch-across-log-start-takes-other-partitions": (
+        lambda: with_another(2),
+        lambda: with_another(3),
+    ),
     "kafka-broker/aborted-batch-across-start-offset": (
         lambda: of_aborted(2, altered=True),
         lambda: of_aborted(2, altered=True, unknown=("CORRUPT_MESSAGE",)),
@@ -310,6 +335,15 @@ def test_a_known_deviation_has_its_cause_and_one_that_looks_alike_has_not(name: 
     assert found.signature == other.signature == entry.signature
     assert found.probable_cause == entry.difference
     assert other.probable_cause != entry.difference
+
+
+def test_what_a_batch_at_minus_one_released_is_acquired_again() -> None:
+    """Whatever has its cause is taken for it, as an entry's ``obscures`` says."""
+    obscured = known("kafka-broker/batch-at-offset-minus-one-is-accepted").obscures
+    again = fetch("a", 1, (-1, 0, RELEASE)), answer((0, 0, 2))
+    assert obscured <= {*shown(made(3), HOLDS, again).probable_cause}
+    more = again[0], answer((0, 1, 2))
+    assert obscured.isdisjoint(shown(made(3), HOLDS, more).probable_cause)
 
 
 @pytest.mark.parametrize("target", ["kafka-broker", "kfake"])
