@@ -70,10 +70,8 @@ DELETED: tuple[asks.Ask, ...] = (asks.CoreAdvanceLogStart(1), said(1, 3))
 HELD = (LEAD, *FULL, *DELETED)
 WRITTEN = (LEAD, *FULL, said(0, 0, 1, ErrorCode.PENDING), *DELETED)
 LETTER = (QUEUE, *FULL, said(0, 0, 3), *DELETED)
-NATURAL = (
-    *(LONG, GAP_AT_1, *[FETCH] * 3, said(2, 2, 2), asks.CoreAdvanceLogStart(1)),
-    *(LONG, *[FETCH] * 3),
-)
+BEFORE_GAP: tuple[asks.Ask, ...] = (LONG, GAP_AT_1, *[FETCH] * 3, said(2, 2, 2))
+NATURAL = (*BEFORE_GAP, asks.CoreAdvanceLogStart(1), LONG, *[FETCH] * 3)
 """The log start offset has come to a gap that the log always had, and the leader has changed."""
 
 STOPPED = {
