@@ -78,9 +78,11 @@ def oddity(wrong: AnswerMismatch, met: Met) -> str:
 def starving(config: SharePartitionConfig, log: WrittenLog, offset: int) -> str:
     """Return what is odd where an available record is not delivered; empty if nothing is."""
     aborted, held = {*offsets(log.aborted)}, {*offsets(log.batches)}
-    last = next((before for before in range(offset - 1, -1, -1) if before in held), -1)
-    full = range(last - config.partition_max_record_locks + 1, last + 1)
-    return FULL_OF_ABORTED if committed_only(config) and aborted.issuperset(full) else ""
+    others = (each for each in range(offset - 1, -1, -1) if each in held - aborted)
+    begin, limit = next(others, -1) + 1, config.partition_max_record_locks
+    starts = range(begin, offset - limit + 1)
+    is_full = any(aborted.issuperset(range(start, start + limit)) for start in starts)
+    return FULL_OF_ABORTED if committed_only(config) and is_full else ""
 
 
 def _failed_whole(_wrong: AnswerMismatch, met: Met) -> Iterator[str]:

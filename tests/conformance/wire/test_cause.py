@@ -132,9 +132,8 @@ def with_another(start: int) -> Finding:
     return shown(judge, (fetch("a", 0), Exchange(ShareResponse(partitions=parts), 0, 1)))
 
 
-def full(aborted: int) -> Finding:
-    judge = produced(made(config=COMMITTED), aborted, origin=ABORTED)
-    judge.produced(0, [OffsetRange(aborted + 1, aborted + 2)])
+def full(*aborted: int) -> Finding:
+    judge = produced(produced(made(config=COMMITTED), *aborted, origin=ABORTED), 2)
     return starved(judge, *((fetch("a", epoch), answer()) for epoch in range(3)))
 
 
@@ -247,7 +246,7 @@ CASES: dict[str, tuple[Callable[[], Finding], Callable[[], Finding]]] = {
         lambda: of_aborted(2, altered=True),
         lambda: of_aborted(2, altered=True, unknown=("CORRUPT_MESSAGE",)),
     ),
-    "kafka-broker/aborted-records-fill-the-window": (lambda: full(4), lambda: full(3)),
+    "kafka-broker/aborted-records-fill-the-window": (lambda: full(4, 2), lambda: full(3, 3)),
     "kafka-broker/absent-partition-is-led-by-node-0": (
         lambda: led(ABSENT, 0, "fetch"),
         lambda: led(ABSENT, 1, "fetch"),
