@@ -16,6 +16,7 @@ from model.ranges import OffsetRange, offsets
 from model.share_messages import PartitionResponse, ShareFetch, TopicPartition
 
 NODE_0 = "node 0 for what does not exist"
+NODE_0_BESIDE = "node 0 beside an acknowledgement that is refused so, and a fetch that is not"
 NAMES_A_NODE = "it names a node"
 BELOW_LOG, BELOW_IN_BATCH = "deleted records", "deleted records of a log batch that is still there"
 REFUSED_APART = "a refusal has an entry of its own"
@@ -114,10 +115,12 @@ def misled(
         part.topic_partition: {part.error, part.acknowledge_error}
         for part in exchange.response.partitions
     }
+    fetched = {p.topic_partition for p in exchange.response.partitions if p.error is ErrorCode.NONE}
     for place, node in exchange.leaders:
         texts = f"node {node} as the leader of {_named(place, exist)}", "-1: no leader is known"
         if place not in exist or (nodes and node not in nodes and errors[place] & moved):
-            odd = "" if node or place in exist else NODE_0
+            beside = NODE_0_BESIDE if about == "fetch" and place in fetched else ""
+            odd = "" if node else beside if place in exist else NODE_0
             yield AnswerMismatch(kind, about, *texts, None, odd)
 
 

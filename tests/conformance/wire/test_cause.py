@@ -46,6 +46,7 @@ from tests.conformance.wire.worlds import (
 
 TARGETS = Path(conformance.__file__).parent / "targets"
 NONE, REFUSED = ErrorCode.NONE, ErrorCode.INVALID_RECORD_STATE
+MOVED = ErrorCode.NOT_LEADER_OR_FOLLOWER
 ILL, FAILED = ErrorCode.INVALID_REQUEST, ErrorCode.UNKNOWN_SERVER_ERROR
 ACCEPT, RELEASE, RENEW = 1, 2, 4
 BY_DURATION = attrs.evolve(CONFIG, auto_offset_reset=AutoOffsetReset.BY_DURATION)
@@ -137,8 +138,8 @@ def full(*aborted: int) -> Finding:
     return starved(judge, *((fetch("a", epoch), answer()) for epoch in range(3)))
 
 
-def led(place: TopicPartition, node: int, about: str) -> Finding:
-    parts = (PartitionResponse(place, ErrorCode.NOT_LEADER_OR_FOLLOWER),)
+def led(place: TopicPartition, node: int, about: str, error: ErrorCode = MOVED) -> Finding:
+    parts = (PartitionResponse(place, error, MOVED),)
     said = Exchange(ShareResponse(partitions=parts), 0, 1, leaders=((place, node),))
     found = made().first(misled(said, about, {P0, P1}, {1}))
     assert found is not None
@@ -254,6 +255,10 @@ CASES: dict[str, tuple[Callable[[], Finding], Callable[[], Finding]]] = {
     "kafka-broker/absent-partition-is-led-by-node-0-in-acknowledge": (
         lambda: led(ABSENT, 0, "acknowledge"),
         lambda: led(P0, 0, "acknowledge"),
+    ),
+    "kafka-broker/refused-acknowledgement-is-led-by-node-0": (
+        lambda: led(P0, 0, "fetch", NONE),
+        lambda: led(P0, 0, "fetch"),
     ),
     "kafka-broker/altered-offset-is-not-noticed": (
         lambda: shown(kept(start=1), again((0, 0, 2))),
