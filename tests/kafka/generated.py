@@ -48,7 +48,7 @@ def planted(subject: TargetChoice, doubles: Mapping[str, Any]) -> dict[str, str]
     kit, java = subject.kit, subject.java
     assert java
     methods: dict[str, str] = {}
-    limits = Limits(sequences=30, examples=1, shrink_plays=300)
+    limits = Limits(sequences=60, examples=1, shrink_plays=300)
     for name, target in doubles.items():
         for fault in campaign(target, limits, kit).faults:
             with suppress(NoTestError):
