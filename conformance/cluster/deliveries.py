@@ -96,7 +96,7 @@ def _known_counts(
         cause = (
             f"{given.end} as the last session had ended"
             if is_emptied
-            else _fenced_since(run, what, given, began[:2])[0]
+            else _fenced_since(run, what, given, began)[0]
         )
         yield given.count, given.line, cause
 
@@ -108,8 +108,7 @@ _READ_MS = 5000
 def judge_holder(run: RunState, what: LeaderAcquired, offset: int, count: int) -> Iterator[Finding]:
     """Judge a record by who holds it; from here on its member does."""
     key, place = (what.partition, offset), (what.partition, what.node, what.leader_epoch)
-    asked_ms, had_ms, _ = run.began.get(place, (run.ms, run.ms, ""))
-    began = asked_ms, had_ms
+    began = run.began.get(place, (run.ms, run.ms, ""))
     holder = run.holders.get((*key, what.leader_epoch))
     if holder is not None and holder.holds(run.ms):
         cause, *between = _fenced_since(run, what, holder, began)
@@ -128,14 +127,14 @@ def judge_holder(run: RunState, what: LeaderAcquired, offset: int, count: int) -
 
 
 def _fenced_since(
-    run: RunState, what: LeaderAcquired, holder: RecordHolder, began: tuple[int, int]
+    run: RunState, what: LeaderAcquired, holder: RecordHolder, began: tuple[int, int, str]
 ) -> tuple[str, ...]:
     """Return what of a node was fenced since, which made it forget a holder, and its line.
 
     The same makes it forget one who is to be while the state to begin with is asked for. An object
     that was fenced meanwhile, and gives out records nevertheless, is a cause of its own.
     """
-    asked_ms, had_ms = holder.began
+    asked_ms, had_ms, _ = holder.began
     if asked_ms == had_ms and not run.tells_sessions:
         asked_ms -= _READ_MS
     for kind in ("write", "read"):

@@ -34,8 +34,8 @@ MemberKey = tuple[str, int, int]
 class RecordHolder:
     """To whom a leader epoch gave a record last, when, until when, and with which count.
 
-    The leader asked for the state to begin with, and had it, at the times ``began``; ``end`` says
-    how it knows that the delivery is over, as far as is known.
+    The leader asked for the state to begin with, and had it, at the times ``began``, with the line
+    of the answer; ``end`` says how it knows that the delivery is over, as far as is known.
     """
 
     member: str
@@ -43,7 +43,7 @@ class RecordHolder:
     lock_ends_ms: int
     count: int
     line: str
-    began: tuple[int, int]
+    began: tuple[int, int, str]
     end: str = ""
     is_renewed: bool = False
     is_over: bool = False

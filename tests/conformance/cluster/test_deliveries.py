@@ -58,6 +58,17 @@ def test_what_a_removed_object_gives_of_a_renewed_lock_is_known(
     assert bool(known_in_cluster(finding)) == is_late
 
 
+@pytest.mark.parametrize(
+    ("is_late", "cause"), [(True, "its read was answered since"), (False, "nothing was fenced")]
+)
+def test_objects_that_begin_at_one_time_are_told_apart(*, is_late: bool, cause: str) -> None:
+    history = Written().add("reads").after(-10).add("reads", id=2)
+    history.add("read").acquired([4, 4, 1]).after(-20)
+    if is_late:
+        history.add("read", id=2)
+    assert caused(history.acquired([4, 4, 1], member="m2")) == [("ONE_HOLDER", cause)]
+
+
 WRITE = "the last session had ended while a write waited"
 GONE = "the last session had ended while a member that had left held records"
 
