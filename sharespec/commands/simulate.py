@@ -41,10 +41,11 @@ _EVENTS, _COMPARED = "events of traces", "events of traces that were compared"
 
 @attrs.define
 class _Cause:
-    """Findings that look alike: the first, its run, and the seeds of all."""
+    """Findings that look alike: the first, its run, what is known of it, and the seeds of all."""
 
     finding: Finding
     run: SimulatedRun
+    known: str
     seeds: list[int]
 
 
@@ -65,8 +66,13 @@ class _ClusterSearch:
         self.faults.update(fault.kind for fault in run.injected)
         self.happenings.update({_EVENTS: run.judged.events, _COMPARED: run.judged.compared})
         for finding in run.findings:
-            cause = self.causes.setdefault(finding.probable_cause, _Cause(finding, run, []))
-            cause.seeds.append(run.seed)
+            known = _known(finding, run)
+            key = (*finding.probable_cause, known)
+            self.causes.setdefault(key, _Cause(finding, run, known, [])).seeds.append(run.seed)
+
+    def new_first(self) -> list[_Cause]:
+        """Return all causes, those before the others of which nothing is known."""
+        return sorted(self.causes.values(), key=lambda cause: bool(cause.known))
 
 
 def _numbers(
@@ -169,7 +175,7 @@ def simulate_command(  # noqa: PLR0913 - one argument for each option
             try:
                 simulated(folder, seeds, without, workers, tell, judge_traces, events)
                 with closing(Simulator(folder, judge_traces)) as simulator:
-                    for number, cause in enumerate(search.causes.values(), start=1):
+                    for number, cause in enumerate(search.new_first(), start=1):
                         say(f"{name}: shrinks {number} of {len(search.causes)} kinds of findings")
                         cause.run, cause.finding = fewest(
                             simulator, cause.run, cause.finding, tries
@@ -178,7 +184,7 @@ def simulate_command(  # noqa: PLR0913 - one argument for each option
                 search.interrupted = True
         report = _document(name, runs, seed, search, out)
         if json_lines:
-            for cause in search.causes.values():
+            for cause in search.new_first():
                 click.echo(json.dumps(_as_json(cause)))
         else:
             show_document(report, output())
@@ -211,18 +217,18 @@ def _trace_judge(workers: int) -> Iterator[TraceJudge]:
         yield lambda folder, paused_ms: pool.submit(judge_leaders, folder, paused_ms).result()
 
 
-def _known(cause: _Cause) -> str:
-    """Return the name, the title and the page of what a finding is, if it is known."""
+def _known(finding: Finding, run: SimulatedRun) -> str:
+    """Return the name, the title and the page of what a finding of a run is, if it is known."""
     from sharespec.known_faults import known_in_cluster  # noqa: PLC0415 - as replay loads pyarrow
 
-    return known_in_cluster(cause.finding, cause.run.findings)
+    return known_in_cluster(finding, run.findings)
 
 
 def _as_json(cause: _Cause) -> dict[str, object]:
     finding = cause.finding
     return {
         "rule": finding.name,
-        "known": _known(cause) or None,
+        "known": cause.known or None,
         "sentence": finding.sentence,
         "seed": cause.run.seed,
         "seeds": sorted(set(cause.seeds)),
@@ -241,7 +247,8 @@ def _as_json(cause: _Cause) -> dict[str, object]:
 def _document(
     name: str, runs: int, seed: int, search: _ClusterSearch, out: Path | None
 ) -> Document:
-    causes, happenings = search.causes, search.happenings
+    causes, happenings = search.new_first(), search.happenings
+    new = sum(not cause.known for cause in causes)
     clusters = f"{search.clusters:,} of {runs:,}" if search.interrupted else f"{runs:,}"
     counted = (
         f"{clusters} clusters from seed {seed}: {happenings['InjectedFault']:,} faults, "
@@ -255,7 +262,7 @@ def _document(
     seen = ", ".join(f"{kind} {count:,}" for kind, count in sorted(search.faults.items()))
     unseen = ", ".join(sorted(KINDS - set(happenings))) or "nothing"
     verdict = (
-        Toned(f"{len(causes)} kinds of findings", "bad")
+        Toned(f"{len(causes)} kinds of findings, {new} of them new", "bad")
         if causes
         else Toned("No rule is broken", "good")
     )
@@ -268,7 +275,7 @@ def _document(
             paragraph(counted),
             paragraph(f"Faults: {seen or 'none'}. Never happened: {unseen}."),
         ),
-        sections=tuple(_section(cause, out) for cause in causes.values()),
+        sections=tuple(_section(cause, out) for cause in causes),
     )
 
 
@@ -278,11 +285,10 @@ def _section(cause: _Cause, out: Path | None) -> Section:
     options = " --traces" if run.judged.events else ""
     for option, numbers in (("without", sorted(run.without)), ("events", run.events or ())):
         options += f" --{option} {','.join(map(str, numbers))}" if numbers else ""
-    known = _known(cause)
     kept = out is not None
     where = f"{finding.place.partition}, seq {finding.seq}" if finding.event_text else ""
     return (
-        Heading(": ".join(finding.probable_cause), "known" if known else "new"),
+        Heading(": ".join(finding.probable_cause), "known" if cause.known else "new"),
         paragraph(finding.sentence),
         fields(
             ("recorded", finding.recorded),
@@ -292,7 +298,7 @@ def _section(cause: _Cause, out: Path | None) -> Section:
             ("event", finding.event_text or finding.place.event),
             ("seeds", f"{len(seeds)}: {', '.join(map(str, seeds[:10]))}"),
             ("clients", f"do {len(run.done):,} of {run.scripted:,} things" if run.done else ""),
-            ("known", known),
+            ("known", cause.known),
             ("history", str(run.history) if kept else ""),
             ("traces", str(run.traces) if kept and run.judged.events else ""),
         ),

@@ -14,13 +14,17 @@ from conformance.cluster.simulated import SimulatedRun
 from sharespec.cli import cli
 from sharespec.commands import simulate
 from tests.conformance.cluster.test_rules import FAULTS
+from tests.conformance.cluster.written import Written, begun
 
 SEED = 7
 
 
-def shown(seed: int, folder: Path) -> SimulatedRun:
+TWO_HOLDERS = FAULTS["two holders"][0]
+KNOWN = begun().add("reads").add("read", error="FENCED_LEADER_EPOCH").acquired([4, 4, 1])
+
+
+def shown(seed: int, folder: Path, history: Written = TWO_HOLDERS) -> SimulatedRun:
     """A run in which a member was given what another holds."""
-    history = FAULTS["two holders"][0]
     (folder / "history").write_text("\n".join(history.lines), encoding="utf-8")
     findings = tuple(judge_history(history.events()))
     happenings = Counter({"LeaderAnswered": 1})
@@ -30,7 +34,10 @@ def shown(seed: int, folder: Path) -> SimulatedRun:
 
 
 def interrupted(
-    monkeypatch: pytest.MonkeyPatch, *options: str, in_shrinking: bool = False
+    monkeypatch: pytest.MonkeyPatch,
+    *options: str,
+    in_shrinking: bool = False,
+    first: Written = TWO_HOLDERS,
 ) -> Result:
     """Run the command, interrupted after two clusters."""
 
@@ -42,8 +49,8 @@ def interrupted(
         tell: Callable[..., None],
         *_: object,
     ) -> None:
-        for seed in seeds[:2]:
-            tell(shown(seed, folder))
+        for seed, history in zip(seeds, (first, TWO_HOLDERS), strict=False):
+            tell(shown(seed, folder, history))
         if not in_shrinking:
             raise KeyboardInterrupt
 
@@ -66,6 +73,12 @@ def test_an_interrupt_shows_what_was_found(
     assert "2: 7, 8" in result.output
     assert "2 of 200 clusters from seed 7" in result.output
     assert "✗ ONE_HOLDER: m2; expected m1" in result.output
+
+
+def test_what_is_new_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    output = interrupted(monkeypatch, first=KNOWN).output
+    assert output.index("new: ONE_HOLDER") < output.index("known: ONE_HOLDER")
+    assert "2 kinds of findings, 1 of them new" in output
 
 
 def test_a_page_has_the_picture_of_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
