@@ -46,6 +46,8 @@ final class Cluster implements AutoCloseable {
     private static final int CONSUMERS = 25;
     private static final String LATEST = "latest";
     private static final long QUIET_MS = 120_000;
+    /** How often a share coordinator does its periodic jobs, as Kafka has it. */
+    private static final int JOB_MS = 300_000;
     private static final long AT_REST_MS = 20_000;
     private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -111,9 +113,15 @@ final class Cluster implements AutoCloseable {
         settings = new Settings(config);
         int snapshots = set("updates_per_snapshot", 1 + drawn.nextInt(50), 500);
         int linger = set("append_linger_ms", drawn.nextBoolean() ? 0 : drawn.nextInt(10), 5);
+        Random jobs = stream(seed, 24);
+        boolean prunes = jobs.nextInt(3) == 0;
+        int pruning = prunes ? set("prune_interval_ms", 200 + jobs.nextInt(5_000), JOB_MS) : JOB_MS;
+        int cold = prunes ? set("cold_snapshot_interval_ms", 200 + jobs.nextInt(10_000), JOB_MS) : JOB_MS;
         coordinatorSettings = Map.of(
             ShareCoordinatorConfig.SNAPSHOT_UPDATE_RECORDS_PER_SNAPSHOT_CONFIG, String.valueOf(snapshots),
-            ShareCoordinatorConfig.APPEND_LINGER_MS_CONFIG, String.valueOf(linger));
+            ShareCoordinatorConfig.APPEND_LINGER_MS_CONFIG, String.valueOf(linger),
+            ShareCoordinatorConfig.STATE_TOPIC_PRUNE_INTERVAL_MS_CONFIG, String.valueOf(pruning),
+            ShareCoordinatorConfig.COLD_PARTITION_SNAPSHOT_INTERVAL_MS_CONFIG, String.valueOf(cold));
         faultsMs = 5_000 + drawn.nextInt(25_000);
         history.add("settings", "delivery_count_limit", settings.deliveryLimit, "partition_max_record_locks",
             settings.maxLocks, "record_lock_duration_ms", settings.lockMs, "updates_per_snapshot", snapshots,

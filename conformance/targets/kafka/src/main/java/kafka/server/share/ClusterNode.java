@@ -27,6 +27,7 @@ import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.errors.NotLeaderOrFollowerException;
 import org.apache.kafka.common.message.FindCoordinatorResponseData;
+import org.apache.kafka.common.metadata.FeatureLevelRecord;
 import org.apache.kafka.common.metadata.PartitionRecord;
 import org.apache.kafka.common.metadata.TopicRecord;
 import org.apache.kafka.common.metrics.Metrics;
@@ -60,6 +61,7 @@ import org.apache.kafka.image.MetadataDelta;
 import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.image.MetadataProvenance;
 import org.apache.kafka.server.partition.PartitionListener;
+import org.apache.kafka.server.common.ShareVersion;
 import org.apache.kafka.server.share.PartitionMetadataProvider;
 import org.apache.kafka.server.share.ShareGroupListener;
 import org.apache.kafka.server.share.SharePartitionKey;
@@ -224,6 +226,7 @@ final class ClusterNode {
                 .setReplicas(List.of(0, 1, 2)).setIsr(List.of(0, 1, 2)).setLeader(0)
                 .setDirectories(List.of(Uuid.ZERO_UUID, Uuid.ZERO_UUID, Uuid.ZERO_UUID)));
         }
+        delta.replay(new FeatureLevelRecord().setName(ShareVersion.FEATURE_NAME).setFeatureLevel(ShareVersion.SV_1.featureLevel()));
         coordinator.onMetadataUpdate(delta, delta.apply(MetadataProvenance.EMPTY));
     }
 

@@ -9,6 +9,7 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.NotLeaderOrFollowerException;
+import org.apache.kafka.common.errors.OffsetOutOfRangeException;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.record.internal.Record;
 import org.apache.kafka.common.record.internal.RecordBatch;
@@ -35,6 +36,7 @@ final class StateTopic {
     private final Random random;
     private final List<Entry> log = new ArrayList<>();
     private final Map<ClusterNode, List<PartitionWriter.Listener>> listeners = new HashMap<>();
+    private long start;
     private long committed;
     private ClusterNode leader;
     private int epoch;
@@ -110,7 +112,7 @@ final class StateTopic {
 
             @Override
             public CompletableFuture<Void> deleteRecords(TopicPartition partition, long offset) {
-                return CompletableFuture.completedFuture(null);
+                return states.get(partition.partition()).prune(node, offset);
             }
         };
     }
@@ -127,6 +129,15 @@ final class StateTopic {
         }
         commitLater();
         return log.size();
+    }
+
+    private CompletableFuture<Void> prune(ClusterNode node, long offset) {
+        if (leader != node || offset > committed) {
+            return CompletableFuture.failedFuture(leader == node ? new OffsetOutOfRangeException("not committed")
+                : new NotLeaderOrFollowerException("node " + node.id + " does not lead " + place));
+        }
+        start = Math.max(start, Math.min(offset + (cluster.plants.is("prunes-more") ? 1 : 0), committed));
+        return CompletableFuture.completedFuture(null);
     }
 
     private static ByteBuffer copy(ByteBuffer buffer) {
@@ -162,7 +173,7 @@ final class StateTopic {
                 return;
             }
             int known = log.size() - (cluster.plants.is("load-forgets") ? Math.min(log.size(), 9) : 0);
-            for (int offset = 0; offset < known; offset++) {
+            for (int offset = (int) start; offset < known; offset++) {
                 Entry entry = log.get(offset);
                 playback.replay(offset, entry.producerId(), entry.producerEpoch(), entry.record());
             }
