@@ -109,36 +109,38 @@ def judge(
 
     def again(
         some: Sequence[Allowance], slack: float, missing: Sequence[Lapse] = given.missing
-    ) -> ObservedVerdict:
+    ) -> ObservationJudge:
         around = [*gaps, *(missing if Allowance.LOST_LINES in some else ())]
         known = given.with_slack(slack)
-        return ObservationJudge(partition, seen, known, around, frozenset(some)).verdict()
+        return ObservationJudge(partition, seen, known, around, frozenset(some))
 
     least = given.settings.slack_ms
     if any(each.late for each in seen):
         # One order of what happened that a legal broker can have had is enough.
         on_time = [attrs.evolve(each, late=0) for each in seen]
-        prompt = ObservationJudge(partition, on_time, given.with_slack(least), gaps).verdict()
+        prompt = ObservationJudge(partition, on_time, given, gaps).verdict()
         if not prompt.divergence:
             return prompt
-    verdict = again((), least)
+    strict = again((), least)
+    verdict = strict.verdict()
     if not verdict.divergence:
         return verdict
     unseen, slacks = tuple(_unseen(given)), [least * times for times in MORE_SLACK]
     loosest = again(unseen, slacks[-1])
-    if loosest.divergence:
-        return _certain(verdict, loosest)
+    if loosest.verdict().divergence:
+        most = given.settings.most_findings
+        return _certain(strict.verdict(most), loosest.verdict(most))
     lost = _last_missing(given, seen, verdict.divergence)
     for some, slack, missing in [
         *(((), slack, ()) for slack in slacks),
         *(((Allowance.LOST_LINES,), least, (gap,)) for gap in lost),
         *(((one,), least, given.missing) for one in unseen),
     ]:
-        explained = again(some, slack, missing)
+        explained = again(some, slack, missing).verdict()
         if not explained.divergence:
             return _in_doubt(explained, verdict.divergence, _reasons(some, slack, given, missing))
     reasons = _reasons(unseen, slacks[-1], given, given.missing)
-    return _in_doubt(loosest, verdict.divergence, reasons)
+    return _in_doubt(loosest.verdict(), verdict.divergence, reasons)
 
 
 def _last_missing(

@@ -99,19 +99,15 @@ class ObservationJudge:
         self._reads: list[tuple[float, float]] = []
         self._joined = Joined()
         self._learnt = False
+        self._course = self._goes_on()
 
-    def verdict(self) -> ObservedVerdict:
-        """Return the verdict where nothing else may have happened."""
-        with self._finding(None):
-            self._joined = join(self._given.dump, self._seen, self._given.settings)
-        for time, _, _, each, happen in sorted(self._happenings(), key=lambda one: one[:3]):
-            if len(self._findings) == self._given.settings.most_findings:
-                break
-            self._now = time
-            if each is not None:
-                self._operations.add(_OPERATIONS.get(each.kind, each.kind))
-            with self._finding(each):
-                happen()
+    def verdict(self, most: int = 1) -> ObservedVerdict:
+        """Return the verdict where nothing else may have happened, by so many findings at most.
+
+        Asked again for more, it goes on from there.
+        """
+        while len(self._findings) < most and next(self._course, False):
+            pass
         judged = self._judged + self._writes
         writes = [each for each in self._seen if each.kind is Kind.WRITE]
         verdict = Verdict.CONFORMS if judged else Verdict.UNDETERMINED
@@ -126,6 +122,19 @@ class ObservationJudge:
             widened=self._known.widened,
             durable=len(self._joined.places),
         )
+
+    def _goes_on(self) -> Iterator[bool]:
+        """Let one thing happen after the other, each with what it diverges in."""
+        with self._finding(None):
+            self._joined = join(self._given.dump, self._seen, self._given.settings)
+        yield True
+        for time, _, _, each, happen in sorted(self._happenings(), key=lambda one: one[:3]):
+            self._now = time
+            if each is not None:
+                self._operations.add(_OPERATIONS.get(each.kind, each.kind))
+            with self._finding(each):
+                happen()
+            yield True
 
     @contextmanager
     def _finding(self, each: Observation | None) -> Iterator[None]:
