@@ -116,9 +116,11 @@ class _Judging:
     closed: bool = False
     is_member: bool = False
     were_cut: set[int] = attrs.field(factory=set)
+    times: list[int] = attrs.field(factory=list)
 
     def take(self, event: Event) -> None:
         """Take note of one event."""
+        self.times.append(event.at_ms)
         _TAKES[type(event)](self, event)
 
     def violated(self, duty: Duty, text: str) -> None:
@@ -403,7 +405,7 @@ class _Judging:
         for held in self.holdings.every() if event.error is None else ():
             held.passed_over = held.renewed is not None and held.renewed < self.began
         if event.error is None and not event.records:
-            self.report(empty_handed(self.holdings, self.began))
+            self.report(empty_handed(self.holdings, self.began, self.times))
         call = self.call or Called(event.at_ms, "poll")
         elapsed_ms = max(call.timeout_ms, event.at_ms - call.at_ms)
         self.report(too_often(self.empty_fetches, elapsed_ms))

@@ -1,6 +1,7 @@
 """Calls that achieve nothing: what the client has in hand meanwhile, and how often it asks."""
 
-from collections.abc import Iterator
+from bisect import bisect
+from collections.abc import Iterator, Sequence
 
 from clients.duties import Duty
 from clients.events import RENEW, Drained
@@ -13,6 +14,9 @@ EMPTY_FETCHES = 50
 COMMIT_MS = 10_000
 """How long a commit may wait that fails and sends nothing."""
 
+LATE_MS = 2000
+"""How long before a poll ends without a record its client has nothing in hand."""
+
 _SECOND = 1000
 
 
@@ -21,13 +25,22 @@ def withheld(holdings: Holdings, leadership: Leadership) -> list[Held]:
     return [held for held in holdings.every() if held.is_idle and leadership.assigns(held.place)]
 
 
-def empty_handed(holdings: Holdings, began: int) -> Iterator[tuple[Duty, str]]:
-    """Judge a poll that returned nothing by what the client had in hand when it began."""
+def empty_handed(
+    holdings: Holdings, began: int, times: Sequence[int]
+) -> Iterator[tuple[Duty, str]]:
+    """Judge a poll that returned nothing by what the client had in hand when it began.
+
+    And one that waited long by what it was given long before it ended. ``times`` are those of all
+    events so far.
+    """
+    late = bisect(times, times[-1] - LATE_MS) if times[-1] - times[began] >= LATE_MS else 0
     for held in holdings.every():
         known = held.moved_on is not None and held.moved_on < began
-        if known and held.is_idle and not (held.reported or held.is_corrupt):
+        idle = held.is_idle and not (held.reported or held.is_corrupt)
+        if idle and (known or held.answer < late):
             held.reported = True
-            yield Duty.NONE_DROPPED, f"{held.where} was acquired, and poll is empty"
+            text = "poll is empty" if known else "a poll waits on and is empty"
+            yield Duty.NONE_DROPPED, f"{held.where} was acquired, and {text}"
 
 
 def gaps_kept(holdings: Holdings, leadership: Leadership, began: int) -> Iterator[tuple[Duty, str]]:

@@ -144,9 +144,9 @@ class _Application:
         journal.note(result)
         return result
 
-    def poll(self) -> Returned:
+    def poll(self, timeout_ms: int = 0) -> Returned:
         """Poll once; what was pending before is pending on where that failed."""
-        result = self.call("poll", timeout_ms=self.pace.poll_ms)
+        result = self.call("poll", timeout_ms=timeout_ms or self.pace.poll_ms)
         if result.error is None:
             again = {(record.place, record.offset) for record in result.records}
             kept = [record for key, record in self.renewed.items() if key not in again]
@@ -322,6 +322,7 @@ _STEPS: dict[Do, _Step] = {
     **{do: _producing(do) for do in PRODUCES},
     Do.POLL: lambda app, _n: app.poll_on(),
     Do.POLL_ONCE: lambda app, _n: app.poll(),
+    Do.POLL_FOR: lambda app, number: app.poll(number),
     Do.COMMIT: lambda app, _n: app.commit(int(app.pace.patience_seconds * 1000)),
     Do.COMMIT_BRIEFLY: lambda app, _n: app.commit(_BRIEFLY_MS),
     Do.COMMIT_ASYNC: lambda app, _n: app.call("commit_async"),

@@ -23,8 +23,8 @@ class Do(Enum):
     """A step of a script; those with a number need it.
 
     ``POLL`` polls until there is something, as long as there may be; ``POLL_ONCE`` polls once
-    whatever comes. ``ACCEPT``, ``RELEASE``, ``REJECT`` and ``RENEW`` acknowledge, where the number
-    says how many of what the last poll returned, 0 for all.
+    whatever comes, ``POLL_FOR`` for so many ms. ``ACCEPT``, ``RELEASE``, ``REJECT`` and ``RENEW``
+    acknowledge, where the number says how many of what the last poll returned, 0 for all.
     """
 
     PRODUCE = "produce"
@@ -33,6 +33,7 @@ class Do(Enum):
     PRODUCE_ABORTED = "produce-aborted"
     POLL = "poll"
     POLL_ONCE = "poll-once"
+    POLL_FOR = "poll-for"
     ACCEPT = "accept"
     RELEASE = "release"
     REJECT = "reject"
@@ -95,11 +96,13 @@ PRODUCES = (Do.PRODUCE, Do.PRODUCE_COMPACTED, *TRANSACTIONS, *ODD)
 ADDS = (Do.ADD_PARTITION, Do.ADD_PARTITION_LATE)
 SUBSCRIPTIONS = (("t",), ("u",), ("t", "u"))
 """The topics of a subscription by its number, from 1 on; the second topic has one partition."""
-NUMBERED = frozenset({*PRODUCES, *ACKNOWLEDGE, *OF_BROKERS, Do.IDLE, Do.SUBSCRIBE, Do.INTERVAL})
+NUMBERED = frozenset(
+    {*PRODUCES, *ACKNOWLEDGE, *OF_BROKERS, Do.IDLE, Do.SUBSCRIBE, Do.INTERVAL, Do.POLL_FOR}
+)
 _LEAST = {
     Do.PRODUCE_COMPACTED: 3,
     Do.INTERVAL: LEAST_INTERVAL_MS,
-    **dict.fromkeys((Do.PRODUCE, *TRANSACTIONS, *ODD, *OF_BROKERS, Do.SUBSCRIBE), 1),
+    **dict.fromkeys((Do.PRODUCE, *TRANSACTIONS, *ODD, *OF_BROKERS, Do.SUBSCRIBE, Do.POLL_FOR), 1),
 }
 MOVES = (Do.MOVE_LEADER, Do.MOVE_LEADER_UNNAMED, Do.MOVE_COORDINATOR)
 """The steps that need a second broker."""
@@ -220,8 +223,8 @@ _WIDER = (
     *(Do.PRODUCE_EMPTY, Do.PRODUCE_CORRUPT, Do.INTERVAL),
 )
 """What each round of some scripts begins with: so the others have what they need as often."""
-_LONG_MS, _OBSERVED_MS = 6000, 5000
-"""An interval of heartbeats, and how long those are watched that come too early."""
+_LONG_MS, _OBSERVED_MS, _LATE_MS = 6000, 5000, 3000
+"""An interval of heartbeats, how long those are watched that come too early, and a long poll."""
 _WIDE = 0.4
 _MOVES = 4
 """How often each step that needs a second broker is drawn for one of the others."""
@@ -398,7 +401,8 @@ def _round(chance: _Drawing) -> list[Step]:
         gaps = chance.happens(_COMPACTED)
         do = random.choice((Do.PRODUCE_COMPACTED, *TRANSACTIONS)) if gaps else Do.PRODUCE
         steps.append((do, random.randint(_LEAST[do], 8)))
-    steps.append((random.choice((Do.POLL, Do.POLL, Do.POLL_ONCE)), 0))
+    poll = random.choice((Do.POLL, Do.POLL, Do.POLL_ONCE, Do.POLL_FOR))
+    steps.append((poll, _LATE_MS if poll is Do.POLL_FOR else 0))
     steps += chance.troubled(_TROUBLED)
     if chance.says:
         steps += [
