@@ -170,7 +170,7 @@ class Heartbeat(Event):
 
     ``assigned`` are the partitions that it assigns, None where they are as before.
     ``throttle_ms``: how long the client is to send nothing to that broker; ``interval_ms``: when
-    the next heartbeat is due.
+    the next heartbeat is due; ``late_ms``: how much later it is answered than it took effect.
     """
 
     member: str
@@ -181,6 +181,7 @@ class Heartbeat(Event):
     broker: int = 1
     throttle_ms: int = 0
     interval_ms: int = 0
+    late_ms: int = 0
 
 
 @attrs.frozen

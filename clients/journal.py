@@ -28,6 +28,7 @@ from clients.judge import DISCONNECTED
 from model.share_messages import FINAL_EPOCH
 from serve.asked import Values
 from serve.node import Cluster, Topic
+from serve.rare import SLOW_SECONDS, Habit
 
 MOST_EVENTS = 50_000
 """How many events of a run are kept."""
@@ -173,7 +174,9 @@ class Journal:
             member, epoch, broker = self._beat
             beat = Heartbeat(self.now(), member, epoch, error, given, assigned, broker)
             told = values.get("throttle_time", 0), values.get("heartbeat_interval", 0)
-            self.note(attrs.evolve(beat, throttle_ms=told[0], interval_ms=told[1]))
+            slow = self.cluster.rare.next_of((Habit.SLOW_HEARTBEAT,)) is not None
+            late = int(SLOW_SECONDS * 1000) if slow else 0
+            self.note(attrs.evolve(beat, throttle_ms=told[0], interval_ms=told[1], late_ms=late))
             self.heartbeats += 1
             self.welcomed += not error
             return

@@ -64,7 +64,8 @@ class Membership:
         yield from self._numbered(beat)
         if beat.epoch != LEAVING:
             yield from self.pulse.take(beat)
-        self.before, self.answered, self.sure = beat.epoch, beat.at_ms, True
+        self.before, self.answered = beat.epoch, beat.at_ms + beat.late_ms
+        self.sure = True
         self.unheard = beat.error if beat.error in UNHEARD else 0
         self.misdirected = self.misdirected + 1 if beat.error == KafkaError.not_coordinator else 0
         self.astray = beat.at_ms if self.misdirected <= 1 else self.astray

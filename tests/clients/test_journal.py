@@ -21,6 +21,7 @@ from clients.events import (
 from clients.journal import MOST_ACKNOWLEDGEMENTS, Journal
 from clients.judge import judge
 from serve.node import Cluster, Options
+from serve.rare import Habit
 from serve.topics import create_topic
 
 LEFT = (KafkaError.none, -1)
@@ -75,12 +76,15 @@ def test_heartbeats_are_kept_with_their_answers_and_ids_are_cut_short() -> None:
     for number, (epoch, error, given) in enumerate([*answers, answers[0]]):
         body = SimpleNamespace(member_id="m" * 9999, member_epoch=epoch)
         journal.asked(number, 1, "c", "share_group_heartbeat", body)
+        if number == 1:
+            journal.cluster.rare.arm(Habit.SLOW_HEARTBEAT)
         answer = {"error_code": error, "member_epoch": given, "assignment": None}
         journal.answered(number, "share_group_heartbeat", answer)
+        journal.cluster.rare.takes(Habit.SLOW_HEARTBEAT)
     record, member = journal.record(Settings()), "m" * 1000
     assert [attrs.evolve(event, at_ms=0) for event in record.events] == [
         Heartbeat(0, member, 0, 0, 5),
-        Heartbeat(0, member, 5, 25, 0),
+        Heartbeat(0, member, 5, 25, 0, late_ms=500),
         Heartbeat(0, member, -1, 0, -1),
     ]
     assert (record.full, journal.heartbeats) == (True, 4)

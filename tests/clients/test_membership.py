@@ -127,3 +127,12 @@ def test_a_heartbeat_that_was_under_way_carries_what_the_one_before_it_did(
     assert beats(*before, last, again)[1] == []
     assert beats(*before, last, attrs.evolve(again, at_ms=50))[1] != []
     assert beats(*before, last, attrs.evolve(again, epoch=7))[1] != []
+
+
+@pytest.mark.parametrize(("late_ms", "expected"), [(500, []), (400, [Duty.MEMBER_EPOCH])])
+def test_a_second_heartbeat_may_be_under_way_until_the_first_is_answered(
+    late_ms: int, expected: list[Duty]
+) -> None:
+    answered_late = Heartbeat(10, "m", 1, given=2, late_ms=late_ms)
+    _, violations = beats(JOINED, answered_late, beat(1, given=2, at=520), beat(2, given=2, at=620))
+    assert [duty for duty, _ in violations] == expected
