@@ -38,10 +38,12 @@ from immutables import Map
 
 from conformance.wire.written import WrittenLog
 from model.config import SharePartitionConfig
+from model.errors import ErrorCode
 from model.operations import AdvanceLogStart, Produce
+from model.outcome import Answer
 from model.profile import Profile
 from model.ranges import OffsetRange, PassedOver
-from model.share_messages import TopicPartition
+from model.share_messages import Conduct, TopicPartition
 from spec.coordinator import Durable
 from spec.log import Log
 from spec.partition import SharePartition
@@ -53,6 +55,7 @@ _MOST_BRANCHES = 3
 """Up to so many undecided events are combined in every way; of more, all occur or none does."""
 
 _KEEPER = "kept in memory"
+_ANY, _FENCED = Conduct(), Answer(status=ErrorCode.FENCED_STATE_EPOCH)
 
 _T = TypeVar("_T")
 
@@ -90,12 +93,21 @@ class Belief:
     """One state that a broker may be in.
 
     Where a log starts after the window does, the leader has not noticed it yet. ``gone`` has the
-    closed connections, with the time (ms) by which the broker notices.
+    closed connections, with the time (ms) by which the broker notices. ``unread`` has states that
+    were made durable unnoticed by the leader: they fence its writes, until it reads them.
     """
 
     broker: ShareBroker
     locks: Map[PartitionKey, Locks] = Map()
     gone: Map[str, float] = Map()
+    unread: Map[PartitionKey, Durable] = Map()
+
+    def fencing(self, conduct: Conduct = _ANY) -> Conduct:
+        """Return the conduct in which what is unread fences the writes as a session ends."""
+        chosen = dict(conduct.partitions)
+        for _group, place in self.unread:
+            chosen[place] = attrs.evolve(conduct.of(place), release_answer=_FENCED)
+        return attrs.evolve(conduct, partitions=tuple(chosen.items())) if self.unread else conduct
 
 
 def beginnings(
@@ -126,19 +138,36 @@ def lost_records(belief: Belief, key: PartitionKey, before: int) -> Belief:
     return attrs.evolve(belief, broker=broker)
 
 
-def begun_again(
-    belief: Belief, key: PartitionKey, config: SharePartitionConfig, state: Durable, log: WrittenLog
-) -> Belief:
+def begun_again(belief: Belief, key: PartitionKey, state: Durable, log: WrittenLog) -> Belief:
     """Return the belief after the durable state of a share-partition without sessions was set.
 
     KIP-932: its leader compares the state epoch when there is a session again, and reads it.
     """
     broker = attrs.evolve(belief.broker, sessions=Map())
+    return _led(attrs.evolve(belief, broker=broker, gone=Map()), key, state, log)
+
+
+def unnoticed(belief: Belief, key: PartitionKey, state: Durable | None) -> Belief:
+    """Return the belief after the same, unnoticed by a leader; None: nor is it fenced."""
+    others = belief.unread.delete(key) if key in belief.unread else belief.unread
+    return attrs.evolve(belief, unread=others if state is None else others.set(key, state))
+
+
+def reread(belief: Belief, logs: Mapping[TopicPartition, WrittenLog]) -> Belief:
+    """Return the belief in which unread states are those of what is in memory no longer."""
+    for key, state in belief.unread.items():
+        if not belief.broker.partitions[key].ready:
+            belief = _led(belief, key, state, logs[key[1]])
+    return belief
+
+
+def _led(belief: Belief, key: PartitionKey, state: Durable, log: WrittenLog) -> Belief:
+    broker = belief.broker
     # A log forgets what the window has passed.
-    broker = lead(broker, key, config, Log(0, 0), state)
+    broker = lead(broker, key, broker.partitions[key].config, Log(0, 0), state)
     broker = append(broker, key[1], Produce(log.batches, log.end, log.stable))
     locks = belief.locks.delete(key) if key in belief.locks else belief.locks
-    belief = attrs.evolve(belief, broker=broker, locks=locks, gone=Map())
+    belief = unnoticed(attrs.evolve(belief, broker=broker, locks=locks), key, None)
     return lost_records(belief, key, log.start)
 
 
@@ -314,7 +343,8 @@ def _timed(partition: SharePartition, over: set[int], now: int) -> SharePartitio
 
 def _disconnected(belief: Belief, connections: Sequence[str]) -> Belief:
     for connection in connections:
-        broker = disconnect(belief.broker, connection, belief.broker.now).broker
+        now, fenced = belief.broker.now, belief.fencing()
+        broker = disconnect(belief.broker, connection, now, fenced).broker
         gone = belief.gone.delete(connection)
         belief = attrs.evolve(_pruned(belief, broker), gone=gone)
     return belief

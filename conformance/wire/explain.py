@@ -115,7 +115,8 @@ def explained(
         for conduct in _conducts(broker, asked, response, connection, logs):
             try:
                 served = _uncounted(asked, response, conduct)
-                handled = handle(broker, served, broker.now, conduct, connection)
+                fenced = belief.fencing(conduct)
+                handled = handle(broker, served, broker.now, fenced, connection)
             except IllegalChoiceError as error:
                 about = _about(broker, asked, response)
                 wrong: AnswerMismatch | None = _illegal(error, response, about)

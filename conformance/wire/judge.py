@@ -17,8 +17,10 @@ from conformance.wire.belief import (
     merged,
     possible,
     relocked,
+    reread,
     uncertain,
     unkept,
+    unnoticed,
 )
 from conformance.wire.cause import AT_LATEST, KEPT, Met, oddity, starving
 from conformance.wire.explain import (
@@ -196,20 +198,22 @@ class Judge:
         """Note that share-partitions without sessions have another durable state (KIP-932).
 
         Their leader reads it when there is a session again. ``connected``: no connection was closed
-        before.
+        before, so that a leader with a fault keeps what it has. The state may fence its writes.
         """
 
-        def begun(belief: Belief, *, unnoticed: bool = False) -> Belief:
+        def begun(belief: Belief, kept: Mapping[PartitionKey, Durable] | None = None) -> Belief:
             for key, state in states.items():
-                known = belief.broker.partitions[key]
-                if not (unnoticed and known.ready):
-                    belief = begun_again(belief, key, known.config, state, self.logs[key[1]])
+                if kept is not None and belief.broker.partitions[key].ready:
+                    belief = unnoticed(belief, key, kept.get(key))
+                else:
+                    belief = begun_again(belief, key, state, self.logs[key[1]])
             return belief
 
         might = (*self.others.pop(KEPT, ()), *self.beliefs) if connected else ()
         kept = [b for b in might if any(b.broker.partitions[key].ready for key in states)]
         self._each(begun)
-        self.others |= {KEPT: tuple({begun(b, unnoticed=True): 0 for b in kept})} if kept else {}
+        both = {begun(belief, fenced): 0 for belief in kept for fenced in ({}, states)}
+        self.others |= {KEPT: tuple(both)} if kept else {}
 
     def _each(self, change: Callable[[Belief], Belief]) -> None:
         """Change the beliefs, those about a broker with a fault, too."""
@@ -278,7 +282,11 @@ class Judge:
         over the aborted records at the start of their windows, too.
         """
         closing = key_of(request) if request.session_epoch == FINAL_EPOCH else None
-        events = [(each, before) for each in beliefs for before in possible(each, *times, closing)]
+        events = [
+            (each, reread(before, self.logs))
+            for each in beliefs
+            for before in possible(each, *times, closing)
+        ]
         yield from events
         if committed_only(self._config) and not after:
             for belief, before in events:

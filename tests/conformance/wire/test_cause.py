@@ -13,7 +13,7 @@ import pytest
 import conformance
 from conformance.known import KnownDeviation, read_known
 from conformance.wire.asks import Key
-from conformance.wire.cause import OVER_ABORTED
+from conformance.wire.cause import KEPT, OVER_ABORTED
 from conformance.wire.judge import Judge
 from conformance.wire.target import BatchOrigin, Exchange, NamedNode
 from conformance.wire.visible import ill_coordinated, misled
@@ -354,3 +354,43 @@ def test_what_a_batch_at_minus_one_released_is_acquired_again() -> None:
 def test_every_known_deviation_has_a_cause_and_a_control(target: str) -> None:
     listed = read_known(TARGETS / target / "known.toml")
     assert {f"{target}/{each.name}" for each in listed} <= {*CASES}
+
+
+OTHER: Asked = (fetch("b", 0), answer())
+CLOSED: Asked = (fetch("a", -1), answer())
+RELEASED: Asked = (acknowledge("a", 1, (0, 1, RELEASE)), answer())
+
+
+@pytest.mark.parametrize(
+    ("asked", "gone", "fenced"),
+    [
+        ((), True, True),
+        ((OTHER,), True, True),
+        ((CLOSED,), False, True),
+        ((RELEASED,), False, False),
+        ((), False, False),
+    ],
+)
+@pytest.mark.parametrize("connected", [True, False])
+def test_the_release_of_a_session_that_ends_is_lost_where_its_leader_is_fenced(
+    asked: tuple[Asked, ...],
+    gone: bool,  # noqa: FBT001 - a parameter
+    fenced: bool,  # noqa: FBT001 - a parameter
+    connected: bool,  # noqa: FBT001 - a parameter
+) -> None:
+    """Records 0 and 1 are delivered with the count of before, here after an offset was altered."""
+    judge = made()
+    for request, said in ((fetch("a", 0), answer()), CLOSED):
+        assert judge.exchange(request, "a", said) is None
+    judge.begun_again({judge.key(0): Durable(0, 0)}, connected=connected)
+    produced(judge, 2)
+    for request, said in (HOLDS, *asked):
+        assert judge.exchange(request, request.member_id, said) is None
+    if gone:
+        judge.disconnected("a", 2)
+    last = (
+        fetch("b", 1 if OTHER in asked else 0),
+        answer((0, 1, 1), at=500 if asked or gone else 5000),
+    )
+    cause = shown(judge, last).probable_cause
+    assert (KEPT in cause) == (fenced and connected)
