@@ -17,7 +17,7 @@ from kio.schema.errors import ErrorCode as KafkaError
 from conformance.target import TargetError
 from conformance.wire.codec import error_name, may_pass, topic_uuid
 from conformance.wire.connection import Replied, Wire
-from conformance.wire.messages import request
+from conformance.wire.messages import CLIENT, request
 from conformance.wire.records import Producer
 from spec.group_membership import JOINING, LEAVING
 
@@ -74,6 +74,7 @@ SPOKEN = {
     "elect_leaders": SpokenApi(43, 2, 2, ("replica_election_results", "partition_result")),
     "incremental_alter_configs": SpokenApi(44, 0, 1, ("responses",)),
     "alter_partition_reassignments": SpokenApi(45, 0, 0, ("responses", "partitions")),
+    "alter_client_quotas": SpokenApi(49, 0, 1, ("entries",)),
     "describe_cluster": SpokenApi(60, 0, 1),
     "share_group_heartbeat": SpokenApi(76, 1, 1),
     "share_fetch": SpokenApi(78, 1, 2),
@@ -92,6 +93,7 @@ _TRANSACTION_MS = 60_000
 _PAUSE_S, _LONGEST_PAUSE_S = 0.002, 0.1
 _GROUP, _TRANSACTION, _SHARE = 0, 1, 2
 _COORDINATOR_TRIES = 20
+_LEAST_PERCENT = 0.0001
 _SET, _DELETE = 0, 1
 _LATEST, _EARLIEST = -1, -2
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -334,6 +336,18 @@ class Admin:
         altered = {"resource_type": kind, "resource_name": name, "configs": configs}
         what = f"configuring {kind.name.lower()} {name}"
         self.done(what, "incremental_alter_configs", resources=[altered])
+
+    def throttle(self, *, on: bool) -> None:
+        """Set a quota of requests that this client always exceeds, or remove it; wait until so."""
+        quota = {"key": "request_percentage", "value": _LEAST_PERCENT, "remove": not on}
+        client = [{"entity_type": "client-id", "entity_name": CLIENT}]
+        entry, what = {"entity": client, "ops": [quota]}, "altering a quota"
+        self.done(what, "alter_client_quotas", entries=[entry], validate_only=False)
+
+        def attempt() -> SimpleNamespace:
+            return self.ask("metadata", topics=[], allow_auto_topic_creation=False).body
+
+        self._awaited(what, attempt, lambda body: bool(body.throttle_time) == on)
 
     def settings(
         self, kind: Resource, name: str, keys: tuple[str, ...] | None = None

@@ -126,7 +126,8 @@ class WireFetch:
     """Fetch and acknowledge in one request, which opens a session if the member has none.
 
     ``partitions`` join the session, ``forgotten`` leave it. With a renewal in its batches the
-    request announces it, and then fetches nothing, unless it is ``unsaid``.
+    request announces it, and then fetches nothing, unless it is ``unsaid``. ``throttled``: the
+    client is over a quota meanwhile.
     """
 
     member: str
@@ -140,6 +141,7 @@ class WireFetch:
     stranger: Stranger = Stranger.NONE
     unsaid: bool = False
     max_bytes: int = MOST_BYTES
+    throttled: bool = False
 
 
 @attrs.frozen

@@ -248,6 +248,11 @@ class BrokerTarget:
         wait_ms = request.max_wait_ms if isinstance(request, ShareFetch) else 0
         return exchange(request, self._wire.ask(name, message(request), wait_ms))
 
+    def throttle(self, *, on: bool) -> float:
+        """Set a quota that the kit's client always exceeds, or remove it."""
+        self._admin.throttle(on=on)
+        return time.monotonic() * 1000
+
     def disconnect(self, connection: str) -> None:
         """Close the named connection, if it exists."""
         self._wire.disconnect(_named(connection))

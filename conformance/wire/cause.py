@@ -33,6 +33,7 @@ from model.share_messages import (
 from spec.partition import SharePartition
 
 KEPT = "its leader keeps what was altered or deleted"
+UNSENT = "a throttled response leaves out what it acquired"
 AT_LATEST = "a group that begins at latest would do so"
 AT_MINUS_ONE = "a batch at offset -1 is taken for one at 0"
 WITHIN_ABORTED = "the start offset or the log's is within a batch of an aborted transaction"

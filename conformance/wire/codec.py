@@ -153,6 +153,7 @@ def exchange(asked: ShareRequest, answer: Replied) -> Exchange:
             if (part.error, part.acknowledge_error) != _NO_ERROR
             and each.current_leader.leader_id != _NOBODY
         ),
+        getattr(body, "throttle_time", 0),
     )
 
 

@@ -201,6 +201,18 @@ def past_aborted(belief: Belief, request: ShareRequest, logs: Logs) -> Belief:
     return attrs.evolve(belief, broker=broker)
 
 
+def partly_fetched(belief: Belief, request: ShareFetch, connection: str) -> Iterator[ShareBroker]:
+    """Yield the broker after a fetch that acquires the first record, the first two, and so on."""
+    broker = belief.broker
+    for most in range(1, request.max_records + 1):
+        asked = attrs.evolve(request, max_records=most, acquire_mode=AcquireMode.RECORD_LIMIT)
+        handled = handle(broker, asked, broker.now, connection=connection)
+        parts = handled.response.partitions if handled.response else ()
+        if sum(len(delivery_counts(part.acquired)) for part in parts) < most:
+            return
+        yield handled.broker
+
+
 def _names_passed(partition: SharePartition, asked: PartitionRequest) -> bool:
     first, end = partition.log.start_offset, partition.window.start_offset
     first = first if first <= end else 0

@@ -13,6 +13,7 @@ from conformance.cores.acknowledgements import MISSHAPEN, Shape
 from conformance.wire import asks
 from conformance.wire.scene import MEMBERS, WireScene
 from conformance.wire.target import WireCapabilities, WireHello
+from conformance.wire.written import committed_only
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.states import AcknowledgeType, AcquireMode
 
@@ -91,6 +92,9 @@ _BRIEF = 0.4
 _FALLS_SILENT = 0.4
 """How likely a member that joins for a moment falls silent, which takes time."""
 
+_THROTTLES, _THROTTLED = 0.15, 0.1
+"""How likely a client exceeds a quota now and then, and with each of its fetches: it takes time."""
+
 _PATIENT = 0.4
 """How likely a wait is after a connection is closed, so that the broker notices."""
 
@@ -110,6 +114,7 @@ class WireMixture:
     ``odd``: how likely a request has another epoch than the next, and ``epochs`` which;
     ``sizes``: of the log batches; ``tidy``: members do not fetch while they hold records;
     ``few_bytes``: they fetch fewer bytes than a record has; ``group``: how the group's id ends;
+    ``throttled``: how likely they are over a quota as they fetch all;
     ``whole``: they fetch what there is, and acknowledge all of it, so that wide windows slide.
     """
 
@@ -130,6 +135,7 @@ class WireMixture:
     whole: bool
     group: str
     few_bytes: bool
+    throttled: float = 0.0
 
 
 def begin(random: Random, hello: WireHello) -> tuple[WireMixture, asks.WireOpen]:
@@ -144,6 +150,11 @@ def mixture(random: Random, can: WireCapabilities) -> WireMixture:
     # Drawn last: a seed brings what it always did from a broker whose groups have no such settings.
     if can.heartbeats_ms and len(mix.weights) > len(_ALWAYS) and random.random() < 0.5:
         mix = attrs.evolve(mix, weights={**mix.weights, asks.WireBriefMember: _BRIEF})
+    config = mix.config
+    by_duration = config.auto_offset_reset is AutoOffsetReset.BY_DURATION
+    plain = mix.partitions == 1 and not (mix.whole or by_duration or committed_only(config))
+    if can.throttles and plain and random.random() < _THROTTLES:
+        return attrs.evolve(mix, throttled=_THROTTLED)
     return mix
 
 
@@ -244,6 +255,8 @@ def _fetch(random: Random, mix: WireMixture, scene: WireScene) -> asks.Ask:
     some = tuple(p for p in range(mix.partitions) if random.random() < 0.5)
     carries = mix.piggybacked and random.random() < 0.6
     acknowledged = _acknowledged(random, mix, scene, member) if carries else ()
+    if mix.throttled and random.random() < mix.throttled:
+        return asks.WireFetch(member, throttled=True)
     return asks.WireFetch(
         member,
         some if random.random() < 0.2 else (),

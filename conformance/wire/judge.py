@@ -22,12 +22,13 @@ from conformance.wire.belief import (
     unkept,
     unnoticed,
 )
-from conformance.wire.cause import AT_LATEST, KEPT, Met, oddity, starving
+from conformance.wire.cause import AT_LATEST, KEPT, UNSENT, Met, oddity, starving
 from conformance.wire.explain import (
     AnswerMismatch,
     WireDifference,
     described_wrong,
     explained,
+    partly_fetched,
     past_aborted,
 )
 from conformance.wire.target import BatchOrigin, Described, Exchange, GroupTopic
@@ -237,9 +238,12 @@ class Judge:
         for wrong in self._seen_wrong(exchange):
             return self._deviation(wrong, self.beliefs[0])
         self._exchanges += 1
+        unsent = self._unsent(request, connection, exchange)
         for name, beliefs in [*self.others.items()]:
             explaining, _ = self._answered(beliefs, request, connection, exchange)
             self.others[name] = tuple(merged(explaining))[:MOST_BELIEFS]
+        if unsent:
+            self.others[UNSENT] = (*self.others.get(UNSENT, ()), *unsent)[:MOST_BELIEFS]
         sent = exchange.sent_ms
         self._blur(sent, exchange.received_ms)
         after, refused = self._answered(self.beliefs, request, connection, exchange)
@@ -268,6 +272,24 @@ class Judge:
                 now = relocked(before, broker, self._timing, times)
                 after.setdefault(now, (belief, before))
         return after, refused
+
+    def _unsent(
+        self, request: ShareRequest, connection: str, exchange: Exchange
+    ) -> tuple[Belief, ...]:
+        """Return beliefs about a broker that acquired records, and left them out as it throttles.
+
+        How many it acquired does not show.
+        """
+        given = any(part.acquired for part in exchange.response.partitions)
+        if given or not exchange.throttle_ms or not isinstance(request, ShareFetch):
+            return ()
+        sent, received = exchange.sent_ms, exchange.received_ms
+        times = (sent - _LATE_MS, received, self._exchanges)
+        beliefs, found = (*self.others.get(UNSENT, ()), *self.beliefs), {}
+        for _belief, before in self._before(beliefs, request, (sent, received), {}):
+            for broker in partly_fetched(before, request, connection):
+                found[relocked(before, broker, self._timing, times)] = 0
+        return tuple(found)
 
     def _before(
         self,
@@ -336,7 +358,7 @@ class Judge:
         """
         session = self.beliefs[0].broker.sessions.get(key_of(request))
         fetches = session is not None and session.partitions and not committed_only(self._config)
-        if not (fetches and is_empty(request, exchange)):
+        if exchange.throttle_ms or not (fetches and is_empty(request, exchange)):
             return None
         self._hasty = hasty(request, exchange, self._hasty)
         if self._hasty < MOST_HASTY:
@@ -350,6 +372,7 @@ class Judge:
         response = exchange.response
         if (
             request.is_renew_ack
+            or exchange.throttle_ms
             or response.error is not ErrorCode.NONE
             or any(p.acquired for p in response.partitions)
         ):

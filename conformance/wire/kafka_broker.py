@@ -78,7 +78,7 @@ def kafka_broker(settings: Sequence[str] = (), version: str = NEWEST) -> Iterato
                 version=jar.removeprefix("kafka_2.13-"),
                 profile="kafka",
                 bounds=Bounds(seconds=30),
-                can={"sweep_ms": _SWEEP_MS},
+                can={"sweep_ms": _SWEEP_MS, "throttles": True},
             )
             with closing(target):
                 _warm_up(target)

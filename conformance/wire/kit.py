@@ -35,6 +35,7 @@ _PLAIN = {
     "to": 0,
     "topic": False,
     "silent": False,
+    "throttled": False,
 }
 """Of each field of an ask the plainest value."""
 
@@ -136,6 +137,7 @@ class Brokers(Kit[asks.Ask, WireTarget, WireHello, WireScene]):
             yield from ("forgotten",) if ask.forgotten else ()
             yield from ("some partitions",) if ask.partitions else ()
             yield from ("at most 0",) if ask.max_records == 0 else ()
+            yield from ("throttled",) if ask.throttled else ()
 
 
 BROKERS = Brokers()

@@ -42,7 +42,7 @@ _ZEROS: dict[str, object] = {"bool": False, "bytes": b"", "records": b"", "strin
 """What fields without a default are where nothing is said of them; others are 0."""
 _MS = ("timedelta_i32", "timedelta_i64")
 _SIZED = ("string", "bytes", "records")
-_CLIENT = "sharespec"
+CLIENT = "sharespec"
 _TAGS = wire.Message("header", ())
 """What follows the fields of a flexible header, of which the client's id is as in earlier ones."""
 _KEY_AND_VERSION = struct.Struct(">hh")
@@ -133,7 +133,7 @@ def encoded(message: Message, correlation_id: int) -> bytes:
             "request_api_key": message.__api_key__,
             "request_api_version": message.__version__,
             "correlation_id": correlation_id,
-            "client_id": _CLIENT,
+            "client_id": CLIENT,
         },
     )
     buffer = io.BytesIO()

@@ -314,7 +314,13 @@ class WireScene(Stage[asks.Ask]):
         back all that it read.
         """
         request = self._requests.of(ask)
+        throttled = self._can.throttles and isinstance(ask, asks.WireFetch) and ask.throttled
+        if throttled:
+            self._now = self._target.throttle(on=True)
         wrong, exchange = self._exchanged(ask.member, request)
+        if throttled:
+            self._now = self._target.throttle(on=False)
+            self._wait(exchange.received_ms + exchange.throttle_ms - self._now)
         starved = None
         most = request.max_records if isinstance(request, ShareFetch) else 0
         for _ in range(TIMES_STARVED + self.judge.kept_back(most)):
@@ -353,7 +359,9 @@ class WireScene(Stage[asks.Ask]):
             beliefs = *self.judge.explanation, self.judge.beliefs[0]
             served = Served(request, exchange, *beliefs, self.judge.logs)
             self.exercised.update(exercised(served))
-        text = response_text(exchange.response) + "".join(f", {e}" for e in exchange.unknown_errors)
+        throttled = ("throttled",) if exchange.throttle_ms else ()
+        more = "".join(f", {each}" for each in (*exchange.unknown_errors, *throttled))
+        text = response_text(exchange.response) + more
         self._note(op, request_text(request, _NAMES), text, status_of(exchange))
         if is_passing(exchange.response):
             return self._unready(member, request, exchange, tries)

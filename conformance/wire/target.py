@@ -39,7 +39,8 @@ class WireCapabilities:
 
     ``heartbeats_ms``: heartbeat intervals that a group can have of its own and the broker has not,
     ascending; ``timeout_ms``: a session timeout that a group can have of its own, longer than the
-    first of them and short enough to wait for; 0 if there is none.
+    first of them and short enough to wait for; 0 if there is none. ``throttles``: the kit can set
+    a quota of its own client.
 
     ``lock_ms``: the lock duration of sequences; ``sweep_ms``: how long after that the broker may
     release a lock. ``delivery_limits`` and ``lock_limits``: the possible values of
@@ -68,6 +69,7 @@ class WireCapabilities:
     group_limits: bool = True
     heartbeats_ms: tuple[int, ...] = ()
     timeout_ms: int = 0
+    throttles: bool = False
     sessions: bool = True
     sweep_ms: int = 1000
     lock_ms: int = 1000
@@ -111,7 +113,8 @@ class Exchange:
     for each log batch; ``altered`` those of records whose contents are not what the kit wrote.
     ``unknown_errors`` names errors that ``ErrorCode`` does not have: in ``response`` they are
     UNKNOWN_SERVER_ERROR. ``lock_timeout_ms`` is None where the response has none. ``leaders`` has
-    the node that is named as the current leader with each error, unless that is -1.
+    the node that is named as the current leader with each error, unless that is -1. ``throttle_ms``
+    is for how long the broker says that it throttles the client.
     """
 
     response: ShareResponse
@@ -122,6 +125,7 @@ class Exchange:
     unknown_errors: tuple[str, ...] = ()
     altered: tuple[tuple[TopicPartition, tuple[int, ...]], ...] = ()
     leaders: tuple[tuple[TopicPartition, int], ...] = ()
+    throttle_ms: int = 0
 
 
 @attrs.frozen
@@ -216,6 +220,9 @@ class WireTarget(Protocol):
 
     def ask(self, place: GroupTopic, request: ShareRequest, connection: str) -> Exchange:
         """Send a request over the named connection, opened on first use."""
+
+    def throttle(self, *, on: bool) -> float:
+        """Have every request of the kit exceed a quota, or none; return since when (ms)."""
 
     def disconnect(self, connection: str) -> None:
         """Close the named connection, if it exists."""

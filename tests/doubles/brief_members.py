@@ -42,6 +42,10 @@ class BriefMembers:
             own |= {name: value} if value is not None else {}
         self._cluster.settings[place.group] = own
 
+    def throttle(self, *, on: bool) -> float:  # noqa: ARG002 - of the Protocol
+        """Do nothing: it has no quotas."""
+        return self._clock
+
     def heartbeat(self, place: GroupTopic, member: str, epoch: int) -> HeartbeatReply:
         """Answer a heartbeat; before it remove who was silent, but not whom the group needs."""
         group = self._cluster.groups[place.group]

@@ -1,11 +1,11 @@
-"""Brokers that alter records now and then, or are gone after some requests."""
+"""Brokers that alter records now and then, throttle, or are gone after some requests."""
 
 import attrs
 
 from conformance.target import TargetError
 from conformance.wire.target import Exchange, GroupTopic
-from model.share_messages import ShareRequest
-from tests.doubles.spec_broker import SpecBroker
+from model.share_messages import ShareFetch, ShareRequest
+from tests.doubles.spec_broker import CAPABILITIES, SpecBroker
 
 
 class SlippingBroker(SpecBroker):
@@ -22,6 +22,26 @@ class SlippingBroker(SpecBroker):
             return exchange
         self.left -= 1
         return attrs.evolve(exchange, altered=read)
+
+
+class ThrottlingBroker(SpecBroker):
+    """A broker whose throttled responses have no records: it acquires none then, or ``loses``."""
+
+    def __init__(self, *, loses: bool = False) -> None:
+        super().__init__(can=attrs.evolve(CAPABILITIES, throttles=True))
+        self.throttled, self._loses = False, loses
+
+    def throttle(self, *, on: bool) -> float:
+        self.throttled = on
+        return super().throttle(on=on)
+
+    def ask(self, place: GroupTopic, request: ShareRequest, connection: str) -> Exchange:
+        if not (self.throttled and isinstance(request, ShareFetch)):
+            return super().ask(place, request, connection)
+        asked = request if self._loses else attrs.evolve(request, max_records=0)
+        exchange = super().ask(place, asked, connection)
+        response = attrs.evolve(exchange.response, partitions=())
+        return attrs.evolve(exchange, response=response, read=(), throttle_ms=1000)
 
 
 class DyingBroker(SpecBroker):

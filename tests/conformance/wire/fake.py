@@ -27,6 +27,7 @@ _LEAVES: dict[str, Message] = {
     "add_partitions_to_txn": {},
     "incremental_alter_configs": {},
     "describe_configs": {},
+    "alter_client_quotas": {},
     "alter_partition_reassignments": {},
     "elect_leaders": {"error_code": 84},
     "delete_groups": {},

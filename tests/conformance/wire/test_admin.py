@@ -35,6 +35,7 @@ def everything(admin: Admin) -> None:
     assert admin.settings(Resource.BROKER, "1", ("a",)) == {}
     assert admin.leaders("t") == {0: 1}
     admin.move_leader("t", 0, 1)
+    admin.throttle(on=False)
     admin.leave("g", "m")
     admin.delete_group("g")
     admin.delete_topic("t")

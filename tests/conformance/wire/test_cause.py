@@ -162,6 +162,12 @@ def again(*acquired: tuple[int, int, int]) -> Asked:
     return fetch("a", 0), answer(*acquired)
 
 
+def throttled(*, ms: int = 1000) -> Finding:
+    """Return that records are starved after an empty answer, in which a client is throttled."""
+    nothing = attrs.evolve(answer(), throttle_ms=ms)
+    return starved(made(2), (fetch("a", 0), nothing), (fetch("a", 1), answer()))
+
+
 def by_duration(error: ErrorCode, *unknown: str, origin: BatchOrigin = OLD) -> Finding:
     judge = produced(made(config=BY_DURATION), 2, origin=origin)
     return shown(judge, (fetch("a", 0), erring(error, *unknown)))
@@ -276,6 +282,7 @@ CASES: dict[str, tuple[Callable[[], Finding], Callable[[], Finding]]] = {
         lambda: shown(kept(), again((0, 1, 2))),
         lambda: shown(kept(), again((0, 1, 3))),
     ),
+    "kafka-broker/throttled-fetch-loses-its-records": (throttled, lambda: throttled(ms=0)),
     "kafka-broker/by-duration-without-a-young-record-is-refused": (
         lambda: by_duration(FAILED, "OFFSET_NOT_AVAILABLE"),
         lambda: by_duration(FAILED, "OFFSET_NOT_AVAILABLE", origin=BatchOrigin.PLAIN),

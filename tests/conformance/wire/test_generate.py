@@ -135,6 +135,16 @@ def test_tidy_members_do_not_fetch_while_they_hold_records() -> None:
     assert fetched[False] > 20
 
 
+def test_clients_are_throttled_where_the_broker_can_have_quotas() -> None:
+    def throttles(can: bool) -> int:  # noqa: FBT001 - a parameter
+        told = attrs.evolve(CAPABILITIES, throttles=can)
+        random = Random(3)  # noqa: S311 - as above
+        return sum(mixture(random, told).throttled > 0 for _ in range(200))
+
+    assert throttles(can=False) == 0
+    assert throttles(can=True) > 0
+
+
 @pytest.mark.slow
 def test_most_commands_concern_held_records_and_odd_ones_occur() -> None:
     found = campaign(SpecBroker(), Limits(sequences=30), BROKERS, 2)

@@ -94,6 +94,7 @@ def test_unusual_commands_are_features_of_a_sequence() -> None:
         asks.WireAcknowledge("m1", (), stranger=asks.Stranger.TOPIC),
         asks.WireEndTransaction(0, committed=False),
         asks.WireBriefMember(silent=True),
+        asks.WireFetch("m1", throttled=True),
     )
     assert features_of(BROKERS, sequence[:1]) == ("Fetch",)
     assert features_of(BROKERS, (asks.WireEndTransaction(0),)) == ("EndTransaction",)
@@ -112,6 +113,7 @@ def test_unusual_commands_are_features_of_a_sequence() -> None:
         "renew",
         "reversed",
         "silent",
+        "throttled",
         "wrong epoch",
     )
 

@@ -9,6 +9,7 @@ from conformance.campaign import Fault, Limits, campaign
 from conformance.picture import picture
 from conformance.report import KitVerdict, Report
 from conformance.wire import asks
+from conformance.wire.cause import UNSENT
 from conformance.wire.kit import BROKERS
 from conformance.wire.requests import ABSENT_PARTITION, ABSENT_TOPIC, member_id
 from conformance.wire.scene import PATIENT_MS, TIMES_STARVED, WireScene
@@ -22,6 +23,7 @@ from model.share_messages import ShareFetch, ShareRequest, ShareResponse
 from model.states import AcquireMode
 from tests.conformance.wire.worlds import COMMITTED, CONFIG
 from tests.doubles.broker_faults import UNCOUNTED, BrokerFault, WireFault, fault_named
+from tests.doubles.failing_brokers import ThrottlingBroker
 from tests.doubles.spec_broker import SpecBroker
 from tools.promises.behaviour import HONEST
 
@@ -430,3 +432,27 @@ def test_a_broker_that_refuses_now_and_then_is_not_known() -> None:
     report = Report(BROKERS, result, (), ())
     assert (result.faults, report.verdict) == ((), KitVerdict.UNKNOWN)
     assert " of 8 sequences were judged, at least 75% must be" in report.unknown
+
+
+@pytest.mark.parametrize("loses", [True, False])
+def test_what_a_throttled_response_leaves_out_is_neither_acquired_nor_delivered(
+    loses: bool,  # noqa: FBT001 - a parameter
+) -> None:
+    broker, fetch = ThrottlingBroker(loses=loses), asks.WireFetch("m1")
+    begun = asks.WireOpen(CONFIG, 1), asks.WireProduce(0, ((0, 3),))
+    throttled = attrs.evolve(fetch, throttled=True)
+    made, found = played((*begun, throttled, asks.WireWait(200), fetch), broker)
+    assert not broker.throttled
+    assert "nothing, throttled" in [step.answered for step in made.steps]
+    if not loses:
+        assert found is None
+        assert made.held(0, "m1") == [0, 1, 2]
+    else:
+        assert found is not None
+        assert UNSENT in found.probable_cause
+
+
+def test_a_client_is_throttled_only_where_the_broker_can() -> None:
+    made, broker = scene(asks.WireFetch("m1", throttled=True))
+    assert made.held(0, "m1") == [0, 1, 2]
+    assert not broker.hello().capabilities.throttles
