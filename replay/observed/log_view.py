@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from itertools import pairwise
+from functools import cached_property
 
 import attrs
 
@@ -71,11 +71,14 @@ class LogView:
         Behind the last log batch that is of a transaction, and of a log that nobody is seen to
         append to, that is any number.
         """
-        nth = max(0, bisect_right(self.bases, first) - 1)
-        bases = [*self.bases[nth:], float("inf")]
-        unknown = max(0, bases[0] - first)
-        within = (b - max(a, first) for a, b in pairwise(bases) if a not in self.plain)
-        return unknown + sum(within)
+        unknown = max(0, self.bases[0] - first) if self.bases else float("inf")
+        return unknown + sum(b - max(a, first) for a, b in self._transactions if b > first)
+
+    @cached_property
+    def _transactions(self) -> tuple[tuple[int, float], ...]:
+        """Return where log batches of transactions begin and where the next ones do."""
+        batches = zip(self.bases, (*self.bases[1:], float("inf")), strict=False)
+        return tuple((base, end) for base, end in batches if base not in self.plain)
 
 
 def log_view(seen: Iterable[Observation], margin: float) -> LogView:

@@ -207,7 +207,8 @@ class UnderWay:
                 firsts.append(max(first, reached + 1))
                 lasts.append(reached := last)
                 values.append(value)
-        self._ranges[request] = firsts, lasts, values
+        if firsts:
+            self._ranges[request] = firsts, lasts, values
 
     def end(self, request: LogRequest) -> None:
         """Remove a request."""
@@ -215,9 +216,14 @@ class UnderWay:
 
     def over(self, first: int, last: int) -> Iterator[tuple[int, int, Naming]]:
         """Yield each part of the offsets with the requests that name it; no range is joined."""
+        near = [
+            (request, *ranges)
+            for request, ranges in self._ranges.items()
+            if ranges[0][0] <= last and first <= ranges[1][-1]
+        ]
         while first <= last:
             end, naming = last, []
-            for request, (firsts, lasts, values) in self._ranges.items():
+            for request, firsts, lasts, values in near:
                 nth = bisect_left(lasts, first)
                 if nth == len(lasts) or firsts[nth] > end:
                     continue
