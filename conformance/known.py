@@ -11,6 +11,9 @@ import attrs
 
 from conformance.releases import is_before
 
+CLUSTER = "cluster"
+"""Who judges by the rules from end to end, as findings say."""
+
 REASON = "Not judged yet."
 _HEAD = "# Deviations that a run showed."
 _PLAYED = " `sharespec verify` plays each sequence again."

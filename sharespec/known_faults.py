@@ -11,8 +11,7 @@ from pathlib import Path
 import attrs
 
 import conformance
-from conformance.cluster.run_state import ENGINE
-from conformance.known import REASON, KnownDeviation, free_name, read_known
+from conformance.known import CLUSTER, REASON, KnownDeviation, free_name, read_known
 from judge.finding import CRASHED, Finding, FindingKind
 from judge.words import many
 from model.guards import Difference
@@ -135,7 +134,7 @@ def known_in_cluster(
     to, in its share-partition. What a request log shows of a record is known where ``traces`` have
     a known failure of a fetch that acquired it.
     """
-    if finding.engine != ENGINE:
+    if finding.engine != CLUSTER:
         leads = (finding.name, finding.operation) in _OF_LOST_WRITES
         behind = (
             rule
@@ -169,7 +168,7 @@ def _is_beside(finding: Finding, rule: Finding) -> bool:
     run, _, partition = rule.place.partition.rpartition(":")
     at = finding.place.partition
     is_there = at.startswith(f"{run}:") and at.endswith(f":{partition}")
-    return rule.engine == ENGINE and is_there
+    return rule.engine == CLUSTER and is_there
 
 
 def known_after(

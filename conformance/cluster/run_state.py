@@ -14,11 +14,9 @@ from conformance.cluster.history import (
     LettersGiven,
     StateCommitted,
 )
+from conformance.known import CLUSTER
 from judge.finding import Finding, FindingKind, FindingPlace
 from model.rules import RULES, RuleKind
-
-ENGINE = "cluster"
-"""Who judges by the rules from end to end, as findings say."""
 
 NONE, FENCED = "NONE", "FENCED_LEADER_EPOCH"
 READ_COMMITTED, READ_UNCOMMITTED = "read_committed", "read_uncommitted"
@@ -195,7 +193,7 @@ class RunState:
         at = f"{self.name}:{self.partition}"
         return Finding(
             seq=self.seq,
-            engine=ENGINE,
+            engine=CLUSTER,
             kind=FindingKind.INVARIANT,
             name=name,
             sentence=RULES[RuleKind.CLUSTER][name].sentence,

@@ -6,8 +6,7 @@ from typing import Any
 import attrs
 import pytest
 
-from conformance.cluster.run_state import ENGINE
-from conformance.known import KnownDeviation, KnownError, as_toml, read_known
+from conformance.known import CLUSTER, KnownDeviation, KnownError, as_toml, read_known
 from judge.finding import Finding, FindingKind, FindingPlace
 from replay.verdict import PartitionVerdict, Replay, Verdict
 from sharespec.known_faults import (
@@ -175,6 +174,6 @@ def test_a_finding_is_known_by_what_the_rules_found_of_its_record(
 ) -> None:
     known = read_known(CLUSTER_KNOWN)[0]
     (name, operation), at = known.signature, FindingPlace(place)
-    rule = attrs.evolve(COUNTED, engine=ENGINE, name=name, operation=operation, place=at)
+    rule = attrs.evolve(COUNTED, engine=CLUSTER, name=name, operation=operation, place=at)
     rule = attrs.evolve(rule, cause=known.difference)
     assert bool(known_in_cluster(COUNTED, (COUNTED, rule))) is is_known
