@@ -48,7 +48,7 @@ class ClientCapabilities:
     subscription may change. ``deserializes``: it fails at a value that its application refuses.
     ``recycles``: its records may share memory that is used again. ``listens``: its application may
     be a function that is given each record, which returns or throws. ``renews_itself``: unasked, it
-    renews the locks of what its application has.
+    renews the locks of what its application has. ``throws``: its callback may throw.
     """
 
     callbacks: bool = False
@@ -61,6 +61,7 @@ class ClientCapabilities:
     recycles: bool = False
     listens: bool = False
     renews_itself: bool = False
+    throws: bool = False
 
 
 ClientHello: TypeAlias = Hello[ClientCapabilities]

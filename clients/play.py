@@ -321,6 +321,7 @@ _STEPS: dict[Do, _Step] = {
     **{do: _acknowledging(type_) for type_, do in enumerate(ACKNOWLEDGE, start=ACCEPT)},
     **{do: _producing(do) for do in PRODUCES},
     Do.POLL: lambda app, _n: app.poll_on(),
+    Do.THROW: lambda app, _n: app.call("throw"),
     Do.POLL_ONCE: lambda app, _n: app.poll(),
     Do.POLL_FOR: lambda app, number: app.poll(number),
     Do.COMMIT: lambda app, _n: app.commit(int(app.pace.patience_seconds * 1000)),

@@ -85,6 +85,7 @@ class Do(Enum):
     UNKNOWN = "unknown"
     UNAUTHORIZED = "unauthorized"
     CROWD = "crowd"
+    THROW = "throw"
 
 
 ACKNOWLEDGE = (Do.ACCEPT, Do.RELEASE, Do.REJECT, Do.RENEW)
@@ -291,6 +292,7 @@ def drawn(random: Random, client: ClientCapabilities) -> Script:
     renews = client.renews and explicit and not listens
     moves = MOVES * _MOVES if brokers > 1 else ()
     trouble = _TROUBLE + moves + ((Do.REFUSE_RENEWALS,) * 2 if renews else ())
+    trouble += (Do.THROW,) if client.throws else ()
     able = {Do.SUBSCRIBE: client.resubscribes, Do.PRODUCE_UNREADABLE: client.deserializes}
     wider = (*_WIDER, *(do for do, has in able.items() if has)) if is_wide else ()
     says = (_RENEWING if renews else _ACKNOWLEDGE) if explicit else ()

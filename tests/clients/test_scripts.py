@@ -17,6 +17,7 @@ ALL = ClientCapabilities(
     resubscribes=True,
     deserializes=True,
     recycles=True,
+    throws=True,
 )
 
 

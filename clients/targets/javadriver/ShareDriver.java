@@ -33,6 +33,7 @@ abstract class ShareDriver {
     private static final Pattern OFFSETS = Pattern.compile("([\\w.]+)-(\\d+)=\\[([\\d, ]+)]");
 
     private final Queue<ObjectNode> completed = new ConcurrentLinkedQueue<>();
+    boolean throwing;
 
     abstract void hello(ObjectNode answer) throws Exception;
 
@@ -97,6 +98,7 @@ abstract class ShareDriver {
             case "commit" -> commit(command.get("timeout_ms").asLong(), answer.putArray("results"));
             case "commit_async" -> commitAsync();
             case "close" -> close();
+            case "throw" -> throwing = true;
             case "goodbye" -> { }
             default -> throw new IllegalArgumentException("no such command: " + command.get("do"));
         }

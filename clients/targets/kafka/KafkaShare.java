@@ -35,6 +35,7 @@ public class KafkaShare extends ShareDriver {
         }
         answer.put("name", "Apache Kafka " + properties.getProperty("version") + ", KafkaShareConsumer");
         answer.put("callbacks", true);
+        answer.put("throws", true);
         answer.put("resubscribes", true);
         answer.put("deserializes", true);
         answer.put("renews", Stream.of(AcknowledgeType.values()).anyMatch(type -> type.id == RENEW));
@@ -47,6 +48,7 @@ public class KafkaShare extends ShareDriver {
     @Override
     void open(JsonNode command) {
         polled.clear();
+        throwing = false;
         consumer = new KafkaShareConsumer<>(Map.of(
             "bootstrap.servers", command.get("bootstrap").asText(),
             "group.id", command.get("group").asText(),
@@ -60,6 +62,10 @@ public class KafkaShare extends ShareDriver {
 
     private void note(Map<TopicIdPartition, Set<Long>> offsets, Exception error) {
         offsets.forEach((partition, known) -> complete(partition.topic(), partition.partition(), known, error));
+        if (throwing) {
+            throwing = false;
+            throw new IllegalStateException("from the callback");
+        }
     }
 
     @Override

@@ -24,6 +24,7 @@ class Client:
         """Create nothing yet."""
         self.consumer: Any = None
         self.completed: list[Values] = []
+        self.throws = False
 
     def hello(self, _command: Values) -> Values:
         """Describe the client."""
@@ -31,6 +32,7 @@ class Client:
             "protocol": 1,
             "name": f"librdkafka {confluent_kafka.libversion()[0]}",
             "callbacks": True,
+            "throws": True,
             "resubscribes": True,
             "acquire_modes": ["batch_optimized"],
         }
@@ -47,6 +49,7 @@ class Client:
             }
         )
         self.consumer.set_acknowledgement_commit_callback(self._note)
+        self.throws = False
         return {}
 
     def _note(self, offsets: Any, exception: Any) -> None:  # noqa: ANN401 - the wheel has no types
@@ -59,6 +62,14 @@ class Client:
                     "error": _named(exception),
                 }
             )
+        if self.throws:
+            self.throws = False
+            raise RuntimeError
+
+    def throw(self, _command: Values) -> Values:
+        """Let the next callback throw."""
+        self.throws = True
+        return {}
 
     def subscribe(self, command: Values) -> Values:
         """Subscribe."""
@@ -133,7 +144,7 @@ def main() -> None:
     calls: dict[str, Callable[[Values], Values]] = {
         name: getattr(client, name)
         for name in (
-            *("hello", "open", "subscribe", "poll", "acknowledge"),
+            *("hello", "open", "throw", "subscribe", "poll", "acknowledge"),
             *("commit", "commit_async", "close"),
         )
     }
