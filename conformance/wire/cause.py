@@ -119,8 +119,8 @@ def _failed_fetch(wrong: AnswerMismatch, met: Met) -> Iterator[str]:
         others = (p.topic_partition for p in failed if p.topic_partition != place)
         yield from (OTHER_WITHIN for other in others for _ in _within_aborted(other, met))
     by_duration = partition.config.auto_offset_reset is AutoOffsetReset.BY_DURATION
-    fresh = not met.before.broker.partitions[met.request.group_id, place].ready
-    if by_duration and fresh and log.first_young == log.end and {*unknown} == {_NOT_MODELLED}:
+    empty = not partition.window.records and partition.window.start_offset == log.end
+    if by_duration and empty and log.first_young == log.end and {*unknown} == {_NOT_MODELLED}:
         yield NOT_AVAILABLE
 
 

@@ -13,6 +13,7 @@ from conformance.wire.target import Described
 from conformance.wire.words import acquired_text, response_text
 from conformance.wire.written import (
     WrittenLog,
+    committed_only,
     deliverable,
     free_of_aborted,
     kept_back,
@@ -423,18 +424,20 @@ def _acquired(
     return AnswerMismatch(WireDifference.ACQUIRED, about, *texts, seen.topic_partition)
 
 
-def described_wrong(
+def described_wrong(  # noqa: PLR0913 - what a judge knows
     partition: SharePartition,
     written: WrittenLog,
     described: Described,
     topic_partition: TopicPartition,
     *,
     tells_lag: bool,
+    anew: bool = False,
 ) -> AnswerMismatch | None:
     """Return why a broker cannot report this start offset and lag; None if it can.
 
     It may report what is durable, what is in memory, or a start offset between them, since it may
-    advance later than it could. A lag may count the markers of transactions or not.
+    advance later than it could. A leader that began ``anew`` may do so before aborted records, of
+    which nothing need be durable. A lag may count the markers of transactions or not.
     """
     kept, log, window = durable(partition), partition.log, partition.window
     if kept.start_offset == -1 and described.start_offset == -1:
@@ -442,6 +445,8 @@ def described_wrong(
     in_memory = window.start_offset if partition.ready else max(kept.start_offset, log.start_offset)
     lowest = in_memory if kept.start_offset == -1 else min(kept.start_offset, in_memory)
     lowest = waiting_start(partition, written, lowest, durable=True)
+    if anew and committed_only(partition.config):
+        lowest = min((lowest, *(batch.first for batch in written.aborted)))
     if not lowest <= described.start_offset <= in_memory:
         kind, observed = WireDifference.START_OFFSET, str(described.start_offset)
         wanted = f"{lowest} to {in_memory}" if lowest < in_memory else str(in_memory)

@@ -42,7 +42,7 @@ from conformance.wire.visible import (
     is_empty,
     twice,
 )
-from conformance.wire.written import WrittenLog, committed_only, deliverable, free_of_aborted
+from conformance.wire.written import WrittenLog, committed_only, deliverable
 from judge.finding import Finding
 from judge.view import snapshot
 from judge.words import printable, snapshot_text
@@ -132,6 +132,7 @@ class Judge:
         self.explanation = self.beliefs[0], self.beliefs[0]
         self.refused: SharePartitionSnapshot | None = None
         self.over = False
+        self._ended = False
         self._exchanges = self._hasty = 0
         self._blurred_until = 0.0
 
@@ -149,16 +150,13 @@ class Judge:
     def kept_back(self, most: int) -> int:
         """Return how many fetches of at most ``most`` records may keep back all that they read.
 
-        Each takes a log batch or as many records of it.
+        Each takes a log batch or as many records of it. A leader that begins anew may read again
+        what the one before kept back: nobody has acknowledged it.
         """
-        return max(
-            sum(
-                -(-len(batch) // max(1, most))
-                for place, log in self.logs.items()
-                for batch in free_of_aborted(self._at(belief, place), log)
-            )
-            for belief in self.beliefs
-        )
+        if not committed_only(self._config):
+            return 0
+        batches = (batch for log in self.logs.values() for batch in log.aborted)
+        return sum(-(-(batch.last + 1 - batch.first) // max(1, most)) for batch in batches)
 
     def produced(
         self,
@@ -224,7 +222,7 @@ class Judge:
 
     def disconnected(self, connection: str, now: float) -> None:
         """Note that a connection was closed at ``now`` (ms)."""
-        until = now + DISCONNECT_MS
+        self._ended, until = True, now + DISCONNECT_MS
         self._each(lambda belief: lost_connection(belief, connection, until))
 
     def exchange(
@@ -232,6 +230,7 @@ class Judge:
     ) -> Finding | None:
         """Judge a response, and keep the beliefs that explain it."""
         response = exchange.response
+        self._ended |= request.session_epoch == FINAL_EPOCH
         if is_passing(response):
             self.over = True
             return None
@@ -338,8 +337,9 @@ class Judge:
         refused: _Refused = []
         for belief in beliefs:
             for before in possible(belief, reported.sent_ms, reported.received_ms):
-                known = before.broker.partitions[key]
-                wrong = described_wrong(known, log, reported, key[1], tells_lag=self._tells_lag)
+                known, anew = before.broker.partitions[key], self._ended
+                how = known, log, reported, key[1]
+                wrong = described_wrong(*how, tells_lag=self._tells_lag, anew=anew)
                 if wrong is None:
                     after.setdefault(unkept(before), (belief, before))
                 else:

@@ -53,6 +53,7 @@ BY_DURATION = attrs.evolve(CONFIG, auto_offset_reset=AutoOffsetReset.BY_DURATION
 ABORTED, OLD = BatchOrigin.ABORTED, BatchOrigin.OLD
 NOTHING = dict.fromkeys(("max_records", "max_bytes", "min_bytes", "max_wait_ms"), 0)
 STRICT = AcquireMode.RECORD_LIMIT
+_UNAVAILABLE = ("OFFSET_NOT_AVAILABLE",)
 Asked = tuple[ShareRequest, Exchange]
 HOLDS: Asked = (fetch("a", 0), answer((0, 1, 1)))
 DONE: Asked = (acknowledge("a", 1, (0, 1, ACCEPT)), answer())
@@ -171,6 +172,14 @@ def throttled(*, ms: int = 1000) -> Finding:
 def by_duration(error: ErrorCode, *unknown: str, origin: BatchOrigin = OLD) -> Finding:
     judge = produced(made(config=BY_DURATION), 2, origin=origin)
     return shown(judge, (fetch("a", 0), erring(error, *unknown)))
+
+
+def late(*, young: bool) -> Finding:
+    """Return the same of a share-partition of which an answer before said nothing."""
+    judge = made(config=BY_DURATION)
+    produced(judge, 2, origin=BatchOrigin.PLAIN if young else OLD)
+    given = answer((0, 1, 1)) if young else answer()
+    return shown(judge, (fetch("a", 0), given), (fetch("a", 1), erring(FAILED, *_UNAVAILABLE)))
 
 
 def lost(request: ShareRequest, *acquired: tuple[int, int, int]) -> Finding:
@@ -401,3 +410,9 @@ def test_the_release_of_a_session_that_ends_is_lost_where_its_leader_is_fenced(
     )
     cause = shown(judge, last).probable_cause
     assert (KEPT in cause) == (fenced and connected)
+
+
+def test_an_error_of_by_duration_may_come_after_an_answer_without_the_share_partition() -> None:
+    cause = known("kafka-broker/by-duration-without-a-young-record-is-refused").difference
+    assert late(young=False).probable_cause == cause
+    assert late(young=True).probable_cause != cause

@@ -387,7 +387,7 @@ def test_records_kept_back_leave_the_lag_and_cannot_be_acknowledged() -> None:
     made = with_aborted(3)
     assert (made.kept_back(500), made.kept_back(2), made.kept_back(0)) == (1, 2, 3)
     assert made.exchange(fetch("a", 0), "a", answer((4, 5, 1))) is None
-    assert made.kept_back(1) == 0
+    assert (made.kept_back(1), judge().kept_back(1)) == (3, 0)
     assert made.exchange(acknowledge("a", 1, (4, 4, ACCEPT)), "a", answer()) is None
     for lag, name in ((0, "LAG"), (4, "LAG"), (1, None)):
         found = made.described(0, told(5, lag))
@@ -416,6 +416,25 @@ def test_a_reported_start_offset_may_wait_before_records_kept_back() -> None:
         assert (found and found.name) == name
     made.deleted(0, 1)
     assert made.described(0, told(0, 1)) is None
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_leader_that_begins_anew_may_do_so_before_records_kept_back(
+    ends: bool,  # noqa: FBT001 - a parameter
+) -> None:
+    """What it passed over need not be durable: an acknowledged record follows it."""
+    made = with_aborted(2, 0)
+    made.exchange(fetch("a", 0), "a", answer((2, 2, 1)))
+    assert made.exchange(acknowledge("a", 1, (2, 2, ACCEPT)), "a", answer()) is None
+    made.produced(0, [OffsetRange(4, 4)])
+    epoch = 2
+    if ends:
+        assert made.exchange(fetch("a", -1), "a", answer()) is None
+        epoch = 0
+    assert made.exchange(fetch("a", epoch), "a", answer((4, 4, 1))) is None
+    assert made.exchange(acknowledge("a", epoch + 1, (4, 4, ACCEPT)), "a", answer()) is None
+    found = made.described(0, told(0, 0))
+    assert (found and found.name) == (None if ends else "START_OFFSET")
 
 
 def test_a_later_answer_shows_whether_an_empty_fetch_kept_records_back() -> None:
