@@ -110,7 +110,7 @@ def judge_holder(run: RunState, what: LeaderAcquired, offset: int, count: int) -
     key, place = (what.partition, offset), (what.partition, what.node, what.leader_epoch)
     began = run.began.get(place, (run.ms, run.ms, ""))
     holder = run.holders.get((*key, what.leader_epoch))
-    if holder is not None and holder.holds(run.ms):
+    if holder is not None and holder.holds(run.ms) and not _is_dropped(run, what, holder):
         cause, *between = _fenced_since(run, what, holder, began)
         if cause == _UNFENCED and key in run.cut_short:
             cause = CUT_SHORT
@@ -124,6 +124,15 @@ def judge_holder(run: RunState, what: LeaderAcquired, offset: int, count: int) -
     run.holders[*key, what.leader_epoch] = RecordHolder(
         what.member, run.ms, ends, count, run.line, began
     )
+
+
+def _is_dropped(run: RunState, what: LeaderAcquired, holder: RecordHolder) -> bool:
+    """Return whether a holder left its node as the last one, which then may know no lock any more.
+
+    What it held of a partition that its session had forgotten was not released before.
+    """
+    is_emptied = run.emptied.get(what.node, -1) >= holder.ms
+    return is_emptied and (holder.member, what.node) in run.left
 
 
 def _fenced_since(

@@ -69,6 +69,22 @@ def test_objects_that_begin_at_one_time_are_told_apart(*, is_late: bool, cause: 
     assert caused(history.acquired([4, 4, 1], member="m2")) == [("ONE_HOLDER", cause)]
 
 
+@pytest.mark.parametrize(
+    ("who", "sessions", "is_found"), [("m1", 0, False), ("m1", 1, True), ("m3", 0, True)]
+)
+def test_a_node_that_all_have_left_may_forget_a_lock(
+    who: str, sessions: int, *, is_found: bool
+) -> None:
+    """Its session had forgotten the partition: as it ended, the record was not released."""
+    history = (
+        Written()
+        .acquired([4, 4, 1])
+        .add("left", member=who, how="is disconnected", sessions=sessions)
+    )
+    history.add("joined", member="m2").acquired([4, 4, 1], member="m2")
+    assert (("ONE_HOLDER", 4) in broken(history)) == is_found
+
+
 WRITE = "the last session had ended while a write waited"
 GONE = "the last session had ended while a member that had left held records"
 
