@@ -39,10 +39,14 @@ def note_acknowledged(run: RunState, what: LeaderAsked) -> None:
 
 
 def note_succeeded(run: RunState, what: LeaderAnswered) -> None:
-    """Note of what an application may be told that it succeeded."""
-    if what.error == NONE and what.id in run.asked and what.id not in run.succeeded:
+    """Note of what an application may be told that it succeeded.
+
+    Also where a connection of its member is gone: it may have asked over the next one.
+    """
+    asked, _ = run.asked.get(what.id, (run.unheard.get(what.id), {}))
+    if what.error == NONE and asked is not None and what.id not in run.succeeded:
         run.succeeded.add(what.id)
-        run.answered.update(_keys(run.asked[what.id][0]))
+        run.answered.update(_keys(asked))
 
 
 def note_said(run: RunState, what: ApplicationSaid) -> None:

@@ -122,8 +122,10 @@ def _note_left(run: RunState, what: MemberLeft) -> None:
     place = what.member, what.node
     run.left[place] = what.how, run.line
     if what.how == _GONE:
-        asked = run.asked.items()
-        run.asked = {id_: each for id_, each in asked if (each[0].member, each[0].node) != place}
+        for id_, (asked, _) in list(run.asked.items()):
+            if (asked.member, asked.node) == place:
+                run.unheard[id_] = asked
+                del run.asked[id_]
 
 
 # The log.

@@ -66,24 +66,23 @@ class RunState:
 
     Of leaders: ``holders`` are by (partition, offset, leader epoch); ``counted`` has since when a
     delivery count is durable, and ``emptied`` when a node last had no session left; ``asked`` has
-    acknowledgements, each with the counts of what its member held, and ``fenced`` when a node's
-    write or read of a partition was fenced last, with its line; ``attempts`` the highest delivery
-    count of each record, and when it had that first; ``stable`` those that were acquired while the
-    group read what is committed, as ``reads_committed`` says that it did at
-    some time; ``aborted`` those of aborted transactions; ``compacted`` those that compaction
-    took, ``cut_short`` those of batches of which it took some while a release of them was being
-    written; ``saved`` those whose end is durable;
-    ``limits`` the delivery limits that there were, each with the time of its end;
-    ``ended`` those that a member accepted or rejected, whatever the answer; ``began``, by
-    (partition, node, leader epoch), when a leader last asked for the state to begin with, when
-    it had it, and the line; ``resigned``, by (partition, node), the last leader epoch in which
-    a node led, as it learned, when, and the line; ``started`` the start offset of the first
-    durable state of a partition that has one; ``left``, by (member, node), how a member
-    left, and the line. ``stopped`` are partitions whose leader did not come to rest, ``gave``
-    has when a leader gave out records of a partition last, ``cut``
-    those whose log began within a batch that was aborted; ``spoilt`` has what makes the state
-    of a partition wrong, whatever follows from it; ``doubled`` are those of which a leader epoch
-    had two objects.
+    acknowledgements, each with the counts of what its member held, ``unheard`` those of members
+    that may hear of no answer, and ``fenced`` when a node's write or read of a partition was fenced
+    last, with its line; ``attempts`` the highest delivery count of each record, and when it had
+    that first; ``stable`` those that were acquired while the group read what is committed, as
+    ``reads_committed`` says that it did at some time; ``aborted`` those of aborted transactions;
+    ``compacted`` those that compaction took, ``cut_short`` those of batches of which it took some
+    while a release of them was being written; ``saved`` those whose end is durable; ``limits`` the
+    delivery limits that there were, each with the time of its end; ``ended`` those that a member
+    accepted or rejected, whatever the answer; ``began``, by (partition, node, leader epoch), when a
+    leader last asked for the state to begin with, when it had it, and the line; ``resigned``, by
+    (partition, node), the last leader epoch in which a node led, as it learned, when, and the line;
+    ``started`` the start offset of the first durable state of a partition that has one; ``left``,
+    by (member, node), how a member left, and the line. ``stopped`` are partitions whose leader did
+    not come to rest, ``gave`` has when a leader gave out records of a partition last, ``cut`` those
+    whose log began within a batch that was aborted; ``spoilt`` has what makes the state of a
+    partition wrong, whatever follows from it; ``doubled`` are those of which a leader epoch had two
+    objects.
 
     Of dead letters: ``wanted`` are records that a member accepted, or told are none, whatever the
     answer; ``accepted`` those that it was told it had accepted, at or above the start offset;
@@ -112,6 +111,7 @@ class RunState:
     emptied: dict[int, int] = attrs.field(factory=dict)
     tells_sessions: bool = False
     asked: dict[int, tuple[LeaderAsked, dict[int, int]]] = attrs.field(factory=dict)
+    unheard: dict[int, LeaderAsked] = attrs.field(factory=dict)
     fenced: dict[tuple[int, int, str], tuple[int, str]] = attrs.field(factory=dict)
     reads: dict[int, tuple[LeaderReads, int]] = attrs.field(factory=dict)
     writes: dict[int, tuple[LeaderWrites, list[StateCommitted]]] = attrs.field(factory=dict)

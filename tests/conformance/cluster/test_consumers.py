@@ -5,6 +5,13 @@ import pytest
 from conformance.cluster.rules import judge_history
 from tests.conformance.cluster.written import ACCEPT, LOCK_MS, RENEW, Written, begun, broken
 
+
+def lost_before(error: str) -> Written:
+    """A consumer's former connection is lost between its request and the answer."""
+    asked = begun().said(0, 1).add("acknowledges", batches=[[0, 1, ACCEPT]])
+    return asked.left("is disconnected").add("acknowledged", error=error).told(0, 1)
+
+
 FAULTS = {
     "polls return nothing of what was received": (
         Written().polled(9).received(0, 1).received(2, 2).after(15_000).polled(),
@@ -16,6 +23,10 @@ FAULTS = {
     ),
     "told of success where the leader refused": (
         begun().said(0, 1).acknowledged(1, [0, 1, ACCEPT], error="INVALID_RECORD_STATE").told(0, 1),
+        [("TOLD_AS_ANSWERED", 0)],
+    ),
+    "told of success where the leader refused, over a second connection": (
+        lost_before("INVALID_RECORD_STATE"),
         [("TOLD_AS_ANSWERED", 0)],
     ),
     "told of success a second time": (
@@ -40,6 +51,7 @@ EXCEPTIONS = {
     "what came last with records that a poll returned may be none": (
         Written().received(0, 4).received(5, 9).polled(0, 1, 5).after(15_000).polled()
     ),
+    "it asks over a connection, and the one before is gone": lost_before("NONE"),
     "a consumer that has ended is told nothing": (
         begun().acknowledged(1, [0, 4, ACCEPT]).said(0, 4).after(16_000).rest(5, 0, 5)
     ),
