@@ -81,6 +81,14 @@ def test_what_is_new_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "2 kinds of findings, 1 of them new" in output
 
 
+def test_what_is_known_of_one_run_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a trace shows is known by what else its run shows."""
+    monkeypatch.setattr(simulate, "_known", lambda _, run: "a: b" if run.seed == SEED else "")
+    lines = interrupted(monkeypatch, "--json").stdout.splitlines()
+    told = [json.loads(line) for line in lines]
+    assert [(each["known"], each["seeds"]) for each in told] == [(None, [8]), ("a: b", [7])]
+
+
 def test_a_page_has_the_picture_of_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     page, text = tmp_path / "report.html", tmp_path / "report.md"
     interrupted(monkeypatch, "--html", str(page), "--markdown", str(text))
