@@ -6,6 +6,7 @@ kit         what ``conformance.campaign`` needs: random scripts, played and judg
     broker, journal, drivers; odd_batches: what no producer may send
   judge     a pure function from a journal to violations of duties
     held, sessions, membership, leadership, liveness     what of a client it follows
+    cause   what is odd about a violation
   stakes    how often each duty was at stake
   duties    the register: each duty with its sentence
   events    what a journal holds

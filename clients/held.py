@@ -3,9 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from enum import Enum
+from typing import TypeAlias
 
 import attrs
 
+from clients.duties import Duty
 from clients.events import RENEW, Deleted, Granted, Place, place_name
 
 
@@ -130,6 +132,10 @@ class Held:
     def waits(self) -> bool:
         """Whether the application has it and has not said what becomes of it."""
         return self.delivered is not None and self.due is None
+
+
+Violation: TypeAlias = tuple[Duty, str] | tuple[Duty, str, Held]
+"""The duty, how it is violated, and the record that it is about, if it is about one."""
 
 
 @attrs.define

@@ -6,6 +6,7 @@ from typing import Any
 
 import attrs
 
+from clients.cause import cause_of, oddity, why_not_left
 from clients.duties import RULES, Duty
 from clients.events import (
     ACCEPT,
@@ -36,23 +37,16 @@ from clients.events import (
     Waited,
     place_name,
 )
-from clients.held import FAILED, REPEATABLE, Fate, Held, Holdings
+from clients.held import FAILED, REPEATABLE, Fate, Held, Holdings, Violation
 from clients.leadership import Leadership
-from clients.liveness import (
-    empty_handed,
-    gaps_kept,
-    starved,
-    too_often,
-    uncommitted,
-    withheld,
-)
+from clients.liveness import empty_handed, gaps_kept, starved, too_often, uncommitted, withheld
 from clients.membership import REFUSALS, UNHEARD, Membership
 from clients.sessions import Session
 from clients.telling import told_by_callback, told_by_commit
 from clients.throttle import Throttle
 from conformance.deviation import target_finding
 from conformance.wire.records import value_of
-from judge.finding import SIGNATURE_TEXT, Citation, Finding
+from judge.finding import Citation, Finding
 from model.share_messages import INITIAL_EPOCH
 from spec.group_membership import LEAVING
 
@@ -112,6 +106,7 @@ class _Judging:
     empty_fetches: int = 0
     replaced: int | None = None
     gone_out: int = 0
+    failed: int = -1
     closing: bool = False
     closed: bool = False
     is_member: bool = False
@@ -123,20 +118,22 @@ class _Judging:
         self.times.append(event.at_ms)
         _TAKES[type(event)](self, event)
 
-    def violated(self, duty: Duty, text: str) -> None:
-        """Keep a violation, unless there are many of its duty already."""
+    def violated(self, duty: Duty, text: str, about: Held | str = "") -> None:
+        """Keep a violation of a record, or with what is odd, unless many of its duty are."""
         if sum(each.name == duty.value for each in self.violations) < MOST_VIOLATIONS:
             rule = RULES[duty]
             found = target_finding(duty.value, "", rule.check, text, "")
             cites = Citation(rule.source, f"“{rule.sentence}”")
-            cause = duty.value, _way(text)
+            at = self.failed, self.began
+            odd = about if isinstance(about, str) else oddity(about, self.holdings, *at)
+            cause = cause_of(duty, text, odd)
             found = attrs.evolve(found, seq=self.position, rests_on=cites, cause=cause)
             self.violations.append(found)
 
-    def report(self, violations: Iterator[tuple[Duty, str]]) -> None:
+    def report(self, violations: Iterator[Violation]) -> None:
         """Keep the violations that another part yields."""
-        for duty, text in violations:
-            self.violated(duty, text)
+        for each in violations:
+            self.violated(*each)
 
     def hasty(self, throttle: Throttle, what: str, at_ms: int) -> None:
         """Judge what comes although the client was to wait; one that closes is not judged by it."""
@@ -220,16 +217,15 @@ class _Judging:
         """Name the duty that an acknowledgement violates."""
         explicit = self.settings.explicit
         if held.fate not in REPEATABLE:
-            self.violated(
-                Duty.HELD, f"{where} is acknowledged again: the one before {held.fate.value}"
-            )
+            text = f"{where} is acknowledged again: the one before {held.fate.value}"
+            self.violated(Duty.HELD, text, held)
         elif held.is_gap:
             text = f"{where}, which has no record, is acknowledged with type {given}, and not {GAP}"
-            self.violated(Duty.GAPS, text)
+            self.violated(Duty.GAPS, text, held)
         elif held.due is None:
             had = "the application has" if held.delivered is not None else "was never delivered"
             text = f"{where}, which {had}, is acknowledged with type {given} and nobody said so"
-            self.violated(Duty.NOTHING_UNSAID if explicit else Duty.IMPLICIT, text)
+            self.violated(Duty.NOTHING_UNSAID if explicit else Duty.IMPLICIT, text, held)
         else:
             text = f"{where} is acknowledged with type {given}, and not {held.due}"
             self.violated(Duty.AS_SAID if explicit else Duty.IMPLICIT, text)
@@ -339,8 +335,7 @@ class _Judging:
         self.call, self.began, self.empty_fetches = event, self.position, 0
         if event.call == "close":
             self.closing = True
-            self.report(self.membership.pulse.silent(event.at_ms))
-            self.membership.pulse.cut()
+            self.report(self.membership.closes(event.at_ms))
         if event.call == "acknowledge":
             held = self._delivered(event.place, event.offset)
             if held is not None:
@@ -402,6 +397,7 @@ class _Judging:
             held = self._receive(record)
             if held is not None:
                 self._ordered(held, last)
+        self.failed = self.failed if event.error is None else self.position
         for held in self.holdings.every() if event.error is None else ():
             held.passed_over = held.renewed is not None and held.renewed < self.began
         if event.error is None and not event.records:
@@ -458,28 +454,23 @@ class _Judging:
             text = "the client has closed, and sent no final epoch for the session that it had"
             self.violated(Duty.CLOSES, text)
         if self.is_member:
-            self.violated(Duty.LEAVES, "the client has closed, and its member is in the group")
+            text = "the client has closed, and its member is in the group"
+            self.violated(Duty.LEAVES, text, why_not_left(self.membership))
         for held in self.holdings.every():
             self._settled(held)
         for held in self.holdings.unreported():
             text = f"{held.where} has no record, one after it is acknowledged, and it never was"
-            self.violated(Duty.GAPS, text)
+            self.violated(Duty.GAPS, text, held)
 
     def _settled(self, held: Held) -> None:
         if held.due is None or held.told_failure:
             return
         if held.fate is Fate.UNSENT and held.lost is None and held.due != RENEW:
             text = f"{held.where} was to be acknowledged with type {held.due}, which was never sent"
-            self.violated(Duty.ALL_SENT, text)
+            self.violated(Duty.ALL_SENT, text, held)
         if held.fate in FAILED and self.settings.callbacks:
             text = f"the acknowledgement of {held.where} {held.fate.value}, and nobody was told"
             self.violated(Duty.REFUSAL_KNOWN, text)
-
-
-def _way(text: str) -> str:
-    """Return how a duty is violated: the text without what has a number, as offsets and ids."""
-    words = (word for word in text.split() if not any(map(str.isdigit, word)))
-    return " ".join(words)[:SIGNATURE_TEXT]
 
 
 _TAKES: Mapping[type[Any], Callable[[_Judging, Any], None]] = {

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from clients.duties import Duty
 from clients.events import RENEW, Drained
-from clients.held import Fate, Held, Holdings
+from clients.held import Fate, Held, Holdings, Violation
 from clients.leadership import Leadership
 
 EMPTY_FETCHES = 50
@@ -25,9 +25,7 @@ def withheld(holdings: Holdings, leadership: Leadership) -> list[Held]:
     return [held for held in holdings.every() if held.is_idle and leadership.assigns(held.place)]
 
 
-def empty_handed(
-    holdings: Holdings, began: int, times: Sequence[int]
-) -> Iterator[tuple[Duty, str]]:
+def empty_handed(holdings: Holdings, began: int, times: Sequence[int]) -> Iterator[Violation]:
     """Judge a poll that returned nothing by what the client had in hand when it began.
 
     And one that waited long by what it was given long before it ended. ``times`` are those of all
@@ -40,10 +38,10 @@ def empty_handed(
         if idle and (known or held.answer < late):
             held.reported = True
             text = "poll is empty" if known else "a poll waits on and is empty"
-            yield Duty.NONE_DROPPED, f"{held.where} was acquired, and {text}"
+            yield Duty.NONE_DROPPED, f"{held.where} was acquired, and {text}", held
 
 
-def gaps_kept(holdings: Holdings, leadership: Leadership, began: int) -> Iterator[tuple[Duty, str]]:
+def gaps_kept(holdings: Holdings, leadership: Leadership, began: int) -> Iterator[Violation]:
     """Judge what has no record, once polls have brought whatever there was.
 
     The client had fetched again before the last of them.
@@ -54,10 +52,10 @@ def gaps_kept(holdings: Holdings, leadership: Leadership, began: int) -> Iterato
         if known and kept and not held.reported and leadership.assigns(held.place):
             held.reported = True
             text = f"{held.where} has no record, polls brought all there was, and it never was"
-            yield Duty.GAPS, f"{text} acknowledged"
+            yield Duty.GAPS, f"{text} acknowledged", held
 
 
-def too_often(empty_fetches: int, elapsed: int) -> Iterator[tuple[Duty, str]]:
+def too_often(empty_fetches: int, elapsed: int) -> Iterator[Violation]:
     """Judge how many fetches brought nothing in the ms that a poll waited."""
     most = EMPTY_FETCHES + EMPTY_FETCHES * elapsed // _SECOND
     if empty_fetches > most:
@@ -65,9 +63,7 @@ def too_often(empty_fetches: int, elapsed: int) -> Iterator[tuple[Duty, str]]:
         yield Duty.NOT_BUSY, text
 
 
-def starved(
-    holdings: Holdings, leadership: Leadership, drained: Drained
-) -> Iterator[tuple[Duty, str]]:
+def starved(holdings: Holdings, leadership: Leadership, drained: Drained) -> Iterator[Violation]:
     """Judge polls that brought nothing for so long, though there was something, to a member.
 
     What its application has in hand it may have to acknowledge first.
@@ -78,12 +74,15 @@ def starved(
     yield from lost
     if lost:
         return
-    kept = [f"{held.where} was acquired" for held in withheld(holdings, leadership)]
-    for why in kept[:1] or leadership.missed(drained.waiting):
-        yield Duty.RECEIVES, f"polls brought nothing for {drained.starved_ms} ms, and {why}"
+    text = f"polls brought nothing for {drained.starved_ms} ms, and"
+    for held in withheld(holdings, leadership)[:1]:
+        yield Duty.RECEIVES, f"{text} {held.where} was acquired", held
+        return
+    for why in leadership.missed(drained.waiting):
+        yield Duty.RECEIVES, f"{text} {why}"
 
 
-def uncommitted(holdings: Holdings, waited_ms: int | None) -> Iterator[tuple[Duty, str]]:
+def uncommitted(holdings: Holdings, waited_ms: int | None) -> Iterator[Violation]:
     """Judge what a commit did not send that returned, or failed after so many ms."""
     for held in holdings.every():
         unsent = held.fate is Fate.UNSENT and held.lost is None and not held.told_failure

@@ -37,7 +37,8 @@ class Membership:
 
     ``member`` is its id, None before its first heartbeat. ``epoch`` is what the next heartbeat is
     to carry, ``before`` what the last one carried, ``answered`` is when that was answered, in ms,
-    and ``sure`` is False where the answer may be lost. ``refusal`` is the error by which it was
+    and ``sure`` is False where the answer may be lost; ``parted``: it was so as the client began to
+    close. ``refusal`` is the error by which it was
     told that it is no member, until it joins.
     ``misdirected`` counts heartbeats to a broker that is not the coordinator, since the last other,
     and ``astray`` is when the first of them came, in ms; ``told`` is whether it was reported.
@@ -50,6 +51,7 @@ class Membership:
     before: int = JOINING
     answered: int = -UNDERWAY_MS
     sure: bool = True
+    parted: bool = False
     refusal: int = 0
     misdirected: int = 0
     astray: int = 0
@@ -113,6 +115,12 @@ class Membership:
         elif self.unheard:
             text = f"no heartbeat reached the coordinator in {waited_ms} ms"
             yield Duty.COORDINATOR, f"{text} after {error_name(self.unheard)}"
+
+    def closes(self, at_ms: int) -> Iterator[tuple[Duty, str]]:
+        """Take note that the client begins to close; judge that it has heartbeat until then."""
+        self.parted = not self.sure
+        yield from self.pulse.silent(at_ms)
+        self.pulse.cut()
 
     def cut(self) -> None:
         """Take note of the end of a connection: the last answer may not have come."""
