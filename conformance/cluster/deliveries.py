@@ -116,14 +116,20 @@ def judge_holder(run: RunState, what: LeaderAcquired, offset: int, count: int) -
             cause = CUT_SHORT
         texts = what.member, holder.member
         yield run.found("ONE_HOLDER", offset, *texts, holder.line, *between, cause=cause)
-    if count > run.attempts.get(key, (0, 0))[0]:
-        run.attempts[key] = count, run.ms
+    note_attempt(run, what, offset, count)
     gone = (what.member, what.node) in run.left
     lock_ms = run.settings.record_lock_duration_ms if run.settings and not gone else 0
     ends = run.ms + lock_ms
     run.holders[*key, what.leader_epoch] = RecordHolder(
         what.member, run.ms, ends, count, run.line, began
     )
+
+
+def note_attempt(run: RunState, what: LeaderAcquired, offset: int, count: int) -> None:
+    """Note the highest delivery count of a record."""
+    key = what.partition, offset
+    if count > run.attempts.get(key, (0, 0))[0]:
+        run.attempts[key] = count, run.ms
 
 
 def _is_dropped(run: RunState, what: LeaderAcquired, holder: RecordHolder) -> bool:

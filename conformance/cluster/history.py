@@ -286,6 +286,35 @@ class StateCommitted(Happening):
 
 
 @attrs.frozen
+class StateBegun(Happening):
+    """The state of a share-partition is initialized, or deleted: then its state epoch is -1.
+
+    A start offset of -1 leaves it to the leader where the group begins.
+    """
+
+    partition: int
+    state_epoch: int
+    start_offset: int
+
+
+@attrs.frozen
+class AdministratorAsked(Happening):
+    """An administrator alters start offsets, each a partition and its offset, or deletes all."""
+
+    id: int
+    deletes: bool
+    offsets: tuple[tuple[int, int], ...]
+
+
+@attrs.frozen
+class AdministratorAnswered(Happening):
+    """What an administrator is answered."""
+
+    id: int
+    error: str
+
+
+@attrs.frozen
 class LeaderAtRest(Happening):
     """The window of a leader at the end; ``end_offset`` as Kafka has it."""
 
@@ -334,6 +363,9 @@ EVENTS: dict[str, type[Happening]] = {
     "reads": LeaderReads,
     "read": ReadAnswered,
     "durable": StateCommitted,
+    "begins": StateBegun,
+    "administers": AdministratorAsked,
+    "administered": AdministratorAnswered,
     "rest": LeaderAtRest,
     "reported": LagReported,
 }

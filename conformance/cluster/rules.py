@@ -8,8 +8,10 @@ from typing import Any
 
 import attrs
 
-from conformance.cluster import consumers, deliveries, letters
+from conformance.cluster import consumers, deliveries, letters, lives
 from conformance.cluster.history import (
+    AdministratorAnswered,
+    AdministratorAsked,
     ApplicationSaid,
     ApplicationTold,
     ClusterEvent,
@@ -36,11 +38,12 @@ from conformance.cluster.history import (
     RecordsEndedUntold,
     RecordsPolled,
     RecordsReceived,
+    StateBegun,
     StateCommitted,
     WriteAnswered,
 )
 from conformance.cluster.run_state import (
-    FENCED,
+    FENCES,
     NONE,
     READ_COMMITTED,
     RecordKey,
@@ -216,7 +219,7 @@ def _judge_acquired(run: RunState, what: LeaderAcquired) -> Iterator[Finding]:
     """Judge each acquired record by what members were told of it, and by who holds it."""
     if what.ranges:
         run.gave[what.partition] = run.ms
-    for offset, count in offsets_of(what.ranges):
+    for offset, count in lives.judged(run, what):
         yield from _judge_attempt(run, what, offset, count)
         yield from _judge_again(run, what, offset, count)
         yield from deliveries.judge_counted(run, what, offset, count)
@@ -241,7 +244,7 @@ def _judge_attempt(
 
 def _judge_again(run: RunState, what: LeaderAcquired, offset: int, count: int) -> Iterator[Finding]:
     """Judge a record by what members were told of it."""
-    key, spoilt = (what.partition, offset), run.spoilt.get(what.partition, "")
+    key, spoilt = (what.partition, offset), run.spoils(what.partition)
     done, released = run.finished.get(key), run.released.get(key)
     if done is not None and what.leader_epoch >= done.leader_epoch:
         yield run.found(
@@ -264,7 +267,7 @@ def _note_asked(run: RunState, what: LeaderAsked) -> None:
     counts: dict[int, int] = {}
     leaving = (what.member, what.node) in run.left
     for offset, kind in offsets_of(what.batches):
-        if kind in _ENDING:
+        if kind in _ENDING and not lives.is_former(run, what, surely=True):
             run.ended.add((what.partition, offset))
         place = what.partition, offset, what.leader_epoch
         holder = run.holders.get(place)
@@ -310,7 +313,7 @@ def _note_read(run: RunState, what: ReadAnswered) -> None:
     if what.id not in run.reads:
         return
     read, asked_ms = run.reads.pop(what.id)
-    if what.error == FENCED:
+    if what.error in FENCES:
         run.fenced[read.partition, read.node, "read"] = (run.ms, run.line)
     elif what.error == NONE:
         place = read.partition, read.node, read.leader_epoch
@@ -342,12 +345,13 @@ def _judge_written(run: RunState, what: WriteAnswered) -> Iterator[Finding]:
     if what.id not in run.writes:
         return
     write, committed = run.writes.pop(what.id)
-    if what.error == FENCED:
+    if what.error in FENCES:
         run.fenced[write.partition, write.node, "write"] = (run.ms, run.line)
     if what.error != NONE:
         letters.note_failed(run, write, what.error)
         return
-    own = [each for each in committed if each.leader_epoch == write.leader_epoch]
+    epochs = {write.leader_epoch, *run.unknown_epochs(write.partition)}
+    own = [each for each in committed if each.leader_epoch in epochs]
     if not own:
         offset = write.batches[0][0] if write.batches else write.start_offset
         others = ", ".join(sorted({str(each.leader_epoch) for each in committed})) or "none"
@@ -394,7 +398,8 @@ def _judge_rest(run: RunState, what: LeaderAtRest) -> Iterator[Finding]:
         run.stopped.add(what.partition)
     if not lag or run.ms - run.gave.get(what.partition, 0) < consumers.LIMIT_MS:
         return
-    cause, first, done = "", what.start_offset, run.finished.keys() | run.saved
+    cause, first = lives.cause_of_rest(run, what), what.start_offset
+    done = run.finished.keys() | run.saved
     while (what.partition, first) in done:
         first += 1
     is_done = what.delivery_complete_count >= what.end_offset - what.start_offset > 0
@@ -434,7 +439,7 @@ def _judge_finished(run: RunState, what: LeaderAtRest) -> Iterator[Finding]:
                 cause = _CUT
             recorded = f"passed after {attempts} attempts"
             expected = f"accepted, rejected, or {limit} attempts"
-            cause = run.begun_anew(key) or cause
+            cause = run.begun_anew(key) or run.of_life(what.partition) or cause
             yield run.found("EVERY_RECORD_IS_FINISHED", offset, recorded, expected, cause=cause)
             return
 
@@ -451,7 +456,7 @@ def _judge_reported(run: RunState, what: LagReported) -> Iterator[Finding]:
     in_gaps = 0 < lag <= _taken(run, what, what.log_end_offset - 1)
     if is_old or in_gaps or not lag or what.partition in run.stopped:
         return
-    cause = run.spoilt.get(what.partition, "")
+    cause = run.spoils(what.partition)
     if lag < 0 and run.reads_committed and what.partition in run.cut:
         cause = _CUT
     yield run.found("REPORTED_LAG_COMES_TO_REST", reached, f"lag {lag}", "lag 0", cause=cause)
@@ -470,15 +475,18 @@ _STEPS: Mapping[type[Happening], tuple[_Step, ...]] = {
     LettersGiven: (letters.note_given,),
     LettersAnswered: (letters.note_given_up,),
     LetterAppended: (letters.judge_letter,),
-    LeaderAcquired: (_judge_resigned, _judge_left, _judge_acquired),
+    StateBegun: (lives.note_begun,),
+    AdministratorAsked: (lives.note_administers,),
+    AdministratorAnswered: (lives.judge_administered,),
+    LeaderAcquired: (_judge_resigned, _judge_left, lives.judge_begun, _judge_acquired),
     LeaderAsked: (_note_asked, letters.note_wanted, consumers.note_acknowledged),
     LeaderAnswered: (_note_answered, letters.judge_accepted, consumers.note_succeeded),
     LeaderResigned: (_note_resigned,),
     LeaderReads: (_note_reads,),
     ReadAnswered: (_note_read,),
-    LeaderWrites: (_note_write, deliveries.note_end),
+    LeaderWrites: (_note_write, lives.note_write, deliveries.note_end),
     StateCommitted: (_note_committed, deliveries.note_counted),
-    WriteAnswered: (deliveries.note_end, _judge_written),
+    WriteAnswered: (deliveries.note_end, lives.judge_outlived, _judge_written),
     RecordsReceived: (consumers.note_received,),
     RecordsPolled: (consumers.judge_polled,),
     ApplicationSaid: (consumers.note_said,),

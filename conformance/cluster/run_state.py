@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import attrs
 
 from conformance.cluster.history import (
+    AdministratorAsked,
     GroupSettings,
     LeaderAsked,
     LeaderAtRest,
@@ -19,6 +21,7 @@ from judge.finding import Finding, FindingKind, FindingPlace
 from model.rules import RULES, RuleKind
 
 NONE, FENCED = "NONE", "FENCED_LEADER_EPOCH"
+FENCES = (FENCED, "FENCED_STATE_EPOCH")
 READ_COMMITTED, READ_UNCOMMITTED = "read_committed", "read_uncommitted"
 LATEST = "latest"
 
@@ -60,6 +63,23 @@ class ToldOutcome:
     line: str
 
 
+@attrs.frozen
+class GroupLife:
+    """Since when a state is made anew, or deleted: then its state epoch is -1; and its line.
+
+    ``is_anew`` says that it took the place of another, ``was_deleted`` that the one before was
+    deleted, and ``ended_ms`` when one was deleted last.
+    """
+
+    ms: int
+    state_epoch: int
+    start_offset: int
+    line: str
+    is_anew: bool = False
+    ended_ms: int = -1
+    was_deleted: bool = False
+
+
 @attrs.define
 class RunState:
     """What is known of a run so far: ``seq`` to ``partition`` are of the event that is judged.
@@ -83,6 +103,12 @@ class RunState:
     whose log began within a batch that was aborted; ``spoilt`` has what makes the state of a
     partition wrong, whatever follows from it; ``doubled`` are those of which a leader epoch had two
     objects.
+
+    Of the group: ``lives`` has when the state of a partition was made anew last; ``altered`` to
+    which start offset an administrator altered it last, if that is certain; ``outdone`` what else
+    has made the state of a partition than an administrator and leaders that had it; ``outlived``
+    the writes on a state that was made anew since their leader had it, with the line of what it
+    had; ``wishes`` what an administrator asked, and when, and ``unsure`` what of it may come true.
 
     Of dead letters: ``wanted`` are records that a member accepted, or told are none, whatever the
     answer; ``accepted`` those that it was told it had accepted, at or above the start offset;
@@ -135,6 +161,13 @@ class RunState:
     started: dict[int, int] = attrs.field(factory=dict)
     left: dict[tuple[str, int], tuple[str, str]] = attrs.field(factory=dict)
 
+    lives: dict[int, GroupLife] = attrs.field(factory=dict)
+    altered: dict[int, GroupLife] = attrs.field(factory=dict)
+    outdone: dict[int, str] = attrs.field(factory=dict)
+    outlived: dict[int, str] = attrs.field(factory=dict)
+    wishes: dict[int, tuple[AdministratorAsked, int]] = attrs.field(factory=dict)
+    unsure: list[AdministratorAsked] = attrs.field(factory=list)
+
     given: dict[int, LettersGiven] = attrs.field(factory=dict)
     wanted: set[RecordKey] = attrs.field(factory=set)
     accepted: set[RecordKey] = attrs.field(factory=set)
@@ -161,12 +194,52 @@ class RunState:
         """Return whether the group begins at latest."""
         return self.settings is not None and self.settings.auto_offset_reset == LATEST
 
+    def forget(self, partition: int) -> None:
+        """Forget what held of records of a partition, but not what its log lacks."""
+        records: tuple[dict[RecordKey, Any] | set[RecordKey], ...] = (
+            self.finished,
+            self.released,
+            self.counted,
+            self.attempts,
+            self.stable,
+            self.saved,
+            self.cut_short,
+            self.ended,
+        )
+        for known in records:
+            for key in [each for each in known if each[0] == partition]:
+                known.pop(key) if isinstance(known, dict) else known.discard(key)
+        self.ended |= {key for key in self.compacted if key[0] == partition}
+        self.holders = {key: had for key, had in self.holders.items() if key[0] != partition}
+        self.asked = {id_: had for id_, had in self.asked.items() if had[0].partition != partition}
+        self.spoilt.pop(partition, None)
+        self.outdone.pop(partition, None)
+        self.started.pop(partition, None)
+        self.doubled.discard(partition)
+
+    def unknown_epochs(self, partition: int) -> tuple[int, ...]:
+        """Return the leader epochs that records may have, whoever writes: 0 once state is anew."""
+        life = self.lives.get(partition)
+        return (0,) if life is not None and life.is_anew else ()
+
+    def of_life(self, partition: int) -> str:
+        """Return what is wrong with the state of a partition in this life of the group, if so."""
+        life = self.lives.get(partition)
+        is_deleted = life is not None and life.state_epoch < 0
+        return "its state is deleted" if is_deleted else self.outdone.get(partition, "")
+
+    def spoils(self, partition: int) -> str:
+        """Return what makes the state of a partition wrong, if anything does."""
+        return self.of_life(partition) or self.spoilt.get(partition, "")
+
     def passed(self, what: LeaderAtRest) -> range:
         """Return the offsets that a leader has passed in the end, of those that the group is owed.
 
         One that begins at latest is owed none before the first that a member had.
         """
         first = self.log_starts.get(what.partition, 0)
+        if what.partition in self.lives:
+            first = max(first, self.lives[what.partition].start_offset)
         end = min(what.start_offset, what.log_end_offset)
         if self.begins_late:
             had = (offset for partition, offset in self.attempts if partition == what.partition)

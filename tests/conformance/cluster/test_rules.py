@@ -8,6 +8,7 @@ from model.errors import InvalidValueError
 from model.rules import RULES, RuleKind
 from sharespec.known_faults import known_in_cluster
 from tests.conformance.cluster.test_consumers import FAULTS as CONSUMER_FAULTS
+from tests.conformance.cluster.test_lives import LIFE_FAULTS
 from tests.conformance.cluster.written import (
     ACCEPT,
     ACKNOWLEDGED,
@@ -272,7 +273,7 @@ def test_a_fault_is_found(name: str) -> None:
 
 
 def test_each_rule_has_two_faults_that_it_finds() -> None:
-    cases = [*FAULTS.values(), *CONSUMER_FAULTS.values()]
+    cases = [*FAULTS.values(), *CONSUMER_FAULTS.values(), *LIFE_FAULTS.values()]
     found = [rule for _, expected in cases for rule, _ in expected]
     assert {rule for rule in RULES[RuleKind.CLUSTER] if found.count(rule) >= 2} == set(
         RULES[RuleKind.CLUSTER]

@@ -17,9 +17,12 @@ from sharespec.known_faults import known_in_cluster
 
 pytestmark = [pytest.mark.broker, pytest.mark.xdist_group("simulated")]
 
-SEEDS = (910_127, *range(12), 910_183)
-"""The first and the last differ by what ran before them where objects have hashes of their own."""
-CHANGES = {"compacted": 1, "member": 4, "altered": 4, "leader": 3}
+SEEDS = (910_127, *range(12), 207, 910_183)
+"""The first and the last differ by what ran before them where objects have hashes of their own.
+
+One has a coordinator of its group.
+"""
+CHANGES = {"compacted": 1, "member": 4, " is altered": 4, "leader": 3, "offsets are altered": 1}
 """How many kinds of faults there are of each sort."""
 
 
@@ -182,9 +185,18 @@ CONSUMER_PLANTS = {
     "renewal-uncounted": "RELEASE_IS_COUNTED",
 }
 """Those in Kafka's consumer, in what it is answered, or in what it renews."""
+GROUP_PLANTS = {
+    "epoch-stays": "FORMER_STATE_IS_OVER",
+    "epoch-ahead": "FORMER_STATE_IS_OVER",
+    "altered-too-low": "ADMINISTERED_AS_ANSWERED",
+    "deletes-nothing": "ADMINISTERED_AS_ANSWERED",
+}
+"""Those in what group coordinators ask share coordinators, or in the state epochs of writes."""
 PLANTED_SEEDS = (4, 1, 0, 5, 2, 3, 7, 16)
 CONSUMERS = (2, 8, 10)
 """Seeds whose members are Kafka's consumer."""
+GROUPS = (207, 429, 321)
+"""Seeds of which the group has a coordinator."""
 
 
 ENOUGH = 2
@@ -204,11 +216,13 @@ def seeds_that_break(
 
 
 def test_each_rule_finds_faults_that_are_planted_and_nothing_without(simulator: Simulator) -> None:
-    rules = [*PLANTS.values(), *CONSUMER_PLANTS.values()]
+    rules = [*PLANTS.values(), *CONSUMER_PLANTS.values(), *GROUP_PLANTS.values()]
     assert all(rules.count(rule) >= 2 for rule in RULES[RuleKind.CLUSTER])
-    for seed in {*PLANTED_SEEDS, *CONSUMERS}:
+    for seed in {*PLANTED_SEEDS, *CONSUMERS, *GROUPS}:
         assert simulator.run(seed, masked=True).findings == ()
     found = {plant: seeds_that_break(simulator, plant, rule) for plant, rule in PLANTS.items()}
     for plant, rule in CONSUMER_PLANTS.items():
         found[plant] = seeds_that_break(simulator, plant, rule, CONSUMERS)
+    for plant, rule in GROUP_PLANTS.items():
+        found[plant] = seeds_that_break(simulator, plant, rule, GROUPS)
     assert min(map(len, found.values())) == ENOUGH, found

@@ -19,6 +19,7 @@ import org.apache.kafka.coordinator.common.runtime.CoordinatorLoader;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
 import org.apache.kafka.coordinator.common.runtime.PartitionWriter;
 import org.apache.kafka.coordinator.share.ShareCoordinatorConfig;
+import org.apache.kafka.coordinator.share.ShareCoordinatorRecordSerde;
 import org.apache.kafka.server.metrics.KafkaYammerMetrics;
 import org.apache.kafka.server.share.SharePartitionKey;
 import org.apache.kafka.server.share.metrics.ShareGroupMetrics;
@@ -44,6 +45,7 @@ final class Cluster implements AutoCloseable {
     private static final String TOPIC = "t";
     private static final Uuid TOPIC_ID = new Uuid(1, 1);
     private static final int CONSUMERS = 25;
+    private static final int GROUPS = 33;
     private static final String LATEST = "latest";
     private static final long QUIET_MS = 120_000;
     /** How often a share coordinator does its periodic jobs, as Kafka has it. */
@@ -62,6 +64,8 @@ final class Cluster implements AutoCloseable {
     final Script script;
     final ShareGroupMetrics groupMetrics;
     final DeadLetterTopic deadLetters;
+    /** The coordinator of the group; null where members know by themselves what there is. */
+    final Groups groups;
     /** Whether faults of dead letters are drawn: their numbers stay where the queue is left out. */
     final boolean letterFaults;
 
@@ -99,12 +103,14 @@ final class Cluster implements AutoCloseable {
         transactional = transactions.nextInt(3) == 0;
         String isolation = transactional && transactions.nextInt(4) > 0 && isSet("isolation_level", "read_committed")
             ? "read_committed" : "read_uncommitted";
+        Random coordinated = stream(seed, GROUPS);
+        groups = coordinated.nextInt(12) == 0 ? new Groups(this, coordinated, 3_000 + coordinated.nextInt(27_000)) : null;
         Random letters = stream(seed, 20);
         letterFaults = letters.nextInt(4) == 0;
-        boolean buries = letterFaults && isSet("dead_letter_queue", "there");
+        boolean buries = letterFaults && groups == null && isSet("dead_letter_queue", "there");
         deadLetters = new DeadLetterTopic(this, letters);
         beginning = stream(seed, 22);
-        beginsLate = beginning.nextInt(6) == 0 && isSet("auto_offset_reset", LATEST);
+        beginsLate = beginning.nextInt(6) == 0 && groups == null && isSet("auto_offset_reset", LATEST);
         Random drawn = stream(seed, 4);
         ObjectNode config = JSON.createObjectNode().put("delivery_count_limit", set("delivery_count_limit", 2 + drawn.nextInt(4), 5))
             .put("partition_max_record_locks", set("partition_max_record_locks", 20 + drawn.nextInt(180), 2_000))
@@ -131,7 +137,8 @@ final class Cluster implements AutoCloseable {
             logs.add(new Log());
         }
         for (int number = 0; number < STATE_PARTITIONS; number++) {
-            states.add(new StateTopic(this, new TopicPartition("__share_group_state", number), stream(seed, 10 + number)));
+            states.add(new StateTopic(this, new TopicPartition("__share_group_state", number), stream(seed, 10 + number),
+                new ShareCoordinatorRecordSerde(), history::durable));
         }
         for (int id = 0; id < NODES; id++) {
             nodes.add(new ClusterNode(this, id));
@@ -143,9 +150,13 @@ final class Cluster implements AutoCloseable {
             leaders.add(new ClusterNode.Leader(-1, -1));
             moveLeader(number, drawn.nextInt(NODES));
         }
+        if (groups != null) {
+            history.tellsStates();
+            groups.move(coordinated.nextInt(NODES));
+        }
         int count = 2 + drawn.nextInt(3);
         Draws consumers = stream(seed, CONSUMERS);
-        boolean kafkas = consumers.nextInt(3) == 0;
+        boolean kafkas = consumers.nextInt(3) == 0 && groups == null;
         for (int number = 0; number < count; number++) {
             members.add(kafkas ? new KafkaMember(this, number, consumers) : new ShareMember(this, "m" + number, 1 + drawn.nextInt(40), drawn.nextInt(4) == 0 ? 1 : 0,
                 50 + drawn.nextInt(3_000)));
@@ -177,7 +188,9 @@ final class Cluster implements AutoCloseable {
     /** Runs it all: a start, faults, quiet, and rest. */
     void run(Faults faults, Set<Integer> without) {
         runUntil(clock.milliseconds() + 3_000);
-        initializeState();
+        if (groups == null) {
+            initializeState();
+        }
         runUntil(clock.milliseconds() + 10_000);
         long began = clock.milliseconds();
         if (beginsLate) {
@@ -284,6 +297,9 @@ final class Cluster implements AutoCloseable {
             history.add("rest", "partition", number, "log_end_offset", logs.get(number).end(), "leader_epoch",
                 found.leaderEpoch(), "start_offset", found.startOffset(), "end_offset", found.endOffset(),
                 "delivery_complete_count", found.deliveryCompleteCount());
+        } else if (groups != null) {
+            history.add("rest", "partition", number, "log_end_offset", logs.get(number).end(), "leader_epoch", -1,
+                "start_offset", -1, "end_offset", -1, "delivery_complete_count", 0);
         }
         node.persister.readSummary(ReadShareGroupStateSummaryParameters.from(new ReadShareGroupStateSummaryRequestData()
             .setGroupId(group).setTopics(List.of(new ReadShareGroupStateSummaryRequestData.ReadStateSummaryData()
@@ -428,6 +444,9 @@ final class Cluster implements AutoCloseable {
                 }
             }
             deadLetters.leave(id);
+            if (groups != null && groups.log.leader() == id && !nodes.get(id).isUp()) {
+                groups.move(anyUp(id));
+            }
             for (int number = 0; number < STATE_PARTITIONS; number++) {
                 if (states.get(number).leader() == id && !nodes.get(id).isUp()) {
                     moveCoordinator(number, anyUp(id));
@@ -449,6 +468,14 @@ final class Cluster implements AutoCloseable {
         ClusterNode node = new ClusterNode(this, id);
         nodes.set(id, node);
         deadLetters.tell();
+        if (groups != null) {
+            if (groups.log.leader() == id) {
+                groups.move(id);
+            } else {
+                clock.after(1 + spread.nextInt(60), node::mayRun, () ->
+                    node.learnGroups(new ClusterNode.Leader(groups.log.leader(), groups.log.epoch())));
+            }
+        }
         for (int number = 0; number < PARTITIONS; number++) {
             TopicPartition place = partitions.get(number).topicPartition();
             int partition = number;

@@ -35,6 +35,8 @@ import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.AbstractRequest;
 import org.apache.kafka.common.requests.AbstractResponse;
 import org.apache.kafka.common.requests.CreateTopicsRequest;
+import org.apache.kafka.common.requests.DeleteShareGroupStateRequest;
+import org.apache.kafka.common.requests.DeleteShareGroupStateResponse;
 import org.apache.kafka.common.requests.FindCoordinatorRequest;
 import org.apache.kafka.common.requests.FindCoordinatorResponse;
 import org.apache.kafka.common.requests.InitializeShareGroupStateRequest;
@@ -51,6 +53,7 @@ import org.apache.kafka.coordinator.common.runtime.CoordinatorLoader;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime;
 import org.apache.kafka.coordinator.common.runtime.PartitionWriter;
+import org.apache.kafka.coordinator.group.GroupCoordinatorService;
 import org.apache.kafka.coordinator.share.ShareCoordinatorConfig;
 import org.apache.kafka.coordinator.share.ShareCoordinatorRecordSerde;
 import org.apache.kafka.coordinator.share.ShareCoordinatorService;
@@ -102,6 +105,8 @@ final class ClusterNode {
     final Persister persister;
     final DeadLetterTopic.Queue letters;
     final ShareService service;
+    /** Kafka's coordinator of groups; null in a cluster without one. */
+    final GroupCoordinatorService groups;
     private final ShareSessionCache sessions = new ShareSessionCache(1000);
     private final PeerClient peers;
 
@@ -113,6 +118,7 @@ final class ClusterNode {
     private final Metrics metrics = new Metrics();
     private final Map<TopicPartition, Leader> leaders = new HashMap<>();
     private final Map<Integer, Leader> coordinators = new TreeMap<>();
+    private Leader coordinatesGroups = new Leader(-1, -1);
     private final Map<TopicPartition, List<PartitionListener>> listeners = new HashMap<>();
     private final Map<TopicPartition, Integer> resigned = new HashMap<>();
     private final Map<SharePartitionKey, Deque<SharePartition>> objects = new HashMap<>();
@@ -132,6 +138,7 @@ final class ClusterNode {
         persister = new WrittenPersister(cluster, this, id, defaultPersister(states));
         coordinator = coordinator();
         coordinator.startup(() -> Cluster.STATE_PARTITIONS);
+        groups = cluster.groups == null ? null : cluster.groups.at(this);
         learnTopics();
         purgatory = Purgatory.of(this);
         service = new ShareService(cluster, this);
@@ -228,6 +235,9 @@ final class ClusterNode {
         }
         delta.replay(new FeatureLevelRecord().setName(ShareVersion.FEATURE_NAME).setFeatureLevel(ShareVersion.SV_1.featureLevel()));
         coordinator.onMetadataUpdate(delta, delta.apply(MetadataProvenance.EMPTY));
+        if (groups != null) {
+            Assembled.update(GroupCoordinatorService.class, groups, delta.apply(MetadataProvenance.EMPTY), delta);
+        }
     }
 
     void learnLeader(TopicPartition partition, Leader leader) {
@@ -266,6 +276,19 @@ final class ClusterNode {
             coordinator.onElection(partition, leader.epoch());
         } else if (known != null && known.node() == id) {
             coordinator.onResignation(partition, OptionalInt.of(leader.epoch()));
+        }
+    }
+
+    void learnGroups(Leader leader) {
+        if (coordinatesGroups.epoch() >= leader.epoch()) {
+            return;
+        }
+        boolean resigns = coordinatesGroups.node() == id;
+        coordinatesGroups = leader;
+        if (leader.node() == id) {
+            groups.onElection(0, leader.epoch());
+        } else if (resigns) {
+            groups.onResignation(0, OptionalInt.of(leader.epoch()));
         }
     }
 
@@ -382,8 +405,17 @@ final class ClusterNode {
             coordinator.readState(null, read.data())
                 .thenAccept(data -> answer.accept(new ReadShareGroupStateResponse(data)));
         } else if (request instanceof InitializeShareGroupStateRequest initialize) {
-            coordinator.initializeState(null, initialize.data())
-                .thenAccept(data -> answer.accept(new InitializeShareGroupStateResponse(data)));
+            cluster.plants.initializes(initialize.data());
+            cluster.history.initializes(initialize.data(), 1);
+            coordinator.initializeState(null, initialize.data()).thenAccept(data -> {
+                InitializeShareGroupStateResponse response = new InitializeShareGroupStateResponse(data);
+                cluster.history.initializes(initialize.data(), response.errorCounts().containsKey(Errors.NONE) ? 0 : -1);
+                answer.accept(response);
+            });
+        } else if (request instanceof DeleteShareGroupStateRequest delete) {
+            cluster.plants.deletes(delete.data());
+            coordinator.deleteState(null, delete.data())
+                .thenAccept(data -> answer.accept(new DeleteShareGroupStateResponse(data)));
         } else if (request instanceof ReadShareGroupStateSummaryRequest summary) {
             coordinator.readStateSummary(null, summary.data())
                 .thenAccept(data -> answer.accept(new ReadShareGroupStateSummaryResponse(data)));

@@ -1,8 +1,10 @@
 package kafka.server.share;
 
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.IntFunction;
 
 /** The faults of a run, drawn before it, so that each has a number and can be left out. */
@@ -19,6 +21,7 @@ final class Faults {
     private final Random deletes;
     private final Random changes;
     private final Random more;
+    private final Random administrator;
     private int drawn;
 
     Faults(long seed) {
@@ -30,6 +33,8 @@ final class Faults {
         changes.nextLong();
         more = new Random(seed * 1_000_003 + 30);
         more.nextLong();
+        administrator = new Random(seed * 1_000_003 + 31);
+        administrator.nextLong();
     }
 
     int drawn() {
@@ -97,6 +102,37 @@ final class Faults {
                 cluster.history.add("compacted", "partition", partition, "ranges", taken);
             };
         });
+        if (cluster.groups != null) {
+            draw(cluster, administrator, administrator.nextInt(4), forMs, without, number -> {
+                int to = administrator.nextInt(cluster.size());
+                return () -> {
+                    cluster.groups.move(up(cluster, to));
+                    tell(cluster, number, "group coordinator moves", "group coordinator moves to node " + cluster.groups.log.leader(), 0);
+                };
+            });
+            draw(cluster, administrator, 1 + administrator.nextInt(3), forMs, without, number -> {
+                boolean closes = administrator.nextInt(3) > 0;
+                long length = 500 + administrator.nextInt(closes ? 3_000 : 8_000);
+                int which = administrator.nextInt(4);
+                double[] parts = {administrator.nextDouble(), administrator.nextDouble()};
+                return () -> administer(cluster, number, closes, length, which, parts);
+            });
+        }
+    }
+
+    /** All members leave for a while; meanwhile the group is deleted, or offsets of one or both partitions are altered or deleted. */
+    private static void administer(Cluster cluster, int number, boolean closes, long length, int which, double[] parts) {
+        Map<Integer, Long> offsets = new TreeMap<>();
+        for (int partition = 0; which < 2 && partition < parts.length; partition++) {
+            if (partition > 0 || parts[1] < 0.7) {
+                offsets.put(partition, (long) (parts[partition] * cluster.log(partition).end()));
+            }
+        }
+        Groups.Wish wish = new Groups.Wish(which == 2, offsets);
+        tell(cluster, number, which < 2 ? "offsets are altered" : which == 2 ? "group is deleted" : "offsets are deleted",
+            "all members " + (closes ? "close" : "are killed") + " for " + length + " ms, and " + wish, length);
+        cluster.members().forEach(member -> member.leave(closes, length));
+        cluster.groups.administer(wish, length + 1_000);
     }
 
     /** Draws some changes of a kind: when each happens, and then what {@code draw} makes of its number. */

@@ -18,6 +18,7 @@ import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.record.internal.MutableRecordBatch;
 import org.apache.kafka.common.record.internal.Record;
+import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorLoader;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorPlayback;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
@@ -33,11 +34,13 @@ import org.apache.kafka.coordinator.group.GroupCoordinatorShard;
 import org.apache.kafka.coordinator.group.metrics.GroupCoordinatorMetrics;
 import org.apache.kafka.image.MetadataDelta;
 import org.apache.kafka.image.MetadataImage;
+import org.apache.kafka.server.share.persister.Persister;
+import org.apache.kafka.server.util.timer.Timer;
 import org.apache.kafka.storage.internals.log.LogConfig;
 
 /** One GroupCoordinatorService that leads the only partition of __consumer_offsets, in one thread. */
 final class GroupNode implements CoordinatorLoader<CoordinatorRecord> {
-    private static final GroupCoordinatorRecordSerde SERDE = new GroupCoordinatorRecordSerde();
+    static final GroupCoordinatorRecordSerde SERDE = new GroupCoordinatorRecordSerde();
 
     static final String HEARTBEAT = "share.heartbeat.interval.ms";
     static final String SESSION = "share.session.timeout.ms";
@@ -53,10 +56,19 @@ final class GroupNode implements CoordinatorLoader<CoordinatorRecord> {
     GroupNode(List<MemoryRecords> log, VirtualTimer timer, StatePersister persister, GroupCoordinatorConfig config, int epoch) {
         this.log = log;
         this.epoch = epoch;
+        settings = settings(config);
+        service = service(config, settings, this, Assembled.standIn(PartitionWriter.class, this::written), timer, timer, persister);
+    }
+
+    static GroupConfigManager settings(GroupCoordinatorConfig config) {
+        return Assembled.create(GroupConfigManager.class, List.of(config, Map.of(
+            HEARTBEAT, config.shareGroupHeartbeatIntervalMs(), SESSION, config.shareGroupSessionTimeoutMs())));
+    }
+
+    /** Kafka's own, in one thread, with a log, a clock and a persister. */
+    static GroupCoordinatorService service(GroupCoordinatorConfig config, GroupConfigManager settings,
+            CoordinatorLoader<CoordinatorRecord> loader, PartitionWriter writer, Timer timer, Time time, Persister persister) {
         GroupCoordinatorMetrics metrics = new GroupCoordinatorMetrics(new MetricsRegistry(), new Metrics());
-        Map<String, Integer> broker = Map.of(HEARTBEAT, config.shareGroupHeartbeatIntervalMs(),
-            SESSION, config.shareGroupSessionTimeoutMs());
-        settings = Assembled.create(GroupConfigManager.class, List.of(config, broker));
         CoordinatorShardBuilderSupplier<GroupCoordinatorShard, CoordinatorRecord> shards = () -> {
             GroupCoordinatorShard.Builder shard = new GroupCoordinatorShard.Builder(config, settings);
             for (String name : List.of("withAuthorizer", "withAuthorizerPlugin")) {
@@ -68,12 +80,13 @@ final class GroupNode implements CoordinatorLoader<CoordinatorRecord> {
         };
         Supplier<Integer> bytes = () -> 1 << 20;
         CoordinatorRuntime<?, ?> runtime = Assembled.create(CoordinatorRuntime.class, List.of(
-            "", this, new InOrder(), Assembled.standIn(PartitionWriter.class, this::written), shards, timer,
-            Duration.ofSeconds(60), Assembled.standIn(CoordinatorRuntimeMetrics.class, (method, given) -> null), metrics, SERDE,
+            "", loader, new InOrder(), writer, shards, timer, time, Duration.ofSeconds(60),
+            Assembled.standIn(CoordinatorRuntimeMetrics.class, (method, given) -> null), metrics, SERDE,
             Compression.NONE, 0, OptionalInt.of(0), new AtOnce(), bytes));
-        service = Assembled.create(GroupCoordinatorService.class, List.of(
-            config, runtime, metrics, settings, persister, timer, Optional.empty()));
-        service.startup(() -> 1);
+        GroupCoordinatorService made = Assembled.create(GroupCoordinatorService.class, List.of(
+            config, runtime, metrics, settings, persister, timer, time, Optional.empty()));
+        made.startup(() -> 1);
+        return made;
     }
 
     /** Gives a group settings of its own, as the broker does when those of the cluster's metadata change. */

@@ -192,7 +192,7 @@ final class GroupWorld {
         return Errors.forCode(code).name();
     }
 
-    private static RequestContext context() {
+    static RequestContext context() {
         RequestHeader header = new RequestHeader(
             ApiKeys.SHARE_GROUP_HEARTBEAT, ApiKeys.SHARE_GROUP_HEARTBEAT.latestVersion(true), "client", 0);
         return new RequestContext(header, "1", InetAddress.getLoopbackAddress(), KafkaPrincipal.ANONYMOUS,

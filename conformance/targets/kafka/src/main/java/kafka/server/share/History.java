@@ -4,8 +4,11 @@ import com.fasterxml.jackson.core.io.JsonStringEncoder;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.io.Writer;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
+import org.apache.kafka.common.message.InitializeShareGroupStateRequestData;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
 import org.apache.kafka.coordinator.share.generated.ShareSnapshotKey;
 import org.apache.kafka.coordinator.share.generated.ShareSnapshotValue;
@@ -17,11 +20,18 @@ final class History {
     private final VirtualTimer clock;
     private final String run;
     private final Writer out;
+    private final Map<List<Number>, Integer> initialized = new HashMap<>();
+    private boolean tellsStates;
 
     History(VirtualTimer clock, String run, Writer out) {
         this.clock = clock;
         this.run = run;
         this.out = out;
+    }
+
+    /** From here on states that are initialized, or deleted, are told. */
+    void tellsStates() {
+        tellsStates = true;
     }
 
     /** Writes what happened: its name, and then the name and the value of each of its fields. */
@@ -58,10 +68,25 @@ final class History {
         }
     }
 
+    /** A share coordinator is asked to initialize share-partitions, or did not. */
+    void initializes(InitializeShareGroupStateRequestData request, int more) {
+        request.topics().forEach(topic -> topic.partitions().forEach(each ->
+            initialized.merge(List.of(each.partition(), each.stateEpoch(), each.startOffset()), more, Integer::sum)));
+    }
+
     /** A record of the state topic is committed. */
     void durable(CoordinatorRecord record) {
         if (record.value() == null) {
+            add("begins", "partition", ((ShareSnapshotKey) record.key()).partition(), "state_epoch", -1, "start_offset", -1);
             return;
+        }
+        if (tellsStates && record.value().message() instanceof ShareSnapshotValue snapshot && snapshot.stateBatches().isEmpty()) {
+            int partition = ((ShareSnapshotKey) record.key()).partition();
+            List<Number> state = List.of(partition, snapshot.stateEpoch(), snapshot.startOffset());
+            if (snapshot.leaderEpoch() <= 0 && initialized.getOrDefault(state, 0) > 0) {
+                initialized.merge(state, -1, Integer::sum);
+                add("begins", "partition", partition, "state_epoch", snapshot.stateEpoch(), "start_offset", snapshot.startOffset());
+            }
         }
         if (record.value().message() instanceof ShareUpdateValue update) {
             add("durable", "partition", ((ShareUpdateKey) record.key()).partition(), "kind", "update", "leader_epoch",

@@ -9,6 +9,8 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import org.apache.kafka.common.TopicIdPartition;
+import org.apache.kafka.common.message.DeleteShareGroupStateRequestData;
+import org.apache.kafka.common.message.InitializeShareGroupStateRequestData;
 import org.apache.kafka.server.share.acknowledge.ShareAcknowledgementBatch;
 import org.apache.kafka.server.share.dlq.ShareGroupDLQManager;
 import org.apache.kafka.server.share.dlq.ShareGroupDLQRecordParameter;
@@ -108,8 +110,8 @@ final class Plants {
                 : is("release-uncounted") ? with(batch, AVAILABLE, batch.deliveryCount() - 1)
                 : is("release-over-limit") ? with(batch, AVAILABLE, limit + 1)
                 : is("release-archives") ? with(batch, ARCHIVED, batch.deliveryCount()) : batch).toList();
-        return PartitionFactory.newPartitionStateBatchData(asked.partition(), asked.stateEpoch(), asked.startOffset(),
-            complete, asked.leaderEpoch(), batches);
+        return PartitionFactory.newPartitionStateBatchData(asked.partition(),
+            asked.stateEpoch() + (is("epoch-ahead") ? 1_000 : 0), asked.startOffset(), complete, asked.leaderEpoch(), batches);
     }
 
     /** Returns what a leader reads. */
@@ -123,6 +125,20 @@ final class Plants {
                 : is("read-over-limit") ? with(batch, AVAILABLE, batch.deliveryCount() + limit) : batch).toList();
         return PartitionFactory.newPartitionAllData(state.partition(), state.stateEpoch(), start, state.errorCode(),
             state.errorMessage(), batches);
+    }
+
+    /** Alters what a share coordinator is asked to initialize. */
+    void initializes(InitializeShareGroupStateRequestData request) {
+        request.topics().forEach(topic -> topic.partitions().forEach(each -> each
+            .setStateEpoch(is("epoch-stays") ? 0 : each.stateEpoch())
+            .setStartOffset(is("altered-too-low") && each.startOffset() > 0 ? each.startOffset() / 2 : each.startOffset())));
+    }
+
+    /** Has a share coordinator delete something else. */
+    void deletes(DeleteShareGroupStateRequestData request) {
+        if (is("deletes-nothing")) {
+            request.setGroupId("none");
+        }
     }
 
     /** Gives to the dead-letter queue what is accepted. */

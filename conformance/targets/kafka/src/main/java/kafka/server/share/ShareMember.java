@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.apache.kafka.common.TopicIdPartition;
@@ -21,6 +22,9 @@ import org.apache.kafka.server.share.acknowledge.ShareAcknowledgementBatch;
  */
 final class ShareMember implements Member {
     private static final long REQUEST_TIMEOUT_MS = 5_000;
+    private static final long BEAT_MS = 500;
+    private static final int LEAVES = -1;
+    private static final Set<Errors> UNKNOWN = Set.of(Errors.UNKNOWN_MEMBER_ID, Errors.FENCED_MEMBER_EPOCH, Errors.GROUP_ID_NOT_FOUND);
     private static final byte ACCEPT = 1;
     private static final byte RELEASE = 2;
     private static final byte REJECT = 3;
@@ -53,6 +57,8 @@ final class ShareMember implements Member {
     private String member;
     private int times;
     private boolean away;
+    private int memberEpoch;
+    private List<TopicIdPartition> assigned;
 
     ShareMember(Cluster cluster, String name, int maxRecords, int mode, int workMs) {
         this.cluster = cluster;
@@ -62,17 +68,46 @@ final class ShareMember implements Member {
         this.mode = (byte) mode;
         this.workMs = workMs;
         random = cluster.workload.of(name);
+        assigned = cluster.groups == null ? cluster.partitions() : List.of();
     }
 
     @Override
     public void start() {
         learn();
+        if (cluster.groups != null) {
+            beat();
+        }
         tick();
     }
 
     private void learn() {
-        ledBy = cluster.partitions().stream().collect(Collectors.groupingBy(each -> cluster.leader(each.partition()).node()));
+        ledBy = assigned.stream().collect(Collectors.groupingBy(each -> cluster.leader(each.partition()).node()));
         cluster.clock.after(300 + random.nextInt(1_000), now -> now, this::learn);
+    }
+
+    // The group.
+
+    /** Joins, or goes on as a member; one that the coordinator does not know joins again. */
+    private void beat() {
+        String who = member;
+        if (away) {
+            cluster.clock.after(BEAT_MS, now -> now, this::beat);
+            return;
+        }
+        cluster.groups.heartbeat(who, memberEpoch, answer -> {
+            if (answer != null && who.equals(member) && !away) {
+                Errors error = Errors.forCode(answer.errorCode());
+                if (error == Errors.NONE) {
+                    memberEpoch = answer.memberEpoch();
+                    assigned = answer.assignment() == null ? assigned : answer.assignment().topicPartitions().stream()
+                        .flatMap(topic -> topic.partitions().stream()).map(cluster.partitions()::get).toList();
+                } else if (UNKNOWN.contains(error)) {
+                    memberEpoch = 0;
+                    assigned = List.of();
+                }
+            }
+            cluster.clock.after(BEAT_MS, now -> now, this::beat);
+        });
     }
 
     private void tick() {
@@ -148,6 +183,16 @@ final class ShareMember implements Member {
             return;
         }
         away = true;
+        if (cluster.groups != null) {
+            String who = member;
+            if (closes && memberEpoch > 0) {
+                cluster.clock.after(random.nextInt(random.nextInt(4) == 0 ? 20 : 1_500), now -> now, () ->
+                    cluster.groups.heartbeat(who, LEAVES, answer -> { }));
+            }
+            memberEpoch = 0;
+            assigned = List.of();
+            ledBy = Map.of();
+        }
         sessions.forEach((node, session) -> {
             if (closes && session.epoch > 0) {
                 closing.put(node, session);

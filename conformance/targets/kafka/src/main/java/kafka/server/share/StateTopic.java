@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.NotLeaderOrFollowerException;
 import org.apache.kafka.common.errors.OffsetOutOfRangeException;
@@ -16,24 +17,25 @@ import org.apache.kafka.common.record.internal.RecordBatch;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorLoader;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorPlayback;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorRecordSerde;
 import org.apache.kafka.coordinator.common.runtime.PartitionWriter;
-import org.apache.kafka.coordinator.share.ShareCoordinatorRecordSerde;
 import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.kafka.storage.internals.log.VerificationGuard;
 
 /**
- * A partition of the state topic, replicated: what its leader appends is committed after a time that is
+ * A partition of the state topic, or of the groups' topic, replicated: what its leader appends is committed after a time that is
  * drawn, and what was not committed when the leader changes may be lost, from some record on.
  */
 final class StateTopic {
     private static final LogConfig CONFIG = new LogConfig(Map.of());
-    private static final ShareCoordinatorRecordSerde SERDE = new ShareCoordinatorRecordSerde();
 
     private record Entry(CoordinatorRecord record, long producerId, short producerEpoch) {}
 
     private final Cluster cluster;
     private final TopicPartition place;
     private final Random random;
+    private final CoordinatorRecordSerde serde;
+    private final Consumer<CoordinatorRecord> durable;
     private final List<Entry> log = new ArrayList<>();
     private final Map<ClusterNode, List<PartitionWriter.Listener>> listeners = new HashMap<>();
     private long start;
@@ -41,10 +43,12 @@ final class StateTopic {
     private ClusterNode leader;
     private int epoch;
 
-    StateTopic(Cluster cluster, TopicPartition place, Random random) {
+    StateTopic(Cluster cluster, TopicPartition place, Random random, CoordinatorRecordSerde serde, Consumer<CoordinatorRecord> durable) {
         this.cluster = cluster;
         this.place = place;
         this.random = random;
+        this.serde = serde;
+        this.durable = durable;
     }
 
     int epoch() {
@@ -72,7 +76,7 @@ final class StateTopic {
         cluster.clock.after(1 + random.nextInt(10), leader::mayRun, () -> {
             if (epoch == ofEpoch && end > committed) {
                 for (long offset = committed; offset < end; offset++) {
-                    cluster.history.durable(log.get((int) offset).record());
+                    durable.accept(log.get((int) offset).record());
                 }
                 committed = end;
                 List.copyOf(listeners.getOrDefault(leader, List.of()))
@@ -123,7 +127,7 @@ final class StateTopic {
         }
         for (RecordBatch batch : records.batches()) {
             for (Record record : batch) {
-                log.add(new Entry(SERDE.deserialize(copy(record.key()), copy(record.value())),
+                log.add(new Entry(serde.deserialize(copy(record.key()), copy(record.value())),
                     batch.producerId(), batch.producerEpoch()));
             }
         }
