@@ -16,7 +16,14 @@ from conformance.cluster.history import (
     StateCommitted,
     WriteAnswered,
 )
-from conformance.cluster.run_state import NONE, RecordHolder, RunState, ToldOutcome, offsets_of
+from conformance.cluster.run_state import (
+    NONE,
+    RecordHolder,
+    RunState,
+    ToldOutcome,
+    keys_of,
+    offsets_of,
+)
 from judge.finding import Finding
 from model.states import RecordState
 
@@ -24,6 +31,14 @@ LATE_READ = "its read was answered since"
 RELEASED = "released"
 CUT_SHORT = "its batch was cut while its release was being written"
 _WRITTEN, _UNFENCED = "being written", "nothing was fenced"
+
+
+def note_cut_short(run: RunState, write: LeaderWrites) -> None:
+    """Note a release of which the log start offset passes some, while it is being written."""
+    start = run.log_starts.get(write.partition, 0)
+    for first, last, state, _count in write.batches:
+        if state == RecordState.AVAILABLE and first < start <= last:
+            run.cut_short |= keys_of(write.partition, [(start, last)])
 
 
 def note_emptied(run: RunState, what: MemberLeft) -> None:
@@ -87,7 +102,7 @@ def _known_counts(
     ms, durable = run.counted.get((what.partition, offset), (began[0], None))
     # A read of a trace takes no time: it has when it was answered alone.
     if durable is not None and ms < began[0] < began[1]:
-        yield durable.count, durable.line, "it was durable"
+        yield durable.count, durable.line, run.of_life(what.partition) or "it was durable"
     if given is None or given.lock_ends_ms == given.ms:
         return  # What a member gets that has left has a rule of its own.
     # An object that is dropped while it asks for its state gives out what its fetches waited for.

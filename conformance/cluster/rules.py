@@ -57,6 +57,7 @@ from model.states import TERMINAL_STATES, AcknowledgeType, RecordState
 
 _ENDING = (AcknowledgeType.GAP, AcknowledgeType.ACCEPT, AcknowledgeType.REJECT)
 _OLDER = "a write of an older leader epoch"
+_OTHER = "one of two objects in a leader epoch"
 _CUT = "the log or the window begins within an aborted batch"
 _GONE = "is disconnected"
 
@@ -138,21 +139,13 @@ def _note_deleted(run: RunState, what: RecordsDeleted) -> None:
     run.log_starts[what.partition] = what.log_start_offset
     _note_cut(run, what.partition, what.log_start_offset)
     for write in (each for each, _ in run.writes.values() if each.partition == what.partition):
-        _note_cut_short(run, write)
+        deliveries.note_cut_short(run, write)
 
 
 def _note_cut(run: RunState, partition: int, start: int) -> None:
     """Note whether the log, or a window, begins within a batch of aborted records."""
     if {(partition, start - 1), (partition, start)} <= run.aborted:
         run.cut.add(partition)
-
-
-def _note_cut_short(run: RunState, write: LeaderWrites) -> None:
-    """Note a release of which the log start offset passes some, while it is being written."""
-    start = run.log_starts.get(write.partition, 0)
-    for first, last, state, _count in write.batches:
-        if state == RecordState.AVAILABLE and first < start <= last:
-            run.cut_short |= keys_of(write.partition, [(start, last)])
 
 
 def _note_untold(run: RunState, what: RecordsEndedUntold) -> None:
@@ -326,7 +319,7 @@ def _note_read(run: RunState, what: ReadAnswered) -> None:
 
 def _note_write(run: RunState, what: LeaderWrites) -> None:
     run.writes[what.id] = what, []
-    _note_cut_short(run, what)
+    deliveries.note_cut_short(run, what)
 
 
 def _note_committed(run: RunState, what: StateCommitted) -> None:
@@ -361,7 +354,8 @@ def _judge_written(run: RunState, what: WriteAnswered) -> Iterator[Finding]:
     elif (missing := _missing(write, own)) is not None:
         offset, state = missing
         recorded, expected = "not committed", f"state {state}"
-        cause = _OLDER if any(e.leader_epoch > write.leader_epoch for e in committed) else ""
+        cause = _OTHER if lives.has_two_objects(run, write) else ""
+        cause = _OLDER if any(e.leader_epoch > write.leader_epoch for e in committed) else cause
     else:
         return
     run.spoilt.setdefault(write.partition, _OLDER)
@@ -398,7 +392,7 @@ def _judge_rest(run: RunState, what: LeaderAtRest) -> Iterator[Finding]:
         run.stopped.add(what.partition)
     if not lag or run.ms - run.gave.get(what.partition, 0) < consumers.LIMIT_MS:
         return
-    cause, first = lives.cause_of_rest(run, what), what.start_offset
+    cause, first = run.of_life(what.partition), what.start_offset
     done = run.finished.keys() | run.saved
     while (what.partition, first) in done:
         first += 1
@@ -483,15 +477,21 @@ _STEPS: Mapping[type[Happening], tuple[_Step, ...]] = {
     LeaderAnswered: (_note_answered, letters.judge_accepted, consumers.note_succeeded),
     LeaderResigned: (_note_resigned,),
     LeaderReads: (_note_reads,),
-    ReadAnswered: (_note_read,),
+    ReadAnswered: (lives.note_read, _note_read),
     LeaderWrites: (_note_write, lives.note_write, deliveries.note_end),
-    StateCommitted: (_note_committed, deliveries.note_counted),
+    StateCommitted: (_note_committed, lives.note_committed, deliveries.note_counted),
     WriteAnswered: (deliveries.note_end, lives.judge_outlived, _judge_written),
     RecordsReceived: (consumers.note_received,),
     RecordsPolled: (consumers.judge_polled,),
     ApplicationSaid: (consumers.note_said,),
     ApplicationTold: (consumers.judge_told,),
-    LeaderAtRest: (_judge_rest, _judge_finished, letters.judge_passed, consumers.judge_untold),
+    LeaderAtRest: (
+        lives.note_rest,
+        _judge_rest,
+        _judge_finished,
+        letters.judge_passed,
+        consumers.judge_untold,
+    ),
     LagReported: (_judge_reported,),
 }
 """What an event is judged by, and what is noted of it for later ones, in this order."""

@@ -67,8 +67,9 @@ class ToldOutcome:
 class GroupLife:
     """Since when a state is made anew, or deleted: then its state epoch is -1; and its line.
 
-    ``is_anew`` says that it took the place of another, ``was_deleted`` that the one before was
-    deleted, and ``ended_ms`` when one was deleted last.
+    ``is_anew`` says that it took the place of another, ``is_same_epoch`` that the state epoch is
+    that of the one before, ``was_deleted`` that this was deleted, and ``ended_ms`` when one was
+    deleted last.
     """
 
     ms: int
@@ -76,6 +77,7 @@ class GroupLife:
     start_offset: int
     line: str
     is_anew: bool = False
+    is_same_epoch: bool = False
     ended_ms: int = -1
     was_deleted: bool = False
 
@@ -106,9 +108,12 @@ class RunState:
 
     Of the group: ``lives`` has when the state of a partition was made anew last; ``altered`` to
     which start offset an administrator altered it last, if that is certain; ``outdone`` what else
-    has made the state of a partition than an administrator and leaders that had it; ``outlived``
-    the writes on a state that was made anew since their leader had it, with the line of what it
-    had; ``wishes`` what an administrator asked, and when, and ``unsure`` what of it may come true.
+    has made the state of a partition than an administrator and leaders that had it; ``epochs``, by
+    (partition, node, leader epoch), in which state epoch a leader had its state, and ``starts``
+    with which start offset it wrote last since a deletion; ``outlived`` the writes on a state that
+    was made anew since their leader had it, with the line of what it had; ``wishes`` what an
+    administrator asked, and when, ``unsure`` what of it may come true, and ``done_ms`` when the
+    last was answered.
 
     Of dead letters: ``wanted`` are records that a member accepted, or told are none, whatever the
     answer; ``accepted`` those that it was told it had accepted, at or above the start offset;
@@ -164,9 +169,12 @@ class RunState:
     lives: dict[int, GroupLife] = attrs.field(factory=dict)
     altered: dict[int, GroupLife] = attrs.field(factory=dict)
     outdone: dict[int, str] = attrs.field(factory=dict)
+    epochs: dict[tuple[int, int, int], int] = attrs.field(factory=dict)
+    starts: dict[tuple[int, int, int], int] = attrs.field(factory=dict)
     outlived: dict[int, str] = attrs.field(factory=dict)
     wishes: dict[int, tuple[AdministratorAsked, int]] = attrs.field(factory=dict)
     unsure: list[AdministratorAsked] = attrs.field(factory=list)
+    done_ms: int = -1
 
     given: dict[int, LettersGiven] = attrs.field(factory=dict)
     wanted: set[RecordKey] = attrs.field(factory=set)
@@ -214,8 +222,8 @@ class RunState:
         self.asked = {id_: had for id_, had in self.asked.items() if had[0].partition != partition}
         self.spoilt.pop(partition, None)
         self.outdone.pop(partition, None)
+        self.starts = {place: at for place, at in self.starts.items() if place[0] != partition}
         self.started.pop(partition, None)
-        self.doubled.discard(partition)
 
     def unknown_epochs(self, partition: int) -> tuple[int, ...]:
         """Return the leader epochs that records may have, whoever writes: 0 once state is anew."""

@@ -51,7 +51,7 @@ CLUSTER = "cluster"
 
 _FAULT = re.compile(
     r"^## (.+)\n\nA fault in Apache Kafka(?:'s client)?, (.+?)\. \*\*(.+?)\*\*"
-    r"(?s:.+?)\n    (mvn .+=(.+))$",
+    r"(?s:.+?)\n    ((?:mvn .+=|pytest -m broker |sharespec simulate kafka )(.+))$",
     re.MULTILINE,
 )
 

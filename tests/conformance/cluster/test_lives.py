@@ -134,5 +134,5 @@ def test_where_no_leader_has_a_state_nothing_comes_to_rest(*, is_deleted: bool) 
     history = ended(asked(live())) if is_deleted else live()
     nowhere = {"leader_epoch": -1, "start_offset": -1, "end_offset": -1}
     history.after(60_000).add("rest", delivery_complete_count=0, **nowhere)
-    cause = "its state is deleted" if is_deleted else "no leader has it"
+    cause = "its state is deleted" if is_deleted else "no leader has it, and a state is there"
     assert caused(history) == [("LAG_COMES_TO_REST", cause)]

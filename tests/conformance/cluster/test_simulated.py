@@ -117,6 +117,36 @@ def test_a_fault_that_is_masked_is_known_where_it_is_not(
     assert known_in_cluster(finding).startswith(known)
 
 
+@pytest.mark.parametrize(
+    ("seed", "without", "known"),
+    [
+        (7_800_840, [0, *range(2, 8)], "write-of-before-a-deletion-is-taken"),
+        (7_800_840, [0, *range(2, 8)], "write-of-before-a-deletion-loses-records"),
+        (7_802_680, [0, 1, *range(3, 8)], "late-deletion-stops"),
+        (7_812_292, [*range(6), 8], "state-that-is-left-stops-a-new-group"),
+    ],
+)
+def test_a_fault_where_a_group_is_deleted_is_known(
+    simulator: Simulator, seed: int, without: list[int], known: str
+) -> None:
+    found = simulator.run(seed, without).findings
+    assert known in {known_in_cluster(each).partition(":")[0] for each in found}
+
+
+@pytest.mark.parametrize(
+    ("seed", "plant", "rule"),
+    [
+        (207, "epoch-ahead", "FORMER_STATE_IS_OVER"),
+        (321, "deletes-nothing", "ADMINISTERED_AS_ANSWERED"),
+    ],
+)
+def test_another_fault_of_a_group_is_not_known(
+    simulator: Simulator, seed: int, plant: str, rule: str
+) -> None:
+    found = simulator.run(seed, plant=plant, masked=True).findings
+    assert not any(known_in_cluster(each) for each in found if each.name == rule)
+
+
 def test_an_attempt_that_a_failed_fetch_takes_is_known(simulator: Simulator) -> None:
     (finding,) = simulator.run(64, masked=True).findings
     assert known_in_cluster(finding).startswith("failed-fetch-takes-an-attempt")
@@ -195,7 +225,7 @@ GROUP_PLANTS = {
 PLANTED_SEEDS = (4, 1, 0, 5, 2, 3, 7, 16)
 CONSUMERS = (2, 8, 10)
 """Seeds whose members are Kafka's consumer."""
-GROUPS = (207, 429, 321)
+GROUPS = (429, 207, 321, 66)
 """Seeds of which the group has a coordinator."""
 
 
