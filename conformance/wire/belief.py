@@ -138,6 +138,12 @@ def lost_records(belief: Belief, key: PartitionKey, before: int) -> Belief:
     return attrs.evolve(belief, broker=broker)
 
 
+def held_until(belief: Belief, key: PartitionKey, before: int) -> float:
+    """Return when (ms) the locks of all records below ``before`` have ended; 0 without any."""
+    locks = belief.locks.get(key, Map()).items()
+    return max((lock.latest for offset, lock in locks if offset < before), default=0)
+
+
 def begun_again(belief: Belief, key: PartitionKey, state: Durable, log: WrittenLog) -> Belief:
     """Return the belief after the durable state of a share-partition without sessions was set.
 

@@ -18,16 +18,18 @@ from conformance.wire.explain import (
     explained,
     loaded,
 )
-from conformance.wire.target import Exchange
+from conformance.wire.target import Described, Exchange
 from conformance.wire.written import WrittenLog, committed_only
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
 from model.ranges import OffsetRange, offsets
 from model.share_messages import (
     PartitionRequest,
+    PartitionResponse,
     ShareAcknowledge,
     ShareFetch,
     ShareRequest,
+    ShareResponse,
     TopicPartition,
 )
 from spec.partition import SharePartition
@@ -42,6 +44,8 @@ OTHER_WITHIN = (
 )
 FULL_OF_ABORTED = "as many aborted records as the window may have come before"
 NOT_AVAILABLE = "OFFSET_NOT_AVAILABLE from a log without a young record"
+LEFT_UNKNOWN = "an acknowledgement finds what by_duration did not begin unknown"
+HELD_BELOW = "a record that was deleted before it may be held"
 GETS_NOTHING = "it came with a fetch that waits and gets nothing"
 JOINS_WITH_RENEWAL = "a fetch that renews names a partition without acknowledgements"
 NEVER_FETCHED = "nobody has fetched"
@@ -72,7 +76,7 @@ class Met:
 def oddity(wrong: AnswerMismatch, met: Met) -> str:
     """Return what is odd where an answer is wrong; empty if nothing is known to be."""
     of_guards = () if isinstance(wrong.rule, WireDifference) else (_lost_refusal, _over_aborted)
-    odd = _at_minus_one, *_ODD.get(wrong.rule, of_guards)
+    odd = _at_minus_one, _left_unknown, *_ODD.get(wrong.rule, of_guards)
     return next((text for each in odd for text in each(wrong, met)), "")
 
 
@@ -84,6 +88,12 @@ def starving(config: SharePartitionConfig, log: WrittenLog, offset: int) -> str:
     starts = range(begin, offset - limit + 1)
     is_full = any(aborted.issuperset(range(start, start + limit)) for start in starts)
     return FULL_OF_ABORTED if committed_only(config) and is_full else ""
+
+
+def kept_start(partition: SharePartition, log: WrittenLog, said: Described) -> str:
+    """Return what is odd where a start offset did not move past finished records, if anything."""
+    stays = said.start_offset == log.start < partition.window.start_offset
+    return HELD_BELOW if stays and said.sent_ms < log.held_until else ""
 
 
 def _failed_whole(_wrong: AnswerMismatch, met: Met) -> Iterator[str]:
@@ -118,10 +128,15 @@ def _failed_fetch(wrong: AnswerMismatch, met: Met) -> Iterator[str]:
         )
         others = (p.topic_partition for p in failed if p.topic_partition != place)
         yield from (OTHER_WITHIN for other in others for _ in _within_aborted(other, met))
+    if _has_not_begun(partition, log) and {*unknown} == {_NOT_MODELLED}:
+        yield NOT_AVAILABLE
+
+
+def _has_not_begun(partition: SharePartition, log: WrittenLog) -> bool:
+    """Return whether a group began by_duration where no record is as young."""
     by_duration = partition.config.auto_offset_reset is AutoOffsetReset.BY_DURATION
     empty = not partition.window.records and partition.window.start_offset == log.end
-    if by_duration and empty and log.first_young == log.end and {*unknown} == {_NOT_MODELLED}:
-        yield NOT_AVAILABLE
+    return by_duration and empty and log.first_young == log.end
 
 
 def _within_aborted(place: TopicPartition, met: Met) -> Iterator[OffsetRange]:
@@ -145,8 +160,31 @@ def _at_minus_one(_wrong: AnswerMismatch, met: Met) -> Iterator[str]:
     )
     if mended != asked:
         request = attrs.evolve(met.request, partitions=mended)
-        if explained(met.before, request, met.exchange.response, met.connection, met.logs)[0]:
+        if _explains(met, request, met.exchange.response):
             yield AT_MINUS_ONE
+
+
+def _left_unknown(_wrong: AnswerMismatch, met: Met) -> Iterator[str]:
+    """Yield that the answer is right for share-partitions in memory that have no young record."""
+    told = met.exchange.response
+    mended = tuple(_begun(part, met) for part in told.partitions)
+    seen = attrs.evolve(told, partitions=mended)
+    if seen != told and _explains(met, met.request, seen):
+        yield LEFT_UNKNOWN
+
+
+def _begun(told: PartitionResponse, met: Met) -> PartitionResponse:
+    place, partition = told.topic_partition, met.partition(told.topic_partition)
+    unknown = told.acknowledge_error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if partition is None or not (unknown and _has_not_begun(partition, met.logs[place])):
+        return told
+    fails = {*met.exchange.unknown_errors} == {_NOT_MODELLED}
+    refused = attrs.evolve(told, acknowledge_error=ErrorCode.INVALID_RECORD_STATE)
+    return attrs.evolve(refused, error=ErrorCode.NONE) if fails else refused
+
+
+def _explains(met: Met, request: ShareRequest, response: ShareResponse) -> bool:
+    return bool(explained(met.before, request, response, met.connection, met.logs)[0])
 
 
 def _lost_refusal(wrong: AnswerMismatch, met: Met) -> Iterator[str]:

@@ -12,6 +12,7 @@ from conformance.wire.belief import (
     appended,
     beginnings,
     begun_again,
+    held_until,
     lost_connection,
     lost_records,
     merged,
@@ -22,7 +23,7 @@ from conformance.wire.belief import (
     unkept,
     unnoticed,
 )
-from conformance.wire.cause import AT_LATEST, KEPT, UNSENT, Met, oddity, starving
+from conformance.wire.cause import AT_LATEST, KEPT, UNSENT, Met, kept_start, oddity, starving
 from conformance.wire.explain import (
     AnswerMismatch,
     WireDifference,
@@ -180,7 +181,7 @@ class Judge:
     def deleted(self, partition: int, before: int) -> None:
         """Note that the log lost its records below an offset."""
         key = self.key(partition)
-        self.logs[key[1]].start = before
+        self.logs[key[1]].deleted(before, max(held_until(b, key, before) for b in self.beliefs))
         self._each(lambda belief: lost_records(belief, key, before))
 
     def may_have_session(self, member: str) -> bool:
@@ -326,7 +327,8 @@ class Judge:
         self._blur(reported.sent_ms, reported.received_ms)
         after, refused = self._told(self.beliefs, partition, reported)
         told = (n for n, each in self.others.items() if self._told(each, partition, reported)[0])
-        return self._concluded(after, refused, reported.sent_ms, told)
+        odd = (wrong.odd for _before, wrong in refused)
+        return self._concluded(after, refused, reported.sent_ms, chain(told, odd))
 
     def _told(
         self, beliefs: Sequence[Belief], partition: int, reported: Described
@@ -343,6 +345,7 @@ class Judge:
                 if wrong is None:
                     after.setdefault(unkept(before), (belief, before))
                 else:
+                    wrong = attrs.evolve(wrong, odd=kept_start(*how[:3]))
                     refused.append((before, wrong))
         return after, refused
 

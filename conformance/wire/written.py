@@ -18,7 +18,8 @@ class WrittenLog:
     """The log of a partition to which the kit alone writes, from ``start`` to ``end`` (exclusive).
 
     ``aborted`` are those of its batches that belong to aborted transactions, ``open`` those of the
-    open transaction, ``old`` those with timestamps of before the hour of by_duration.
+    open transaction, ``old`` those with timestamps of before the hour of by_duration. Until
+    ``held_until`` (ms) a record that was deleted may be held.
     """
 
     start: int = 0
@@ -27,6 +28,7 @@ class WrittenLog:
     aborted: tuple[OffsetRange, ...] = ()
     open: tuple[OffsetRange, ...] = ()
     old: tuple[OffsetRange, ...] = ()
+    held_until: float = 0
 
     @property
     def stable(self) -> int:
@@ -49,6 +51,10 @@ class WrittenLog:
         self.aborted += (*batches,) if origin is BatchOrigin.ABORTED else ()
         self.open += (*batches,) if origin is BatchOrigin.OPEN else ()
         self.old += (*batches,) if origin is BatchOrigin.OLD else ()
+
+    def deleted(self, before: int, held_until: float) -> None:
+        """Delete the records below an offset, which are held until a time (ms) at the latest."""
+        self.start, self.held_until = before, max(self.held_until, held_until)
 
     def ended(self, *, committed: bool) -> None:
         """Append the marker of the open transaction, whose batches are committed or aborted."""

@@ -13,9 +13,9 @@ import pytest
 import conformance
 from conformance.known import KnownDeviation, read_known
 from conformance.wire.asks import Key
-from conformance.wire.cause import KEPT, OVER_ABORTED
+from conformance.wire.cause import HELD_BELOW, KEPT, OVER_ABORTED
 from conformance.wire.judge import Judge
-from conformance.wire.target import BatchOrigin, Exchange, NamedNode
+from conformance.wire.target import BatchOrigin, Described, Exchange, NamedNode
 from conformance.wire.visible import ill_coordinated, misled
 from judge.finding import Finding
 from model.config import AutoOffsetReset, SharePartitionConfig
@@ -147,6 +147,28 @@ def led(place: TopicPartition, node: int, about: str, error: ErrorCode = MOVED) 
     return found
 
 
+def unmoved(first: int, at: float = 2) -> Finding:
+    """Return that the start offset stays at an accepted record, after deleted ones.
+
+    Of records 0 and 1 those from ``first`` on were released before, the others are held.
+    """
+    judge = made(4)
+    for request, said in (
+        (fetch("a", 0), answer((0, 3, 1))),
+        (acknowledge("a", 1, (first, 1, RELEASE)), answer()),
+    ):
+        assert judge.exchange(request, "a", said) is None
+    judge.deleted(0, 2)
+    told = Described(NONE, 2, 1, 2, 3)
+    for each in (fetch("b", 0), acknowledge("a", 2, (2, 2, ACCEPT))):
+        assert judge.exchange(each, each.member_id, answer()) is None
+    assert judge.described(0, told) is None
+    assert judge.exchange(acknowledge("a", 3, (3, 3, RELEASE)), "a", answer()) is None
+    found = judge.described(0, attrs.evolve(told, sent_ms=at, received_ms=at + 1))
+    assert found is not None
+    return found
+
+
 def kept(
     *asked: Asked, start: int = 0, connected: bool = True, acknowledged: bool = False
 ) -> Judge:
@@ -263,6 +285,10 @@ CASES: dict[str, tuple[Callable[[], Finding], Callable[[], Finding]]] = {
         lambda: of_aborted(2, altered=True, unknown=("CORRUPT_MESSAGE",)),
     ),
     "kafka-broker/aborted-records-fill-the-window": (lambda: full(4, 2), lambda: full(3, 3)),
+    "kafka-broker/held-below-start-keeps-the-start-offset": (
+        lambda: unmoved(1),
+        lambda: unmoved(0),
+    ),
     "kafka-broker/absent-partition-is-led-by-node-0": (
         lambda: led(ABSENT, 0, "fetch"),
         lambda: led(ABSENT, 1, "fetch"),
@@ -416,3 +442,24 @@ def test_an_error_of_by_duration_may_come_after_an_answer_without_the_share_part
     cause = known("kafka-broker/by-duration-without-a-young-record-is-refused").difference
     assert late(young=False).probable_cause == cause
     assert late(young=True).probable_cause != cause
+
+
+def test_what_is_deleted_is_held_until_its_lock_ends() -> None:
+    assert HELD_BELOW in unmoved(1, at=1000).probable_cause
+    assert HELD_BELOW not in unmoved(1, at=5000).probable_cause
+
+
+@pytest.mark.parametrize(
+    ("config", "origin", "unknown"),
+    [(BY_DURATION, OLD, True), (BY_DURATION, BatchOrigin.PLAIN, False), (CONFIG, OLD, False)],
+)
+def test_an_acknowledgement_may_not_find_what_by_duration_did_not_begin(
+    config: SharePartitionConfig,
+    origin: BatchOrigin,
+    unknown: bool,  # noqa: FBT001 - a parameter
+) -> None:
+    entry = known("kafka-broker/by-duration-without-a-young-record-is-refused")
+    judge, asked = produced(made(config=config), 2, origin=origin), acknowledge("a", 1, (2, 3, 1))
+    missing = answer(refused=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    found = shown(judge, (fetch("a", 0), answer()), (asked, missing))
+    assert entry.obscures.isdisjoint(found.probable_cause) != unknown
