@@ -86,6 +86,9 @@ SHOWN = {
     "ShareConsumerMissingNodeTest.testPollsGoOnAfterRenewalOfRecordOfMissingNode": (
         "what polls return ==> expected: <[new]> but was: <[]>"
     ),
+    "ShareConsumerTopicAgainTest.testFetchesByNewTopicIdOnceMetadataHasIt": (
+        "what the next ShareFetches do ==> expected: <forgets former, adds new> but was: <nothing>"
+    ),
     "ShareConsumerUnreadableValueTest.testPollThatThrowsSendsAcknowledgements": (
         "the acknowledgements that are sent"
         " ==> expected: <{0=accept, 1=release}> but was: <{1=release}>"
@@ -110,6 +113,7 @@ CONTROLS = {
     "ShareConsumerRenewalTest": 1,
     "ShareConsumerRepeatedRecordTest": 3,
     "ShareConsumerMissingNodeTest": 4,
+    "ShareConsumerTopicAgainTest": 1,
     "ShareConsumerUnreadableValueTest": 3,
 }
 """For each class how many tests pass: nearly the same steps, without what makes the fault."""
