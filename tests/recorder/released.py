@@ -26,7 +26,7 @@ BREAKER = PROJECT / "target" / "sharespec-recorder-tests.jar"
 
 _VERSION = os.environ.get("SHARESPEC_KAFKA", "4.4.0")
 _CLASSES = f"{BREAKER}{os.pathsep}{PROJECT}/target/kafka-{_VERSION}/*"
-_JAVA = ("java", "-Xms128m", "-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+JAVA = ("java", "-Xms128m", "-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 _QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
 _START_SECONDS, _STOP_SECONDS, _PAUSE_S = 300, 120, 0.2
 _REACHED_SECONDS, _ENDLESS_SECONDS, _LOOK_S, _RUNS = 240, 3600, 0.5, 6
@@ -54,11 +54,11 @@ def _java() -> tuple[str, ...]:
     """Return the command for Java that maps the classes of a broker."""
 
     def run(option: str) -> None:
-        java = (*_JAVA, option)
+        java = (*JAVA, option)
         with TemporaryDirectory() as folder, broker(Path(folder), None, java=java) as running:
             running.stop()
 
-    return (*_JAVA, archived(PROJECT / "target", run))
+    return (*JAVA, archived(PROJECT / "target", run))
 
 
 @attrs.define
@@ -105,13 +105,13 @@ class Broker:
 
     def attach(self, options: str) -> None:
         """Attach the recorder to it, or switch the one that is there."""
-        command = [*_JAVA, "-jar", str(recorder()), "attach", str(self.process.pid), options]
+        command = [*JAVA, "-jar", str(recorder()), "attach", str(self.process.pid), options]
         subprocess.run(command, check=True, capture_output=True, timeout=_START_SECONDS)
 
     def run(self, program: str, *arguments: str) -> str:
         """Run a program of the tests against it and return what it prints."""
         main = [f"sharespec.recorder.{program}", f"127.0.0.1:{self.port}", *arguments]
-        command = [*_JAVA[:-2], _QUIET, "-cp", _CLASSES, *main]
+        command = [*JAVA[:-2], _QUIET, "-cp", _CLASSES, *main]
         done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=600)
         return done.stdout
 
