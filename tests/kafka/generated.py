@@ -43,16 +43,25 @@ def methods_of(
     return methods, refused
 
 
-def planted(subject: TargetChoice, doubles: Mapping[str, Any]) -> dict[str, str]:
-    """Return the tests of what a short search finds in targets with faults, by their names."""
+def planted(
+    subject: TargetChoice, doubles: Mapping[str, Any], sequences: int = 1
+) -> dict[str, str]:
+    """Return the tests of what the first search of each double shows that has some, by their names.
+
+    A search has so many sequences; there are 60 at most.
+    """
     kit, java = subject.kit, subject.java
     assert java
     methods: dict[str, str] = {}
-    limits = Limits(sequences=60, examples=1, shrink_plays=300)
+    limits = Limits(sequences=sequences, examples=1, shrink_plays=300)
     for name, target in doubles.items():
-        for fault in campaign(target, limits, kit).faults:
-            with suppress(NoTestError):
-                methods |= [java.method(target, kit, JavaCase(name, fault), methods)]
+        before = len(methods)
+        for seed in range(60 // sequences):
+            for fault in campaign(target, limits, kit, seed).faults:
+                with suppress(NoTestError):
+                    methods |= [java.method(target, kit, JavaCase(name, fault), methods)]
+            if len(methods) > before:
+                break
     return methods
 
 

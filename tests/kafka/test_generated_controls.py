@@ -105,7 +105,7 @@ def test_a_group_coordinator_with_a_fault_is_shown(tmp_path: Path) -> None:
     subject, sources = TargetChoice("kafka-group-coordinator"), {}
     for nth, (fault, (right, wrong)) in enumerate(GROUP_FAULTS.items()):
         target = DriverTarget(GroupCoordinatorDouble(fault), GroupCapabilities)
-        methods = tuple(planted(subject, {fault: target}).values())
+        methods = tuple(planted(subject, {fault: target}, 60).values())
         source = GROUP_COORDINATOR.source(f"Fault{nth}Test", methods, NEWEST)
         assert right in source, fault
         sources[f"Fault{nth}Test"] = source.replace(right, wrong)
