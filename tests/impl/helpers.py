@@ -1,13 +1,11 @@
 """Traces to test against, the choices that an event implies, and an uncompiled copy of impl."""
 
-import gzip
 import importlib
 import os
 import sys
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 from unittest.mock import patch
 
 import pyarrow as pa
@@ -17,8 +15,7 @@ from impl.cache import DISABLED
 from model.trace import TraceEvent
 from model.trace_arrow import table_from_rows
 from model.trace_codec import event_from_row, row_from_event
-from model.trace_json import row_from_line
-from tests.traces import FOLDER, NAMES, QUICK
+from tests.traces import FOLDER, NAMES, QUICK, rows_by_partition
 
 TRACES = [FOLDER / name for name in NAMES]
 EACH_TRACE = pytest.mark.parametrize(
@@ -28,17 +25,6 @@ EACH_TRACE = pytest.mark.parametrize(
 )
 COMPILES = pytest.mark.xdist_group("compile")
 """Tests that compile nearly everything: they come first and share a process."""
-
-
-@cache
-def rows_by_partition(path: Path) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of a trace file, for each share-partition in order."""
-    rows: dict[str, list[dict[str, Any]]] = {}
-    with gzip.open(path, "rb") as lines:
-        for line in lines:
-            row = row_from_line(line)
-            rows.setdefault(row["partition"], []).append(row)
-    return rows
 
 
 @cache

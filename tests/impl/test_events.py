@@ -4,7 +4,8 @@ from impl import events as event
 from impl.encode import Members
 from impl.events import events_of
 from model.trace_arrow import table_from_rows
-from tests.impl.helpers import TRACES, rows_by_partition
+from tests.impl.helpers import TRACES
+from tests.traces import rows_by_partition
 
 Row = dict[str, Any]
 

@@ -1,7 +1,6 @@
 import copy
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -9,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from impl.cache import is_interpreted
 from impl.encode import Members
 from impl.events import Events, events_of
 from impl.kernel import (
@@ -28,28 +26,10 @@ from model.states import RecordState
 from model.trace_arrow import table_from_rows
 from replay.histories import draw_history
 from tests.impl.by_hand import Row, spans, story
-from tests.impl.helpers import (
-    COMPILES,
-    EACH_TRACE,
-    TRACES,
-    interpreted,
-    rows_by_partition,
-    table_of,
-)
+from tests.impl.helpers import TRACES, interpreted, table_of
 from tests.impl.walk import Walk
 from tests.replay.samples import recorded
-
-
-@COMPILES
-@EACH_TRACE
-def test_kafka_traces_are_accounted_for(trace: Path) -> None:
-    stories = list(rows_by_partition(trace).values())
-    for rows in stories[:1] if is_interpreted() else stories:
-        result = replay_partition(table_from_rows(rows), KAFKA)
-        assert result.divergence is None
-        assert result.events == len(rows)
-        assert result.start_offsets.tolist() == [row["after"]["start_offset"] for row in rows]
-        assert result.end_offsets.tolist() == [row["after"]["end_offset"] for row in rows]
+from tests.traces import rows_by_partition
 
 
 @pytest.mark.parametrize("profile", [KAFKA, KIP, DRAFT_RESOLVED], ids=lambda profile: profile.name)

@@ -3,7 +3,6 @@
 import functools
 import gzip
 import itertools
-import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +14,7 @@ from model.profile import KAFKA
 from model.trace import TraceEvent
 from model.trace_arrow import PLACE, SCHEMA, table_from_rows
 from model.trace_codec import event_from_row
-from model.trace_json import line_from_row, row_from_line, row_from_object
+from model.trace_json import line_from_row, row_from_line
 from operations.local import opened_traces, share_partitions
 from operations.walk import TraceTime, Walked, walk
 from replay.check_sorted import check_sorted
@@ -24,6 +23,7 @@ from replay.processes import HereRunner
 from replay.run import replay_sources
 from replay.sources import find_sources
 from replay.verdict import PartitionVerdict, Replay
+from tests.traces import rows_by_partition, trace_lines
 
 T = TypeVar("T")
 Row = dict[str, Any]
@@ -36,28 +36,16 @@ BOTH, IMPL = ("spec", "impl"), ("impl",)
 FAST = Plan(against=IMPL, invariants_every=0)
 
 
-@functools.cache
-def _lines(name: str) -> tuple[bytes, ...]:
-    with gzip.open(TRACES / f"kafka-{name}.jsonl.gz") as lines:
-        return tuple(lines)
-
-
 def kafka_rows(name: str = "core", partition: int = 0, count: int = 60) -> list[Row]:
     """Return the first events of one share-partition that Apache Kafka recorded."""
     mine = f'"{name}:orders:{partition}"'.encode()
-    lines = (line for line in _lines(name) if mine in line)
+    lines = (line for line in trace_lines(f"kafka-{name}.jsonl.gz") if mine in line)
     return [row_from_line(line) for line in itertools.islice(lines, count)]
 
 
-@functools.cache
 def recorded(name: str) -> dict[str, list[Row]]:
     """Return the rows of each share-partition that a released broker recorded."""
-    partitions: dict[str, list[Row]] = {}
-    with gzip.open(RECORDED / f"{name}.jsonl.gz", "rt") as lines:
-        for line in map(json.loads, lines):
-            if "partition" in line:  # Others are about the file itself.
-                partitions.setdefault(line["partition"], []).append(row_from_object(line))
-    return partitions
+    return rows_by_partition(RECORDED / f"{name}.jsonl.gz")
 
 
 def draft_rows() -> list[Row]:
