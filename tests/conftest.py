@@ -1,6 +1,9 @@
+import fcntl
 import gc
 import os
 import signal
+import tempfile
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -57,6 +60,20 @@ def pytest_configure() -> None:
         from tests.one_compiler import take_turns  # noqa: PLC0415 - Numba takes a second
 
         take_turns()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Let one worker collect alone: what it compiles, assertions above all, the others read."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return (yield)
+    path = Path(tempfile.gettempdir()) / f"sharespec-collecting-{os.getuid()}.lock"
+    with path.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            fcntl.flock(lock, fcntl.LOCK_SH)
+        return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)
