@@ -4,7 +4,7 @@ import attrs
 
 from proofs.theorems.catalogue import THEOREMS, theorem_named
 from proofs.theorems.harness import Refutation, check_control, prove
-from proofs.theorems.reachable import witness
+from proofs.theorems.reachable import Witness
 from proofs.theorems.report import (
     TheoremFinding,
     as_json,
@@ -16,7 +16,8 @@ from proofs.theorems.report import (
 )
 
 THEOREM = theorem_named("accept owner_iff_held")
-FINDING = TheoremFinding(prove(THEOREM), witness(THEOREM), check_control(THEOREM))
+WITNESS = Witness(None, 3)
+FINDING = TheoremFinding(prove(THEOREM), WITNESS, check_control(THEOREM))
 
 
 def test_proof_without_witness_does_not_count() -> None:
@@ -39,7 +40,7 @@ def test_totals_count_proofs_witnesses_and_controls() -> None:
 
 def test_lemmas_that_a_theorem_cites_are_shown() -> None:
     citing = theorem_named("change complete_count_is_the_number_of_complete_offsets")
-    finding = TheoremFinding(prove(citing), witness(citing))
+    finding = TheoremFinding(prove(citing), WITNESS)
     cited = ["a_count_follows_one_change", "a_count_is_that_of_the_parts"]
     assert f"    by {', '.join(cited)}" in as_lines(finding)
     assert json.loads(as_json(finding))["cites"] == cited
@@ -47,7 +48,7 @@ def test_lemmas_that_a_theorem_cites_are_shown() -> None:
 
 def test_a_base_and_a_step_are_of_their_lemma() -> None:
     step = theorem_named("step a_count_follows_one_change")
-    first, *_ = as_lines(TheoremFinding(prove(step), witness(step)))
+    first, *_ = as_lines(TheoremFinding(prove(step), WITNESS))
     assert first.startswith("step of a_count_follows_one_change ")
 
 
