@@ -266,7 +266,8 @@ def test_what_is_known_of_a_client_shows_and_nothing_else(driver: Kept, name: st
     assert path is not None
     listed = read_known(path, CLIENTS.read)
     known = tuple(each for each in listed if each.is_of(VERSIONS[name][-1]))
-    drivers, kit = Drivers(driver), attrs.evolve(CLIENTS, at_once=clients.kit.AT_ONCE)
+    # Each of those at once has a process, of which Java's take seconds to load and compile.
+    drivers, kit = Drivers(driver), attrs.evolve(CLIENTS, at_once=3)
     with ExitStack() as at_end:
         at_end.callback(drivers.end)
         again = replayed(drivers.start, kit.hello(drivers.start), known, kit)
