@@ -386,7 +386,7 @@ def _judge_rest(run: RunState, what: LeaderAtRest) -> Iterator[Finding]:
 
     One that gave out records a moment ago is slow, as where one of two consumers gets nothing.
     """
-    reached = what.start_offset + what.delivery_complete_count
+    reached = max(what.start_offset, 0) + what.delivery_complete_count
     lag = what.log_end_offset - reached
     if lag:
         run.stopped.add(what.partition)

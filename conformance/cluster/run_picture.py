@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 
 from conformance.cluster.history import (
+    AdministratorAnswered,
     ApplicationSaid,
     ApplicationTold,
     ClusterEvent,
@@ -28,6 +29,7 @@ from conformance.cluster.history import (
     RecordsDeleted,
     RecordsPolled,
     RecordsReceived,
+    StateBegun,
     StateCommitted,
     WriteAnswered,
 )
@@ -162,6 +164,14 @@ class _Lanes:
             case _:
                 for text, tone in self._life(what):
                     yield self.record, text, tone
+                yield from self._of_group(what)
+
+    def _of_group(self, what: Happening) -> Iterator[tuple[str, str, str]]:
+        if isinstance(what, AdministratorAnswered) and what.error == NONE:
+            yield _CLIENTS, "an administrator is answered NONE", ""
+        elif isinstance(what, StateBegun) and what.partition == self._partition:
+            begins = f"its state begins, epoch {what.state_epoch}, start offset {what.start_offset}"
+            yield self.record, "its state is deleted" if what.state_epoch < 0 else begins, ""
 
     def _life(self, what: Happening) -> Iterator[tuple[str, str]]:
         """Yield what happens to the record, in words, and the tone of its state."""

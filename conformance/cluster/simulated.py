@@ -8,7 +8,7 @@ network, the logs, the members and the faults are the simulation's.
 import hashlib
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from io import StringIO
@@ -18,7 +18,13 @@ from queue import SimpleQueue
 
 import attrs
 
-from conformance.cluster.history import InjectedFault, MemberJoined, read_history
+from conformance.cluster.history import (
+    ClusterEvent,
+    InjectedFault,
+    MemberJoined,
+    StateBegun,
+    read_history,
+)
 from conformance.cluster.rules import judge_history
 from conformance.cores.kafka import kafka_java, recorder_jar
 from conformance.cores.malformed import error_text
@@ -26,6 +32,7 @@ from conformance.cores.process import ProcessTarget
 from conformance.shrink import with_fewest
 from conformance.target import TargetError
 from judge.finding import Finding
+from model.guards import Difference
 
 # Without hashCode=2 the hashes of enums differ with what a process ran before, and so does the
 # order in which Kafka's classes send what they have in maps by them.
@@ -150,7 +157,7 @@ class Simulator:
             digest=hashlib.sha256(content).hexdigest(),
             happenings=Counter(type(event.what).__name__ for event in happened),
             injected=injected,
-            findings=(*judge_history(happened), *judged.findings),
+            findings=(*judge_history(happened), *trusted(happened, judged.findings)),
             history=history,
             traces=traces,
             judged=judged,
@@ -162,6 +169,16 @@ class Simulator:
     def close(self) -> None:
         """End the process."""
         self._target.close()
+
+
+def trusted(events: Iterable[ClusterEvent], findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield findings of traces, which do not tell that a state was deleted, and begins again."""
+    ended = (e.what for e in events if isinstance(e.what, StateBegun) and e.what.state_epoch < 0)
+    deleted = {str(each.partition) for each in ended}
+    for each in findings:
+        is_beginning = (each.name, each.operation) == (Difference.PERSISTED.name, "initialize")
+        if not is_beginning or str(each.place.partition).rpartition(":")[2] not in deleted:
+            yield each
 
 
 def simulated(  # noqa: PLR0913, PLR0917 - what a search is given

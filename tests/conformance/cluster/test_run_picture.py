@@ -115,3 +115,15 @@ def test_what_a_history_says_marks_nothing_on_a_page() -> None:
 def test_a_finding_without_a_record_has_the_lanes_of_the_cluster() -> None:
     found = attrs.evolve(next(judge_history(told().events())), offset=None)
     assert [text for text in lane(run_picture(told().events(), found), "node 1") if text]
+
+
+def test_the_lives_of_a_group_are_shown() -> None:
+    history = Written().add("begins", state_epoch=2, start_offset=-1)
+    history.add("administers", deletes=True, offsets=[]).add("begins", partition=1, state_epoch=-1)
+    history.add("begins", state_epoch=-1, start_offset=-1).add("administered")
+    nowhere = {"leader_epoch": -1, "start_offset": -1, "end_offset": -1}
+    grid = drawn(history.after(60_000).add("rest", delivery_complete_count=0, **nowhere))
+    shown = [text for name in grid.columns for text in lane(grid, name) if text]
+    assert "its state begins, epoch 2, start offset -1" in shown
+    assert shown.count("its state is deleted") == 1
+    assert "an administrator is answered NONE" in shown

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from conformance.cluster.history import KINDS
-from conformance.cluster.simulated import SimulatedRun, Simulator, fewest, simulated
+from conformance.cluster.history import KINDS, ClusterEvent, StateBegun
+from conformance.cluster.simulated import SimulatedRun, Simulator, fewest, simulated, trusted
+from judge.finding import Finding, FindingKind, FindingPlace
 from model.rules import RULES, RuleKind
 from sharespec.cli import cli
 from sharespec.known_faults import known_in_cluster
@@ -131,6 +132,26 @@ def test_a_fault_where_a_group_is_deleted_is_known(
 ) -> None:
     found = simulator.run(seed, without).findings
     assert known in {known_in_cluster(each).partition(":")[0] for each in found}
+
+
+@pytest.mark.parametrize("partition", ["s207:t:0", "s207:t:1"])
+def test_a_trace_is_not_judged_by_a_state_that_was_deleted(partition: str) -> None:
+    ends = StateBegun(partition=0, state_epoch=-1, start_offset=-1)
+    finding = Finding(
+        seq=0,
+        engine="",
+        kind=FindingKind.DIFFERENCE,
+        name="PERSISTED",
+        sentence="",
+        recorded="",
+        expected="",
+        before="",
+        after="",
+        operation="initialize",
+        place=FindingPlace(partition=partition),
+    )
+    kept = list(trusted([ClusterEvent("s207", 0, ends, "")], [finding]))
+    assert kept == ([] if partition.endswith("0") else [finding])
 
 
 @pytest.mark.parametrize(
