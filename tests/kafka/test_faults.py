@@ -69,6 +69,9 @@ SHOWN = {
     ),
     "SharePartitionManagerLateFailureTest.testLateWriteFailureKeepsNextSharePartition": _TWICE,
     "SharePartitionManagerLateFailureTest.testLateReadFailureKeepsNextSharePartition": _TWICE,
+    "KafkaApisThrottledShareFetchTest.testThrottledShareFetchTellsWhatItAcquired": (
+        "what a client is told that its fetch acquired ==> expected: <0-2> but was: <>"
+    ),
     "ShareConsumerRenewalTest.testPollReturnsRecordsWhenRenewingNodeAnswersFirst": (
         "what polls return ==> expected: <[renewed, new]> but was: <[]>"
     ),
@@ -110,6 +113,7 @@ CONTROLS = {
     "ShareCoordinatorServiceMergedWritesTest": 1,
     "PersisterStateManagerMergedWritesTest": 1,
     "SharePartitionManagerLateFailureTest": 2,
+    "KafkaApisThrottledShareFetchTest": 1,
     "ShareConsumerRenewalTest": 1,
     "ShareConsumerRepeatedRecordTest": 3,
     "ShareConsumerMissingNodeTest": 4,
