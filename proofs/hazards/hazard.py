@@ -1,6 +1,6 @@
 """A hazard: where it is searched, what is found, and which changes of the text it needs."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import partial
 from types import MappingProxyType
@@ -225,13 +225,18 @@ class Ranked:
     needed: tuple[str, ...]
 
 
-def ranked(changes: Sequence[TextChange], hazards: Sequence[Hazard]) -> tuple[Ranked, ...]:
-    """Search the draft with each change alone, and with all but each; most needed first."""
-    every = gone(changes, hazards)
+def ranked(
+    changes: Sequence[TextChange], hazards: Sequence[Hazard], removed: Collection[str]
+) -> tuple[Ranked, ...]:
+    """Search the draft with each change alone, and with all but each; most needed first.
+
+    ``removed`` are those that are gone with all.
+    """
+    every = [hazard for hazard in hazards if hazard.name in removed]
 
     def rank(change: TextChange) -> Ranked:
-        rest = gone([other for other in changes if other is not change], hazards)
-        needed = tuple(name for name in every if name not in rest)
+        rest = gone([other for other in changes if other is not change], every)
+        needed = tuple(hazard.name for hazard in every if hazard.name not in rest)
         return Ranked(change, gone([change], hazards), needed)
 
     return tuple(sorted(map(rank, changes), key=lambda each: -len(each.needed)))

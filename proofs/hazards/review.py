@@ -77,13 +77,13 @@ def _summary(findings: Findings) -> Iterator[str]:
 
 
 def _changes() -> Iterator[str]:
-    rows = ranked(CHANGES, HAZARDS)
+    removed = gone(CHANGES, HAZARDS)
+    rows = ranked(CHANGES, HAZARDS, removed)
     yield "| | Where | What the text should say | Hazards that need it | Gone with it alone |"
     yield "|---|---|---|---|---|"
     for number, each in enumerate(rows, 1):
         change, alone = each.change, ", ".join(each.alone) or "–"
         yield f"| {number} | {change.where} | {change.text} | {', '.join(each.needed)} | {alone} |"
-    removed = gone(CHANGES, HAZARDS)
     last = [hazard.name for hazard in HAZARDS if hazard.name not in removed]
     yield ""
     yield (
