@@ -82,6 +82,16 @@ def test_a_write_of_a_newer_state_epoch_is_fenced_but_under_kafka_4_4() -> None:
         assert bool(late.coordinator.held[KEY].durable.entries) == (status is NONE)
 
 
+@BOTH
+def test_a_write_of_before_a_deletion_lands_where_its_state_epoch_comes_again(
+    profile: Profile,
+) -> None:
+    for epoch, status, start in ((2, NONE, 3), (3, OLD_STATE, 0)):
+        again = started(profile, *STARTED, DeleteState(KEY), InitializeState(KEY, epoch, 0))
+        late = serve(again, write(5, 2, start=3), 20)
+        assert (late.status, late.coordinator.held[KEY].durable.start_offset) == (status, start)
+
+
 def test_a_summary_for_an_older_leader_is_fenced_under_kip_only() -> None:
     for profile, status in ((KIP, OLD_LEADER), (KAFKA, NONE), (KAFKA_4_4, NONE)):
         coordinator = started(profile, *STARTED)
