@@ -25,7 +25,7 @@ from clients.events import (
     Settings,
 )
 from clients.judge import DISCONNECTED
-from model.share_messages import FINAL_EPOCH
+from model.share_messages import FINAL_EPOCH, INITIAL_EPOCH
 from serve.asked import Values
 from serve.node import Cluster, Topic
 from serve.rare import SLOW_SECONDS, Habit
@@ -96,9 +96,10 @@ class Journal:
             self._beat = str(body.member_id)[:_LONGEST_ID], body.member_epoch, broker
         if api not in _SHARE:
             return
-        others = {name: id_ for name, id_ in self._connections.items() if id_ != broker}
-        self._connections = {**others, connection: broker}
         epoch = body.share_session_epoch
+        if epoch == INITIAL_EPOCH:
+            others = {name: id_ for name, id_ in self._connections.items() if id_ != broker}
+            self._connections = {**others, connection: broker}
         most = getattr(body, "max_records", 0)
         fetches = api == "share_fetch" and epoch != FINAL_EPOCH and most > 0
         batches = tuple(self._batches(body))
@@ -213,7 +214,7 @@ class Journal:
         self.note(Lost(self.now(), why, broker))
 
     def ended(self, connection: str) -> None:
-        """Take note of the end of the connection that has the share session of a broker."""
+        """Take note of the end of a connection, over which a share session may have been opened."""
         broker = self._connections.pop(connection, None)
         if broker is not None:
             self.lose(DISCONNECTED, broker)

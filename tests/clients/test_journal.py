@@ -32,12 +32,12 @@ def cluster() -> Cluster:
 
 
 def acknowledging(
-    topic: object, types: int, batches: int = 1, type_: int = ACCEPT
+    topic: object, types: int, batches: int = 1, type_: int = ACCEPT, epoch: int = 0
 ) -> SimpleNamespace:
     batch = SimpleNamespace(first_offset=0, last_offset=0, acknowledge_types=(type_,) * types)
     part = SimpleNamespace(partition_index=0, acknowledgement_batches=(batch,) * batches)
     return SimpleNamespace(
-        share_session_epoch=1,
+        share_session_epoch=epoch,
         member_id="m",
         topics=(SimpleNamespace(topic_id=topic, partitions=(part,)),),
     )
@@ -167,6 +167,16 @@ def test_the_session_of_each_broker_has_a_connection_of_its_own() -> None:
         journal.ended(connection)
     events = journal.record(Settings()).events
     assert [event.broker for event in events if isinstance(event, Lost)] == [2, 1]
+
+
+def test_a_session_ends_with_the_connection_over_which_it_was_opened() -> None:
+    journal = Journal(cluster())
+    journal.asked(1, 1, "c", "share_acknowledge", acknowledging(uuid4(), 1))
+    journal.asked(2, 1, "other", "share_acknowledge", acknowledging(uuid4(), 1, epoch=1))
+    journal.ended("other")
+    assert not any(isinstance(event, Lost) for event in journal.record(Settings()).events)
+    journal.ended("c")
+    assert isinstance(journal.record(Settings()).events[-1], Lost)
 
 
 def test_a_fetch_of_very_many_partitions_fills_the_record() -> None:
