@@ -7,9 +7,11 @@ from immutables import Map
 
 from conformance.coordinators.group_belief import GroupBelief, first_offsets, less, without, world
 from conformance.coordinators.group_causes import (
+    OUTRUN,
     PARTED,
     counted_cause,
     left_cause,
+    outrun_now,
     taken_now,
 )
 from conformance.coordinators.group_checks import (
@@ -130,8 +132,9 @@ def offsets_deleted(belief: GroupBelief, request: Request, reply: GroupReply) ->
         holds = status in allowed or ((failed or all_fail) and status != NONE)
         expected = any_text(allowed or {"an error"})
         late = counted_cause(belief, {call.key for call in reply.calls if call.topic == topic})
-        parted = certain and all(belief.lost.get(key) == PARTED for key in certain)
-        kind = "a late answer" if late and not keys else PARTED if parted else silent
+        why = left_cause(belief, certain) if certain else ""
+        hidden = why if why in {PARTED, OUTRUN} else silent
+        kind = "a late answer" if late and not keys else hidden
         require(holds or kind, "REQUEST_ANSWER", f"{name} {status}", expected)
         after = noted(after, holds, "REQUEST_ANSWER", f"{name} {status}", expected, kind)
         gone = certain | (keys & called)
@@ -249,6 +252,7 @@ def _offsets_deleted_late(
         holds = status == NONE or not (is_due and mine <= deleting)
         require(holds, "REQUEST_ANSWER", f"{topic} {status}", NONE)
         deleting = deleting - mine if status == NONE else deleting
+        belief = outrun_now(belief, mine) if status == NONE else belief
     return attrs.evolve(belief, metadata=attrs.evolve(belief.metadata, deleting=deleting))
 
 

@@ -11,6 +11,7 @@ from model.share_messages import TopicPartition
 
 _ERROR, _LATE_ERROR = "an error", "a late error"
 PARTED = "others of the topic are there again"
+OUTRUN = "an earlier deletion was answered late"
 _HIDES = "an error where a deletion has failed"
 
 
@@ -51,6 +52,14 @@ def parted_now(belief: GroupBelief, keys: Collection[TopicPartition]) -> GroupBe
     topics = {key.topic_id for key in keys}
     rest = {key for key in belief.metadata.deleting if key.topic_id in topics} - {*belief.counted}
     return attrs.evolve(belief, lost=belief.lost.update(dict.fromkeys(rest, PARTED)))
+
+
+def outrun_now(belief: GroupBelief, keys: Collection[TopicPartition]) -> GroupBelief:
+    """Take up that a late answer to a deletion of offsets may count for a later deletion."""
+    topics = {key.topic_id for key in keys}
+    later = {key for key in belief.metadata.deleting if key.topic_id in topics}
+    later -= {key for key in keys if key not in belief.states}
+    return attrs.evolve(belief, lost=belief.lost.update(dict.fromkeys(later, OUTRUN)))
 
 
 def _to(answer: str, why: str) -> str:

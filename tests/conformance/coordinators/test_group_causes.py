@@ -134,6 +134,7 @@ AGAIN = "a failed initialization is not tried again"
 OF_STATE = "deleting a group leaves its state"
 ALTERS = asks.AlterOffsets(((0, 0, 0),), (PENDING,))
 DELETES_IN_VAIN = asks.DeleteOffsets((0,), (FAILED,))
+WAITED = joins(0), LEAVES, asks.DeleteOffsets((0,), (PENDING,)), joins(0), LEAVES
 CASES: dict[str, list[tuple[Double, tuple[asks.GroupAsk, ...]]]] = {
     "altered-offsets-keep-the-group-epoch": [
         (Falling, (joins(0), LEAVES, asks.AlterOffsets(((0, 0, 0),)))),
@@ -180,6 +181,12 @@ CASES: dict[str, list[tuple[Double, tuple[asks.GroupAsk, ...]]]] = {
         (
             lambda: GroupCoordinatorDouble("deleting offsets leaves their state"),
             (joins(0, 1), LEAVES, ALTERS, asks.DeleteOffsets((1,))),
+        ),
+    ],
+    "late-deletion-of-offsets-hides-that-of-the-group": [
+        (
+            lambda: GroupCoordinatorDouble(OF_STATE),
+            (*WAITED, SERVED, asks.DeleteGroup((FAILED,)), asks.DeleteGroup()),
         ),
     ],
     "deletion-that-waited-leaves-what-came-since": [
@@ -230,6 +237,15 @@ CASES: dict[str, list[tuple[Double, tuple[asks.GroupAsk, ...]]]] = {
     ],
     "deletion-of-offsets-does-not-know-what-is-left": [
         (Refusing, (joins(0), LEAVES, DELETES_IN_VAIN, asks.DeleteOffsets((0,)))),
+    ],
+    "late-deletion-of-offsets-hides-what-is-left": [
+        (
+            Refusing,
+            (
+                *(*WAITED, asks.AddPartitions(0, 1), SERVED),
+                *(asks.DeleteGroup((FAILED,)), asks.DeleteOffsets((0,))),
+            ),
+        ),
     ],
     "late-answer-shows-in-the-offsets-of-the-next-group": [
         (
