@@ -20,7 +20,7 @@ from conformance.wire.explain import (
 )
 from conformance.wire.target import Described, Exchange
 from conformance.wire.written import WrittenLog, committed_only
-from model.config import AutoOffsetReset, SharePartitionConfig
+from model.config import AutoOffsetReset
 from model.errors import ErrorCode
 from model.ranges import OffsetRange, offsets
 from model.share_messages import (
@@ -32,6 +32,8 @@ from model.share_messages import (
     ShareResponse,
     TopicPartition,
 )
+from model.states import TERMINAL_STATES
+from spec.coordinator import Durable
 from spec.partition import SharePartition
 
 KEPT = "its leader keeps what was altered or deleted"
@@ -43,6 +45,7 @@ OTHER_WITHIN = (
     "another share-partition of the fetch fails, within a batch of an aborted transaction"
 )
 FULL_OF_ABORTED = "as many aborted records as the window may have come before"
+DELETED_GAP = "records were deleted before one that is finished"
 NOT_AVAILABLE = "OFFSET_NOT_AVAILABLE from a log without a young record"
 LEFT_UNKNOWN = "an acknowledgement finds what by_duration did not begin unknown"
 HELD_BELOW = "a record that was deleted before it may be held"
@@ -80,14 +83,25 @@ def oddity(wrong: AnswerMismatch, met: Met) -> str:
     return next((text for each in odd for text in each(wrong, met)), "")
 
 
-def starving(config: SharePartitionConfig, log: WrittenLog, offset: int) -> str:
+def starving(partition: SharePartition, log: WrittenLog, offset: int) -> str:
     """Return what is odd where an available record is not delivered; empty if nothing is."""
+    config, durable = partition.config, partition.durable
     aborted, held = {*offsets(log.aborted)}, {*offsets(log.batches)}
     others = (each for each in range(offset - 1, -1, -1) if each in held - aborted)
     begin, limit = next(others, -1) + 1, config.partition_max_record_locks
     starts = range(begin, offset - limit + 1)
     is_full = any(aborted.issuperset(range(start, start + limit)) for start in starts)
-    return FULL_OF_ABORTED if committed_only(config) and is_full else ""
+    if committed_only(config) and is_full:
+        return FULL_OF_ABORTED
+    return DELETED_GAP if _is_gap_deleted(durable, log) else ""
+
+
+def _is_gap_deleted(durable: Durable, log: WrittenLog) -> bool:
+    """Whether records were deleted that were not finished, before one that is."""
+    entries = durable.entries.items()
+    finished = {offset for offset, (state, _count) in entries if state in TERMINAL_STATES}
+    deleted = durable.start_offset < log.start not in finished
+    return deleted and max(finished, default=-1) > log.start
 
 
 def kept_start(partition: SharePartition, log: WrittenLog, said: Described) -> str:

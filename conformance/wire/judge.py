@@ -373,26 +373,23 @@ class Judge:
     def starved(self, request: ShareRequest, exchange: Exchange) -> Finding | None:
         """Return a deviation if a fetch got nothing although a record is certainly available."""
         response = exchange.response
-        if (
-            request.is_renew_ack
-            or exchange.throttle_ms
-            or response.error is not ErrorCode.NONE
-            or any(p.acquired for p in response.partitions)
-        ):
+        fails = response.error is not ErrorCode.NONE or exchange.throttle_ms
+        if fails or request.is_renew_ack or any(part.acquired for part in response.partitions):
             return None
         for place in self.logs:
             free = {self._free(belief, request, place) for belief in self.beliefs}
             if None not in free:
                 offset = min(o for o in free if o is not None)
-                kind = WireDifference.AVAILABLE_RECORDS_ARE_DELIVERED
                 wanted = f"offset {offset} of partition {place.partition}, or another"
                 others = (
                     name
                     for name, beliefs in self.others.items()
                     if any(self._free(belief, request, place) is None for belief in beliefs)
                 )
-                odd = next(others, starving(self._config, self.logs[place], offset))
-                wrong = AnswerMismatch(kind, "fetch", "nothing acquired", wanted, place, odd)
+                known = self.beliefs[0].broker.partitions[request.group_id, place]
+                odd = next(others, starving(known, self.logs[place], offset))
+                what = WireDifference.AVAILABLE_RECORDS_ARE_DELIVERED, "fetch", "nothing acquired"
+                wrong = AnswerMismatch(*what, wanted, place, odd)
                 return self._deviation(wrong, self.beliefs[0])
         return None
 

@@ -185,6 +185,16 @@ def again(*acquired: tuple[int, int, int]) -> Asked:
     return fetch("a", 0), answer(*acquired)
 
 
+def gapped(finished: int) -> Finding:
+    """Return that released records starve behind a deleted one; this one of four is accepted."""
+    judge = made(4)
+    accepts = acknowledge("a", 1, (finished, finished, ACCEPT)), answer()
+    for request, said in ((fetch("a", 0), answer((0, 3, 1))), accepts):
+        assert judge.exchange(request, "a", said) is None
+    judge.deleted(0, 1)
+    return starved(judge, (fetch("a", -1), answer()), (fetch("b", 0), answer()))
+
+
 def throttled(*, ms: int = 1000) -> Finding:
     """Return that records are starved after an empty answer, in which a client is throttled."""
     nothing = attrs.evolve(answer(), throttle_ms=ms)
@@ -285,6 +295,7 @@ CASES: dict[str, tuple[Callable[[], Finding], Callable[[], Finding]]] = {
         lambda: of_aborted(2, altered=True, unknown=("CORRUPT_MESSAGE",)),
     ),
     "kafka-broker/aborted-records-fill-the-window": (lambda: full(4, 2), lambda: full(3, 3)),
+    "kafka-broker/deleted-gap-stops-the-share-partition": (lambda: gapped(3), lambda: gapped(0)),
     "kafka-broker/held-below-start-keeps-the-start-offset": (
         lambda: unmoved(1),
         lambda: unmoved(0),
