@@ -46,6 +46,7 @@ STARTED_IN_GAP = "the log start offset came to a gap"
 WAITS = "an available record waits"
 READ_AGAIN = "fetches from a gap read what was finished when the leader took over"
 WENT_BACK = "fetches begin again at a gap behind which this leader has acquired"
+BEGAN_BELOW = "fetches begin before the log start offset"
 
 
 @attrs.frozen
@@ -64,7 +65,11 @@ def cause_of_stand(rule: str, past: Sequence[Standing]) -> tuple[str, ...]:
     if rule == Guard.FINISHED_LEAVES_FULL_WINDOW.name:
         return STAYS_FULL, _at_start(past)
     if rule == Guard.RECORD_IS_OFFERED.name:
-        causes = ((_reads_again(past), READ_AGAIN), (_went_back(past), WENT_BACK))
+        causes = (
+            (_began_below(past[-1]), BEGAN_BELOW),
+            (_reads_again(past), READ_AGAIN),
+            (_went_back(past), WENT_BACK),
+        )
         return next(((WAITS, words) for holds, words in causes if holds), ())
     if rule == Guard.DEAD_LETTER_IS_QUEUED.name and any(map(_starts_in_gap, past)):
         return NOT_QUEUED, STARTED_IN_GAP
@@ -169,6 +174,11 @@ def _was_finished(partition: SharePartition, offsets: Sequence[int]) -> bool:
     """Return whether there are offsets, and a state has each as a finished record."""
     records = partition.window.records
     return bool(offsets) and all(o in records and is_finished(records[o]) for o in offsets)
+
+
+def _began_below(then: Standing) -> bool:
+    fetch = then.event.operation
+    return isinstance(fetch, ops.Acquire) and fetch.fetch_offset < then.before.log.start_offset
 
 
 def _reads_again(past: Sequence[Standing]) -> bool:

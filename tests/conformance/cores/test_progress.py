@@ -199,6 +199,24 @@ def test_fetches_from_a_gap_are_told_from_others_that_pass_over_a_record() -> No
     assert nothing.probable_cause[0] == "RECORD_IS_OFFERED"
 
 
+def begins_below(partition: SharePartition, operation: Operation) -> Operation:
+    """Begin each fetch before the log start offset, under the second leader."""
+    if not (isinstance(operation, Acquire) and is_second(partition)):
+        return operation
+    return attrs.evolve(operation, fetch_offset=0, log_batches=(OffsetRange(2, 2),))
+
+
+BELOW = Behaviour("begins below", "", Manner.LAZY, reads=begins_below)
+DELETED = (*READ[: -len(WAIT) - 1], asks.CoreAdvanceLogStart(1), LONG, *WAIT)
+
+
+def test_fetches_before_the_log_start_offset_are_told_from_others() -> None:
+    below, nothing = (fault_of(each, *DELETED).deviation for each in (BELOW, NOTHING))
+    assert below.name == nothing.name == "RECORD_IS_OFFERED"
+    assert below.probable_cause == (progress.WAITS, progress.BEGAN_BELOW)
+    assert nothing.probable_cause[0] == "RECORD_IS_OFFERED"
+
+
 def goes_back(partition: SharePartition, operation: Operation) -> Operation:
     """Begin each fetch at the gap, once the second leader has delivered what is behind it."""
     delivered = is_second(partition) and 2 in partition.window.records
