@@ -31,6 +31,8 @@ STAYS_FULL = "a full window stays full"
 READ_FIRST = "its start was finished when the leader took over, which began with it"
 READ_GAP = "its start was a gap before finished records when the leader took over"
 READ_BEHIND = "its start was finished when the leader took over, behind others"
+READ_OPEN = "its start was a gap before others when the leader took over"
+GIVEN_AGAIN = "its start was a gap when the leader took over, which has delivered it twice"
 SINCE = "its start was finished since the leader took over"
 WRITE_FAILED = "a write failed that finished its start, or what was deleted before it"
 LACKED = "the log lacks its start"
@@ -87,6 +89,8 @@ def _at_start(past: Sequence[Standing]) -> str:
     is_lacking = not is_gap and hole_end(now.log, start) is not None
     first = [*tracked(now.window, start, now.window.end_offset)][:1]
     came_later = earlier.window.start_offset < start
+    read = past[led + 1].before.window
+    was_gap = start == read.start_offset and bool(read.records) and start not in read.records
     causes = (
         (isinstance(cause, ops.Initialize) and is_gap, READ_GAP),
         (isinstance(cause, ops.Initialize), READ_FIRST),
@@ -98,9 +102,16 @@ def _at_start(past: Sequence[Standing]) -> str:
         (_is_unfinished_below(past[led + 1 :]), UNFINISHED_BELOW),
         (_failed_below(past[led + 1 :], past[max(since - 1, led + 1) :]), WRITE_FAILED),
         (came_later and _was_finished(past[led + 1].before, first), READ_BEHIND),
+        (is_gap and was_gap, READ_OPEN),
         (is_gap, GAP),
+        (was_gap and _times_given(past[led + 1 :], start) > 1, GIVEN_AGAIN),
     )
     return next((words for holds, words in causes if holds), SINCE)
+
+
+def _times_given(past: Sequence[Standing], offset: int) -> int:
+    given = chain.from_iterable(each.event.outcome.acquired for each in past)
+    return sum(part.first <= offset <= part.last for part in given)
 
 
 def _led(past: Sequence[Standing]) -> int:

@@ -74,6 +74,9 @@ BEFORE_GAP: tuple[asks.Ask, ...] = (LONG, GAP_AT_1, *[FETCH] * 3, said(2, 2, 2))
 NATURAL = (*BEFORE_GAP, asks.CoreAdvanceLogStart(1), LONG, *[FETCH] * 3)
 """The log start offset has come to a gap that the log always had, and the leader has changed."""
 
+AFTER_GAP: tuple[asks.Ask, ...] = (LONG, *FULL, said(3, 3), LONG, *[FETCH] * 3)
+"""A leader has read a finished record behind a gap, and delivered the gap."""
+
 STOPPED = {
     "read at its start": (0, (LEAD, *FULL, said(0, 3), LEAD), progress.READ_FIRST),
     "read behind": (1, (LEAD, *FULL, said(1, 3), LEAD, FETCH, said(0, 0)), progress.READ_BEHIND),
@@ -91,6 +94,13 @@ STOPPED = {
         ),
         progress.WRITE_FAILED,
     ),
+    "a gap that compaction empties": (
+        0,
+        (LONG, GAP_AT_1, *[FETCH] * 3, said(2, 2, 2), LONG, asks.CoreCompact(0), FETCH, FETCH),
+        progress.READ_OPEN,
+    ),
+    "delivered twice": (0, (*AFTER_GAP, said(0, 0, 2), FETCH, said(0, 2)), progress.GIVEN_AGAIN),
+    "delivered once": (0, (*AFTER_GAP, said(0, 2)), progress.SINCE),
     "compacted": (
         0,
         (LONG, *FULL, asks.CoreAdvanceTime(100), asks.CoreCompact(0)),
