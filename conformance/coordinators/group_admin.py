@@ -132,8 +132,8 @@ def offsets_deleted(belief: GroupBelief, request: Request, reply: GroupReply) ->
         holds = status in allowed or ((failed or all_fail) and status != NONE)
         expected = any_text(allowed or {"an error"})
         late = counted_cause(belief, {call.key for call in reply.calls if call.topic == topic})
-        why = left_cause(belief, certain) if certain else ""
-        hidden = why if why in {PARTED, OUTRUN} else silent
+        lost = {belief.lost.get(key) for key in certain}
+        hidden = next((why for why in (PARTED, OUTRUN) if lost == {why}), silent)
         kind = "a late answer" if late and not keys else hidden
         require(holds or kind, "REQUEST_ANSWER", f"{name} {status}", expected)
         after = noted(after, holds, "REQUEST_ANSWER", f"{name} {status}", expected, kind)

@@ -48,7 +48,7 @@ STARTED_IN_GAP = "the log start offset came to a gap"
 WAITS = "an available record waits"
 READ_AGAIN = "fetches from a gap read what was finished when the leader took over"
 WENT_BACK = "fetches begin again at a gap behind which this leader has acquired"
-BEGAN_BELOW = "fetches begin before the log start offset"
+BEGAN_BELOW = "fetches begin at a gap that the log start offset has passed"
 
 
 @attrs.frozen
@@ -68,7 +68,7 @@ def cause_of_stand(rule: str, past: Sequence[Standing]) -> tuple[str, ...]:
         return STAYS_FULL, _at_start(past)
     if rule == Guard.RECORD_IS_OFFERED.name:
         causes = (
-            (_began_below(past[-1]), BEGAN_BELOW),
+            (_began_below(past), BEGAN_BELOW),
             (_reads_again(past), READ_AGAIN),
             (_went_back(past), WENT_BACK),
         )
@@ -187,9 +187,13 @@ def _was_finished(partition: SharePartition, offsets: Sequence[int]) -> bool:
     return bool(offsets) and all(o in records and is_finished(records[o]) for o in offsets)
 
 
-def _began_below(then: Standing) -> bool:
-    fetch = then.event.operation
-    return isinstance(fetch, ops.Acquire) and fetch.fetch_offset < then.before.log.start_offset
+def _began_below(past: Sequence[Standing]) -> bool:
+    """Return whether the fetch begins before the log, in a gap that the leader has read."""
+    fetch, now = past[-1].event.operation, past[-1].before
+    if not isinstance(fetch, ops.Acquire) or fetch.fetch_offset >= now.log.start_offset:
+        return False
+    read = past[_led(past) + 1].before.window
+    return bool(read.records) and fetch.fetch_offset not in read.records
 
 
 def _reads_again(past: Sequence[Standing]) -> bool:

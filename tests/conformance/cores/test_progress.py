@@ -220,11 +220,25 @@ BELOW = Behaviour("begins below", "", Manner.LAZY, reads=begins_below)
 DELETED = (*READ[: -len(WAIT) - 1], asks.CoreAdvanceLogStart(1), LONG, *WAIT)
 
 
-def test_fetches_before_the_log_start_offset_are_told_from_others() -> None:
-    below, nothing = (fault_of(each, *DELETED).deviation for each in (BELOW, NOTHING))
-    assert below.name == nothing.name == "RECORD_IS_OFFERED"
+FIRST = asks.CoreTakeOver(attrs.evolve(CONFIG, delivery_count_limit=4))
+AT_A_RELEASED = (
+    FIRST,
+    GAP_AT_1,
+    FETCH,
+    FETCH,
+    said(0, 0, 2),
+    said(2, 2),
+    *DELETED[-len(WAIT) - 2 :],
+)
+
+
+def test_fetches_at_a_gap_below_the_log_are_told_from_others() -> None:
+    """The others: nothing is delivered, and the state that the leader read has no gap there."""
+    cases = (BELOW, DELETED), (NOTHING, DELETED), (BELOW, AT_A_RELEASED)
+    below, *others = (fault_of(behaviour, *sequence).deviation for behaviour, sequence in cases)
+    assert {each.name for each in (below, *others)} == {"RECORD_IS_OFFERED"}
     assert below.probable_cause == (progress.WAITS, progress.BEGAN_BELOW)
-    assert nothing.probable_cause[0] == "RECORD_IS_OFFERED"
+    assert {each.probable_cause[0] for each in others} == {"RECORD_IS_OFFERED"}
 
 
 def goes_back(partition: SharePartition, operation: Operation) -> Operation:
@@ -236,7 +250,6 @@ def goes_back(partition: SharePartition, operation: Operation) -> Operation:
 
 
 BACK = Behaviour("goes back", "", Manner.LAZY, reads=goes_back)
-FIRST = asks.CoreTakeOver(attrs.evolve(CONFIG, delivery_count_limit=4))
 SECOND = (FIRST, GAP_AT_1, *[FETCH] * 3, said(3, 3, 2), LONG, FETCH, FETCH)
 
 
