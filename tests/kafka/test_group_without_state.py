@@ -60,10 +60,10 @@ def live(pool: ThreadPoolExecutor, address: str, nth: int, is_deleted: bool) -> 
     time.sleep(APART_S * nth)
     deletion = pool.submit(deleted, address, GROUPS[nth] if is_deleted else "none")
     time.sleep(JOINS_AFTER_S)
-    epoch, topics = 0, ["t"]
+    epoch = 0
     with clients_of(address) as (client,):
         for _beat in range(BEATS):
-            answer = client.beat(epoch, topics if epoch == 0 else None, "m", GROUPS[nth])
+            answer = client.beat(epoch, None if epoch else ["t"], "m", GROUPS[nth])
             epoch = epoch if answer.error_code else answer.member_epoch
             time.sleep(1)
     return deletion.result()

@@ -135,7 +135,7 @@ public class ShareConsumerRenewalTest {
     @SuppressWarnings("unchecked")
     private ShareConsumerImpl<String, String> consumer(ShareFetch<String, String> first, Consumer<Object> takes) {
         ApplicationEventHandler network = mock(ApplicationEventHandler.class);
-        when(network.maximumTimeToWait()).thenReturn(10L);
+        when(network.maximumTimeToWait()).thenReturn(10L);  // Before a poll looks again.
         doAnswer(call -> {
             takes.accept(call.getArgument(0));
             return null;
