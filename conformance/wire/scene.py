@@ -1,6 +1,7 @@
 """A fresh group and topic of a broker, the commands sent to it, and the judge."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 import attrs
 
@@ -8,7 +9,7 @@ from conformance.deviation import StepText, target_finding
 from conformance.exercised import answer_name
 from conformance.kit import Stage
 from conformance.wire import asks
-from conformance.wire.belief import SLACK_MS, Timing
+from conformance.wire.belief import SLACK_MS, Belief, Timing
 from conformance.wire.explain import WireDifference
 from conformance.wire.judge import DISCONNECT_MS, Judge, is_passing
 from conformance.wire.requests import QUICK_MS, Requests, member_id
@@ -288,9 +289,13 @@ class WireScene(Stage[asks.Ask]):
         return wrong
 
     def _described(self, partition: int) -> Finding | None:
-        """Describe and judge; repeat for a while after a mismatch: writes may be outstanding."""
+        """Describe and judge; repeat for a while after a mismatch: writes may be outstanding.
+
+        A lock that ends meanwhile would excuse what is wrong while records are held: if there is
+        time enough, it is asked for the last time before that.
+        """
         tries = 4
-        pause = (self._can.sweep_ms + SLACK_MS) / tries
+        usual = (self._can.sweep_ms + SLACK_MS) / tries
         for remaining in reversed(range(tries)):
             self._steer_clear(_MARGIN_MS)
             answer = self._target.describe(self._place, partition)
@@ -298,6 +303,9 @@ class WireScene(Stage[asks.Ask]):
             wrong = self.judge.described(partition, answer)
             if wrong is None or remaining == 0:
                 break
+            left = _lasting(self.judge.beliefs) - self._now - _MARGIN_MS
+            hurries = answer.error is ErrorCode.NONE and left > (remaining + 1) * SLACK_MS / tries
+            pause = min(usual, left / (remaining + 1)) if hurries else usual
             self._target.wait(pause)
             self._now += pause
         if not (wrong or self.judge.over):
@@ -423,6 +431,12 @@ class WireScene(Stage[asks.Ask]):
         if not answered:
             self.exercised[f"{op} is done"] += 1
         self.steps.append(StepText(printable(asked), printable(answered), after))
+
+
+def _lasting(beliefs: Sequence[Belief]) -> float:
+    """Return until when (ms) every lock lasts that may be held; infinity without any."""
+    locks = (held for belief in beliefs for held in belief.locks.values())
+    return min((each.earliest for held in locks for each in held.values()), default=float("inf"))
 
 
 def _op(request: ShareRequest) -> str:

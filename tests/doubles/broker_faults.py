@@ -33,6 +33,7 @@ from serve.share_api import _records
 from spec.partition import SharePartition
 from spec.share_broker import Handled, ShareBroker
 from spec.share_session import key_of
+from spec.window import Window
 from tools.promises.behaviour import HONEST, Behaviour, faulty_modules
 from tools.promises.catalogue import BEHAVIOURS
 
@@ -68,6 +69,7 @@ class WireFault(StrEnum):
     NEVER_DESCRIBES = "describing a share-partition is always an error"
     LEADER_EPOCH_IS_FUTURE = "the leader epoch that it tells is 99"
     LAG_IS_OFF_AT_TWO = "the lag is one more while two records are complete"
+    LAG_LEAVES_OUT_HELD = "the lag leaves out records that are held"
     NEVER_WAITS = "a fetch that gets nothing is answered at once"
     BYTES_ARE_HARD = "a record that is larger than the maximum of bytes is not delivered"
     ANY_KEY_IS_TAKEN = "FindCoordinator takes any key of a share-partition"
@@ -169,15 +171,17 @@ def written(batch: OffsetRange, partition: int, altered: bool) -> bytes:  # noqa
     return batch.first.to_bytes(8, "big") + data[8:]
 
 
-def faulty_description(fault: BrokerFault, said: Described, complete: int) -> Described:
-    """Return how a broker with this fault describes a share-partition."""
+def faulty_description(fault: BrokerFault, said: Described, window: Window) -> Described:
+    """Return how a broker with this fault describes a share-partition with this window."""
     match fault:
         case WireFault.NEVER_DESCRIBES:
             return attrs.evolve(said, error=ErrorCode.COORDINATOR_NOT_AVAILABLE)
         case WireFault.LEADER_EPOCH_IS_FUTURE:
             return attrs.evolve(said, leader_epoch=99)
-        case WireFault.LAG_IS_OFF_AT_TWO if complete == 2 and said.lag is not None:
+        case WireFault.LAG_IS_OFF_AT_TWO if window.complete == 2 and said.lag is not None:
             return attrs.evolve(said, lag=said.lag + 1)
+        case WireFault.LAG_LEAVES_OUT_HELD if said.lag is not None:
+            return attrs.evolve(said, lag=said.lag - len(window.held))
     return said
 
 

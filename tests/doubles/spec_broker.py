@@ -376,7 +376,7 @@ class SpecBroker(BriefMembers):
         if self._fault is WireFault.LAG_IGNORES_COMPLETE and told is not None:
             told = there.log.end_offset - max(0, start)
         said = Described(ErrorCode(part.error_code), start, told, sent, self._clock, 0, 0)
-        return faulty_description(self._fault, said, there.window.complete if there.ready else 0)
+        return faulty_description(self._fault, said, there.window)
 
     def _began(
         self, share: ShareBroker, request: ShareRequest, now: int, connection: str

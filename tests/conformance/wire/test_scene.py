@@ -285,6 +285,16 @@ def test_a_lag_that_is_wrong_is_asked_for_again() -> None:
     assert made.steps[-1].answered == "start offset 2, lag 7"
 
 
+@pytest.mark.parametrize("percent", [0, 60])
+def test_a_lag_that_is_wrong_while_records_are_held_is_not_excused_when_their_locks_end(
+    percent: int,
+) -> None:
+    opened = asks.WireOpen(CONFIG), asks.WireProduce(0, ((0, 3),)), asks.WireFetch("m1")
+    sequence = (*opened, asks.WireWait(percent), asks.WireDescribe(0))
+    _, found = played(sequence, SpecBroker(WireFault.LAG_LEAVES_OUT_HELD, seed=2))
+    assert (found and found.name) == (None if percent else "LAG")
+
+
 def test_a_sequence_ends_before_its_place_may_be_gone() -> None:
     broker = Recorder()
     hello = broker.hello()
