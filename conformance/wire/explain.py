@@ -404,6 +404,10 @@ def _difference(
             about = f"acknowledge {'answered ' if place in told else ''}{answered}"
             kind = WireDifference.ACKNOWLEDGE_ERROR
             return AnswerMismatch(kind, about, answered, wanted.name, place)
+        if place not in acknowledged | excused and part.acknowledge_error not in (NONE, wanted):
+            about, answered = "nothing acknowledged is refused", part.acknowledge_error.name
+            kind = WireDifference.ACKNOWLEDGE_ERROR
+            return AnswerMismatch(kind, about, answered, wanted.name, place)
         if part.error is not other.error:
             about, names = f"fetch answered {part.error.name}", (part.error.name, other.error.name)
             return AnswerMismatch(WireDifference.FETCH_ERROR, about, *names, place)
@@ -441,7 +445,11 @@ def described_wrong(  # noqa: PLR0913 - what a judge knows
     """
     kept, log, window = durable(partition), partition.log, partition.window
     if kept.start_offset == -1 and described.start_offset == -1:
-        return None
+        most = log.end_offset - log.start_offset
+        if described.lag is None or 0 <= described.lag <= most:
+            return None
+        kind, wanted = WireDifference.LAG, f"no lag, or at most {most}"
+        return AnswerMismatch(kind, "describe", str(described.lag), wanted, topic_partition)
     in_memory = window.start_offset if partition.ready else max(kept.start_offset, log.start_offset)
     lowest = in_memory if kept.start_offset == -1 else min(kept.start_offset, in_memory)
     lowest = waiting_start(partition, written, lowest, durable=True)

@@ -63,6 +63,7 @@ class WireFault(StrEnum):
     LATER_BATCH_IS_LOST = "a log batch amid others is never delivered"
     START_STAYS = "the start offset stays before what is finished"
     ACKNOWLEDGING_IS_REFUSED = "every acknowledgement is answered NOT_LEADER_OR_FOLLOWER"
+    REFUSAL_SPREADS = "what is refused at one share-partition is told of others as well"
     CLOSING_IS_REFUSED = "acknowledgements that end a session are answered NOT_LEADER_OR_FOLLOWER"
     COORDINATOR_IS_MISSING = "fetches are answered COORDINATOR_NOT_AVAILABLE"
     VALUES_ALTERED = "every third record is sent with other contents"
@@ -286,6 +287,20 @@ def _closing_is_refused(
     return _acknowledging_is_refused(before, after, said, request)
 
 
+def _refusal_spreads(
+    _before: ShareBroker, after: ShareBroker, said: ShareResponse, request: ShareRequest
+) -> Answered:
+    acknowledged = {one.topic_partition for one in request.partitions if one.batches}
+    refused = [one for one in said.partitions if one.acknowledge_error is not ErrorCode.NONE]
+    parts = (
+        one
+        if one.topic_partition in acknowledged or not refused
+        else attrs.evolve(one, acknowledge_error=refused[0].acknowledge_error)
+        for one in said.partitions
+    )
+    return after, attrs.evolve(said, partitions=tuple(parts))
+
+
 def _coordinator_is_missing(
     before: ShareBroker, after: ShareBroker, said: ShareResponse, request: ShareRequest
 ) -> Answered:
@@ -342,6 +357,7 @@ _RESPONSES: dict[
     WireFault.PIGGYBACKED_IS_LOST: _said_to_be_acknowledged,
     WireFault.ACKNOWLEDGING_IS_REFUSED: _acknowledging_is_refused,
     WireFault.CLOSING_IS_REFUSED: _closing_is_refused,
+    WireFault.REFUSAL_SPREADS: _refusal_spreads,
     WireFault.COORDINATOR_IS_MISSING: _coordinator_is_missing,
 }
 

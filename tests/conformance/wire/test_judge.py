@@ -82,6 +82,7 @@ def test_a_legal_answer_is_no_deviation(asked: Asked) -> None:
         ((fetch("a", 1), answer((2, 2, 1), (2, 2, 1))), "ONLY_AVAILABLE_IS_ACQUIRED"),
         ((acknowledge("a", 1, (0, 1, ACCEPT)), answer(refused=REFUSED)), "ACKNOWLEDGEMENT_JUDGED"),
         ((acknowledge("a", 1, (0, 1, 9)), answer()), "ACKNOWLEDGE_ERROR"),
+        ((fetch("a", 1), answer((2, 2, 1), refused=REFUSED)), "ACKNOWLEDGE_ERROR"),
         ((acknowledge("a", 2), answer()), "SESSION_ERROR"),
         ((fetch("b", 1), answer((2, 2, 1))), "SESSION_ERROR"),
         ((acknowledge("a", 1, (0, 1, ACCEPT)), answer((2, 2, 1))), "ACQUIRED"),
@@ -231,7 +232,9 @@ def test_start_offset_and_lag_are_those_in_memory_or_durable(
 
 def test_a_start_offset_that_was_never_written_may_be_unknown() -> None:
     made = judge()
-    assert made.described(0, told(-1, None)) is None
+    for lag in (None, 0, 3):
+        assert made.described(0, told(-1, lag)) is None
+    assert made.described(0, told(-1, 4)) is not None
     assert made.described(0, told(0, 3)) is None
     assert made.described(0, told(0, 2)) is not None
 
