@@ -193,7 +193,11 @@ def _log_start(random: Random, can: Capabilities) -> int:
 
 
 def _members(random: Random) -> tuple[str, ...]:
-    return random.choice((_MANY_MEMBERS, _ALIKE)) if random.random() < _SELDOM else MEMBERS
+    """Choose mostly three; a record that one member never gets again needs to have no other."""
+    share = random.random()
+    if share < _SELDOM:
+        return random.choice((_MANY_MEMBERS, _ALIKE))
+    return MEMBERS[:1] if share > 1 - _SELDOM / 2 else MEMBERS
 
 
 def _isolation(random: Random, kinds: Container[type[asks.Ask]]) -> IsolationLevel:

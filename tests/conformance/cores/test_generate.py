@@ -13,9 +13,16 @@ from conformance.cores.generate import Mixture, mixture, next_ask
 from conformance.cores.kit import CORES
 from conformance.cores.scene import Scene
 from conformance.cores.target import Capabilities, Reply, Request
+from judge.engine import SpecEngine
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
+from model.operations import Acknowledge, Acquire, Operation
+from model.outcome import Answer, Choice, Outcome
+from model.profile import KIP
+from model.ranges import OffsetRange
 from model.states import AcknowledgeType, AcquireMode
+from spec.policies import chosen_offsets
+from spec.read import learn
 from tests.doubles.small_core import SmallCore
 
 EVERYTHING = EngineTarget("spec").hello().capabilities
@@ -58,7 +65,7 @@ def test_mixtures_reach_far_now_and_then_and_mostly_stay_near() -> None:
     assert {mix.config.partition_max_record_locks for mix in mixes} >= {4, 8, 20, 50, 200}
     assert {max(mix.sizes) for mix in mixes} >= {5, 11, 24, 49}
     assert {mix.log_start for mix in mixes} == {0, 1000, 2**31 - 20, 2**40, 2**62}
-    assert {len(mix.members) for mix in mixes} == {3, 8}
+    assert {len(mix.members) for mix in mixes} == {1, 3, 8}
     resets = [mix.config.auto_offset_reset for mix in mixes]
     assert 50 < resets.count(AutoOffsetReset.LATEST) < 200
     assert sum(mix.log_start == 0 for mix in mixes) > 400
@@ -90,11 +97,46 @@ class Forgetting(EngineTarget):
 
 
 def test_the_dead_letter_queue_fails_at_times() -> None:
-    (fault,) = campaign(Forgetting("spec"), Limits(sequences=60), CORES).faults
-    assert fault.deviation.name == "DEAD_LETTER_IS_QUEUED"
+    faults = campaign(Forgetting("spec"), Limits(sequences=60), CORES).faults
+    assert {fault.deviation.name for fault in faults} == {"DEAD_LETTER_IS_QUEUED"}
+    fault = faults[0]
     assert fault.sequence[-1] == asks.CoreFinishDeadLetter(0, fails=True)
     assert fault.steps[-1].asked.endswith("nothing; the queue fails")
     assert campaign(EngineTarget("spec"), Limits(sequences=60), CORES).faults == ()
+
+
+class Shunning(SpecEngine):
+    """Never gives a record again to the member that released it."""
+
+    def __init__(self) -> None:
+        """Judge nothing itself."""
+        super().__init__(attrs.evolve(KIP, offered_within=10**6))
+        self._releaser: dict[int, str] = {}
+
+    def apply(
+        self, operation: Operation, choice: Choice, answers: tuple[Answer, ...], seq: int
+    ) -> Outcome:
+        """Apply one operation."""
+        held = self.partition.window.held
+        if isinstance(operation, Acquire):
+            offered = chosen_offsets(learn(self.partition, operation), operation)
+            shunned = {o for o in offered if self._releaser.get(o) == operation.member}
+            choice = Choice(_single(set(offered) - shunned), _single(shunned))
+        outcome = super().apply(operation, choice, answers, seq)
+        if isinstance(operation, Acknowledge):
+            freed = (o for o in held if o not in self.partition.window.held)
+            self._releaser |= dict.fromkeys(freed, operation.member)
+        return outcome
+
+
+def _single(offered: set[int]) -> tuple[OffsetRange, ...]:
+    return tuple(OffsetRange(offset, offset) for offset in sorted(offered))
+
+
+def test_a_member_is_alone_at_times_with_what_it_released() -> None:
+    shunning = EngineTarget("spec", new=Shunning)
+    (fault,) = campaign(shunning, Limits(sequences=60), CORES, seed=11).faults
+    assert fault.deviation.name == "RECORD_IS_OFFERED"
 
 
 def drawn(weights: dict[type[asks.Ask], float], *steps: asks.Ask) -> list[asks.Ask]:
