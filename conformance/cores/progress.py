@@ -197,11 +197,15 @@ def _began_below(past: Sequence[Standing]) -> bool:
 
 
 def _reads_again(past: Sequence[Standing]) -> bool:
-    """Return whether the fetch begins at a gap and reads nothing that this leader may deliver."""
-    fetch = past[-1].event.operation
-    if not isinstance(fetch, ops.Acquire) or not _is_in_gap(past[-1].before, fetch.fetch_offset):
+    """Return whether the fetch begins at a gap and reads nothing that this leader may deliver.
+
+    All that it reads was finished, as far as the window reaches from the start offset that it has.
+    """
+    fetch, now = past[-1].event.operation, past[-1].before
+    if not isinstance(fetch, ops.Acquire) or not _is_in_gap(now, fetch.fetch_offset):
         return False
-    read = [o for batch in fetch.log_batches for o in range(batch.first, batch.last + 1)]
+    room = now.window.start_offset + now.config.partition_max_record_locks
+    read = [o for each in fetch.log_batches for o in range(each.first, min(each.last + 1, room))]
     return _was_finished(past[_led(past) + 1].before, read)
 
 

@@ -16,6 +16,7 @@ from model.operations import (
     AdvanceLogStart,
     FinishDeadLetter,
     Operation,
+    SkipAcquire,
 )
 from model.outcome import Choice
 from model.profile import KAFKA
@@ -192,6 +193,13 @@ def reads_again(partition: SharePartition, operation: Operation) -> Operation:
     return attrs.evolve(operation, fetch_offset=1, log_batches=(OffsetRange(2, 2),))
 
 
+def reads_to_the_end(_partition: SharePartition, operation: Operation) -> Operation:
+    """Fetch from the gap where the window is full, past what it has room for."""
+    if not isinstance(operation, SkipAcquire):
+        return operation
+    return Acquire("m1", AcquireMode.BATCH_OPTIMIZED, 500, 500, 1, (OffsetRange(2, 6),))
+
+
 def delivers_nothing(partition: SharePartition, _operation: Operation, choice: Choice) -> Choice:
     """Acquire nothing under the second leader."""
     return attrs.evolve(choice, acquired=()) if is_second(partition) else choice
@@ -207,6 +215,24 @@ def test_fetches_from_a_gap_are_told_from_others_that_pass_over_a_record() -> No
     assert again.name == nothing.name == "RECORD_IS_OFFERED"
     assert again.probable_cause == (progress.WAITS, progress.READ_AGAIN)
     assert nothing.probable_cause[0] == "RECORD_IS_OFFERED"
+
+
+def test_a_fetch_from_a_gap_may_read_past_a_window_that_stays_full() -> None:
+    stops = stopping(1)
+
+    def chooses(partition: SharePartition, operation: Operation, choice: Choice) -> Choice:
+        """Acquire nothing of what is read from the gap."""
+        chosen = stops.chooses(partition, operation, choice)
+        from_gap = is_second(partition) and getattr(operation, "fetch_offset", 0) == 1
+        return attrs.evolve(chosen, acquired=()) if from_gap else chosen
+
+    stays = attrs.evolve(stops, reads=reads_to_the_end, chooses=chooses)
+    wide = asks.CoreTakeOver(attrs.evolve(CONFIG, partition_max_record_locks=8))
+    three = attrs.evolve(FETCH, mode=AcquireMode.RECORD_LIMIT, max_records=3)
+    read = (wide, asks.CoreProduce(((0, 1), (1, 5))), FETCH, three, said(2, 4))
+    deviation = fault_of(stays, *read, LONG, FETCH, said(0, 0), *WAIT).deviation
+    assert deviation.name == "RECORD_IS_OFFERED"
+    assert deviation.probable_cause == (progress.WAITS, progress.READ_AGAIN)
 
 
 def begins_below(partition: SharePartition, operation: Operation) -> Operation:
