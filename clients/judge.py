@@ -283,7 +283,9 @@ class _Judging:
         if event.starved_ms and self.is_member:
             self.report(starved(self.holdings, self.leadership, event))
         if not event.starved_ms:
-            self.report(gaps_kept(self.holdings, self.leadership, self.began))
+            under_way = any(asked.acknowledgements for asked, _ in self.requests.values())
+            kept = gaps_kept(self.holdings, self.leadership, self.began, acknowledging=under_way)
+            self.report(kept)
 
     def lost(self, event: Lost) -> None:
         """Take note that the member holds nothing more.

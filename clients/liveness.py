@@ -41,15 +41,19 @@ def empty_handed(holdings: Holdings, began: int, times: Sequence[int]) -> Iterat
             yield Duty.NONE_DROPPED, f"{held.where} was acquired, and {text}", held
 
 
-def gaps_kept(holdings: Holdings, leadership: Leadership, began: int) -> Iterator[Violation]:
+def gaps_kept(
+    holdings: Holdings, leadership: Leadership, began: int, *, acknowledging: bool
+) -> Iterator[Violation]:
     """Judge what has no record, once polls have brought whatever there was.
 
-    The client had fetched again before the last of them.
+    The client had fetched again before the last of them. While it is ``acknowledging``, others are
+    not answered yet, and those that it has to send beside the gap may wait for that with it.
     """
-    for held in holdings.every():
-        known = held.moved_on is not None and held.moved_on < began
-        kept = held.is_gap and held.fate is Fate.UNSENT and held.lost is None
-        if known and kept and not held.reported and leadership.assigns(held.place):
+    unsent = [h for h in holdings.every() if h.fate is Fate.UNSENT and h.lost is None]
+    waiting = {held.place for held in unsent if held.due and acknowledging}
+    for held in unsent:
+        known = held.moved_on is not None and held.moved_on < began and held.place not in waiting
+        if known and held.is_gap and not held.reported and leadership.assigns(held.place):
             held.reported = True
             text = f"{held.where} has no record, polls brought all there was, and it never was"
             yield Duty.GAPS, f"{text} acknowledged", held
