@@ -102,9 +102,10 @@ class Broker:
         return self.served.do(what)
 
     @_in_its_thread
-    def topic(self, cluster: Cluster, name: str, partitions: int) -> None:
-        """Create a topic."""
-        create_topic(cluster, name, partitions)
+    def topic(self, cluster: Cluster, name: str, partitions: int, start: int = 0) -> None:
+        """Create a topic whose logs begin at ``start``."""
+        for log in create_topic(cluster, name, partitions).logs:
+            log.start = log.end = start
 
     @_in_its_thread
     def places(self, cluster: Cluster, topics: tuple[str, ...]) -> list[Place]:

@@ -26,6 +26,7 @@ class Duty(Enum):
     ALL_SENT = "sends-every-acknowledgement"
     REFUSAL_TOLD = "tells-no-success-of-a-refusal"
     REFUSAL_KNOWN = "tells-every-refusal"
+    SUCCESS_TOLD = "tells-every-success-once"
     TOLD_IN_TIME = "tells-before-a-commit-returns"
     UNFINISHED_POLL = "refuses-a-poll-with-records-unacknowledged"
     EPOCHS = "counts-session-epochs"

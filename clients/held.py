@@ -42,7 +42,7 @@ class Held:
     RENEW, less how often it was sent and not cut off or refused with its whole request.
     ``renewed``: where that succeeded, until a poll returns the record again; ``passed_over``: one
     did not; ``announced``: a commit told of it. ``untold``: how many acknowledgements succeeded of
-    which no callback told yet.
+    which no callback told yet, renewals too.
     ``said``: where the application said ``due``; ``owed``: of how many no callback had told as it
     was sent; ``confirmed``: a commit told success of it, and no callback had yet. ``named``: its
     place as the application knows it, by the name that a deleted topic had. ``session``: in which
@@ -92,7 +92,7 @@ class Held:
         What it tells may be a renewal, or another, after which the next one is under way. A poll
         that is the first to tell of a renewal need not return the record.
         """
-        may, self.untold = self.untold > 0 or self.fate in SUCCEEDED, max(0, self.untold - 1)
+        may, self.untold = self.untold > 0, max(0, self.untold - 1)
         self.passed_over = self.passed_over and (self.announced or not may)
         return may
 

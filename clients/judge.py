@@ -42,7 +42,7 @@ from clients.leadership import Leadership
 from clients.liveness import empty_handed, gaps_kept, starved, too_often, uncommitted, withheld
 from clients.membership import REFUSALS, UNHEARD, Membership
 from clients.sessions import Session
-from clients.telling import told_by_callback, told_by_commit
+from clients.telling import told_by_callback, told_by_commit, untold
 from clients.throttle import Throttle
 from conformance.deviation import target_finding
 from conformance.wire.records import value_of
@@ -458,6 +458,7 @@ class _Judging:
         if self.is_member:
             text = "the client has closed, and its member is in the group"
             self.violated(Duty.LEAVES, text, why_not_left(self.membership))
+        self.report(untold(self.holdings, self.settings))
         for held in self.holdings.every():
             self._settled(held)
         for held in self.holdings.unreported():

@@ -35,6 +35,8 @@ from conformance.target import GoneError
 from serve.rare import Habit
 
 TOPIC, OTHER = SUBSCRIPTIONS[-1]
+FAR = 1 << 32
+"""Where the log of the other topic begins: its offsets need more than 32 bits."""
 _REFUSED = "share.renew.acknowledge.enable", "false"
 _COMMITTED = "share.isolation.level", "read_committed"
 _INTERVAL = "share.heartbeat.interval.ms"
@@ -64,7 +66,7 @@ def play(script: Script, start: Callable[[], Driver], pace: Pace | None = None) 
     with running(count=script.brokers) as broker:
         broker.topic(TOPIC, script.partitions)
         if any(do is Do.SUBSCRIBE for do, _ in script.steps):
-            broker.topic(OTHER, 1)
+            broker.topic(OTHER, 1, FAR)
         driver = start()
         try:
             opened(driver, broker.served.address, script.settings)

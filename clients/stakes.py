@@ -111,6 +111,7 @@ class _Counting:
                 yield Duty.ALL_SENT, 1
                 self.unsaid = max(0, self.unsaid - 1)
             case Returned(call=call, error=error, records=records):
+                yield Duty.SUCCESS_TOLD, sum(each.error is None for each in event.completed)
                 yield from ((Duty.RETURNS, error is None), (DELIVERED, len(records)))
                 if call == "poll":
                     implicit = () if self.settings.explicit else (Duty.IMPLICIT, Duty.ALL_SENT)

@@ -21,7 +21,6 @@ from tests.clients.test_judge import (
     PLACE,
     POLL,
     SAID,
-    TOLD,
     fetch,
     found,
     gives,
@@ -30,6 +29,7 @@ from tests.clients.test_judge import (
     sends,
     value,
 )
+from tests.clients.test_telling import TOLD
 
 
 def test_only_what_was_granted_before_the_client_went_on_is_known_to_be_in_hand() -> None:

@@ -17,7 +17,7 @@ from conformance.target import GoneError, TargetError
 from conformance.wire.messages import Message, request
 from tests.doubles.share_faults import Fault
 from tests.doubles.share_member import GROUP, ShareMember
-from tests.doubles.share_records import Got, batches, counts_of, has_empty, unread, values_of
+from tests.doubles.share_records import Got, batches, counts_of, has_empty, kept, unread, values_of
 from tests.doubles.share_seats import Assigned, Seat, Seats, topics_of
 
 SESSION_ERRORS = {122: "SHARE_SESSION_NOT_FOUND", 123: "INVALID_SHARE_SESSION_EPOCH"}
@@ -353,7 +353,8 @@ class ShareClient:
                 "error": errors[place],
             }
             for place in places
-            if not (self.has(Fault.SILENT) and errors[place])
+            if not self.has(Fault.SILENT if errors[place] else Fault.TELLS_NO_SUCCESS)
+            for _ in range(1 + (self.has(Fault.TELLS_TWICE) and not errors[place]))
         ]
         return errors
 
@@ -457,9 +458,7 @@ class ShareClient:
             for offset, count in sorted(counts.items())
             if offset in values.keys() - spoilt
         ]
-        if self.has(Fault.BACKWARDS):
-            got.reverse()
-        self.buffer += got[:-1] if self.has(Fault.DROPS) else got
+        self.buffer += kept(got, self.fault)
 
     def end(self, _command: Values) -> Values:
         """Close: send what is pending with the final epoch, and leave the group."""

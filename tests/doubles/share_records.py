@@ -13,7 +13,7 @@ from conformance.wire.records import BATCH_HEADER, CONTROL, CRC_FROM, LENGTH_FRO
 from tests.doubles.share_faults import Fault
 from tests.doubles.share_seats import Assigned
 
-_FAR, _SOME = 60, 150
+_FAR, _SOME, _CUT = 60, 150, 1 << 32
 
 
 @attrs.define
@@ -36,6 +36,18 @@ class Got:
             "delivery_count": self.count,
             "value": self.value,
         }
+
+
+def kept(got: list[Got], fault: Fault | None) -> list[Got]:
+    """Return what it keeps of what it got in an answer of a partition, in its order."""
+    match fault:
+        case Fault.CUTS_OFFSETS:
+            return [attrs.evolve(each, offset=each.offset % _CUT) for each in got]
+        case Fault.BACKWARDS:
+            return got[::-1]
+        case Fault.DROPS:
+            return got[:-1]
+    return got
 
 
 def counts_of(acquired: Iterable[Any], fault: Fault | None) -> dict[int, int]:

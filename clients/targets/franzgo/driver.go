@@ -111,7 +111,9 @@ func (d *driver) carryOut(c command) (values, error) {
 			"resubscribes":  true,
 			"recycles":      true,
 			"acquire_modes": []string{"batch_optimized", "record_limit"},
-			"without":       []string{"refuses-a-poll-with-records-unacknowledged"},
+			"without": []string{
+				"refuses-a-poll-with-records-unacknowledged", "tells-every-success-once",
+			},
 		}, nil
 	case "open":
 		*d = driver{

@@ -57,6 +57,7 @@ impl Driver for Kacrab {
             "resubscribes": true,
             "acquire_modes": ["batch_optimized", "record_limit"],
             "modes": ["implicit", "explicit"],
+            "without": ["tells-every-success-once"],
         })
     }
 
